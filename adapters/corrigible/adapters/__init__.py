@@ -1,0 +1,1 @@
+"""What is specific to one API: formats, operations, sandboxes, tasks."""

@@ -1,0 +1,18 @@
+"""Every API this distribution knows. A list in one place beats a hunt."""
+
+from __future__ import annotations
+
+from .adapter import Adapter
+from .formats.generic import GenericFormat
+from .recipe.adapter import ADAPTER as RECIPE
+from .stripe.adapter import ADAPTER as STRIPE
+
+ADAPTERS: tuple[Adapter, ...] = (RECIPE, STRIPE)
+
+
+def adapter_for(name: str) -> Adapter:
+    """Return the adapter of that name, or one that reads the common error shapes for an API nobody here knows."""
+    for adapter in ADAPTERS:
+        if adapter.name == name:
+            return adapter
+    return Adapter(name=name, formats=(GenericFormat(),))

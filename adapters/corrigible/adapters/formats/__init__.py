@@ -1,0 +1,1 @@
+"""Native error dialects, each read into violations."""

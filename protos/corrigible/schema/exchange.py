@@ -1,0 +1,56 @@
+"""One request and the answer it got, reduced to plain data.
+
+Knows: methods, paths, decoded bodies. Does not know: sockets, HTTP libraries, rules, any API's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = Any
+"""A decoded JSON value. `Any` on purpose: it is what enters at the border and is narrowed one function later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The request document: what patches point into. Credentials never appear in it.
+
+    `path` has no query; `query` and form bodies are decoded (`a[b]` nested, every scalar text); header names are
+    lower case; `body` is None where the request had none. For gRPC `method` is empty, `path` the full method name.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, Json] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Json = None
+    form: bool = False
+    """The body was sent as a form, so its scalars are text on the wire."""
+
+    def document(self) -> dict[str, Json]:
+        """Return the five members that RFC 6901 pointers of the contract start from."""
+        return {
+            "method": self.method,
+            "path": self.path,
+            "query": dict(self.query),
+            "headers": dict(self.headers),
+            "body": self.body,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its answer. A refusal is a normal answer, never an exception."""
+
+    request: Request
+    status: int
+    headers: Mapping[str, str]
+    """Response headers, names in lower case, repeated ones joined with a comma."""
+    body: bytes
+    """Response body with any Content-Encoding removed."""
+    id: str = ""
+    """Unique per exchange, given by the front end: the core rolls no dice. Fresh idempotency keys derive from it."""
+    started: float = 0.0
+    """Unix seconds when the request was received, given by the front end: the core reads no clock."""

@@ -1,0 +1,1 @@
+"""The pipeline, its front ends, and the `corrigible` command."""

@@ -1,0 +1,169 @@
+"""ASGI middleware: the contract inside your own service, or your own service in front of another.
+
+app = ReflectiveMiddleware(app, packs=["recipe"])
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corrigible.rules.lookup import LookupAnswer
+
+from .build import build_translator
+from .corrector import Corrector, RequestHead, ResponseHead
+from .lookup import NO_ANSWER, drive
+from .mode import Mode
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class ReflectiveMiddleware:
+    """Add recovery feedback to the refusals of an ASGI app. Successes and streams pass message by message.
+
+    Look-ups are answered by the app itself, with the caller's own headers.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        packs: Sequence[str | Path] = (),
+        *,
+        mode: Mode | str = Mode.REFLECTIVE,
+        corrector: Corrector | None = None,
+    ) -> None:
+        """`mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`."""
+        self.app = app
+        self.corrector = corrector or Corrector(build_translator(packs), mode=Mode(mode), query_mode=True)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        await _Responder(self.app, self.corrector, scope, receive, send).run()
+
+
+class _Responder:
+    """One request on its way through."""
+
+    def __init__(self, app: App, corrector: Corrector, scope: Scope, receive: Receive, send: Send) -> None:
+        self.app, self.corrector, self.scope = app, corrector, scope
+        self.upstream_receive, self.upstream_send = receive, send
+        self.request = RequestHead(scope["method"], _target(scope), _text(scope["headers"]))
+        self.request_body = bytearray()
+        self.start: Message | None = None
+        self.response: ResponseHead | None = None
+        self.body = bytearray()
+        self.passing = False
+        self.started = time.time()
+
+    async def run(self) -> None:
+        await self.app(self.scope, self._receive, self._send)
+
+    async def _receive(self) -> Message:
+        message = await self.upstream_receive()
+        if message["type"] == "http.request" and len(self.request_body) <= self.corrector.limits.body:
+            self.request_body += message.get("body", b"")
+        return message
+
+    async def _send(self, message: Message) -> None:
+        if self.passing:
+            await self.upstream_send(message)
+        elif message["type"] == "http.response.start":
+            self.response = ResponseHead(message["status"], _text(message.get("headers", ())))
+            if self.corrector.wants_body(self.request, self.response):
+                self.start = message
+            else:
+                self.passing = True
+                await self.upstream_send(message)
+        elif message["type"] == "http.response.body" and self.start is not None:
+            self.body += message.get("body", b"")
+            if len(self.body) > self.corrector.limits.body:
+                await self._pass(more=message.get("more_body", False))
+            elif not message.get("more_body", False):
+                await self._finish()
+        else:
+            await self.upstream_send(message)
+
+    async def _pass(self, *, more: bool) -> None:
+        assert self.start is not None
+        self.passing = True
+        await self.upstream_send(self.start)
+        await self.upstream_send({"type": "http.response.body", "body": bytes(self.body), "more_body": more})
+
+    async def _finish(self) -> None:
+        assert self.start is not None and self.response is not None
+        outcome = await drive(
+            self.corrector.correct(
+                self.request,
+                bytes(self.request_body),
+                self.response,
+                bytes(self.body),
+                id=uuid.uuid4().hex,
+                started=self.started,
+            ),
+            self._fetch,
+            self.corrector.limits,
+        )
+        if outcome.rewrite is not None:
+            self.start["headers"] = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in outcome.rewrite.headers]
+            self.body = bytearray(outcome.rewrite.body)
+        await self._pass(more=False)
+
+    async def _fetch(self, path: str) -> LookupAnswer:
+        """Ask the app itself."""
+        plain, _, query = path.partition("?")
+        kept = [(n, v) for n, v in self.scope["headers"] if n.lower() not in _NOT_FOR_LOOKUPS]
+        scope = {
+            **self.scope,
+            "method": "GET",
+            "path": plain,
+            "raw_path": plain.encode(),
+            "query_string": query.encode(),
+            "headers": [*kept, (b"accept", b"application/json")],
+        }
+        status, body = 0, bytearray()
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif message["type"] == "http.response.body":
+                body.extend(message.get("body", b""))
+
+        await self.app(scope, receive, send)
+        return LookupAnswer(status, bytes(body)) if status else NO_ANSWER
+
+
+_NOT_FOR_LOOKUPS = frozenset(
+    {
+        b"content-length",
+        b"content-type",
+        b"transfer-encoding",
+        b"accept",
+        b"accept-encoding",
+        b"idempotency-key",
+        b"prefer",
+    }
+)
+
+
+def _target(scope: Scope) -> str:
+    raw = scope.get("raw_path") or scope["path"].encode()
+    query = scope.get("query_string", b"")
+    target: bytes = raw.split(b"?")[0] + (b"?" + query if query else b"")
+    return target.decode("latin-1")
+
+
+def _text(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]

@@ -1,0 +1,49 @@
+"""From pack names and files to a running corrector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from corrigible.adapters.adapter import Adapter
+from corrigible.adapters.catalogue import adapter_for
+from corrigible.adapters.specification import operations_of
+from corrigible.rules.index import RuleIndex
+from corrigible.rules.pack import load_pack
+
+from .corrector import Corrector
+from .limit import Limits
+from .mode import Mode
+from .translate import Known, Translator
+
+
+def build_known(packs: Sequence[str | Path], spec: Path | None = None) -> list[Known]:
+    """Load packs, each with the adapter of its name. With a spec its operations are known besides the adapter's.
+
+    Raises AuthoringError for a wrong pack or spec, with file and line.
+    """
+    operations = operations_of(spec) if spec is not None else None
+    known = []
+    for name in packs:
+        pack = load_pack(name)
+        adapter: Adapter = adapter_for(pack.name)
+        if operations is not None:
+            adapter = replace(adapter, operations=adapter.operations.joined(operations))
+        known.append(Known(adapter, pack, RuleIndex(pack.rules)))
+    return known
+
+
+def build_translator(packs: Sequence[str | Path], spec: Path | None = None, limits: Limits | None = None) -> Translator:
+    return Translator(build_known(packs, spec), limits)
+
+
+def build_corrector(
+    packs: Sequence[str | Path],
+    *,
+    mode: Mode = Mode.REFLECTIVE,
+    spec: Path | None = None,
+    limits: Limits | None = None,
+) -> Corrector:
+    """Build what an HTTP front end needs. Raises AuthoringError for a wrong pack or spec."""
+    return Corrector(build_translator(packs, spec, limits), mode=mode)

@@ -1,0 +1,1 @@
+"""The subcommands of `corrigible`: each module has `add(subparsers)` and `run(arguments)`."""

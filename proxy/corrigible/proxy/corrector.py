@@ -1,0 +1,260 @@
+"""HTTP messages in, HTTP messages out; no I/O. Every HTTP front end stands on this.
+
+Knows: headers, encodings, modes, where feedback goes. Does not know: sockets, clocks, what any rule says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .document import read_request
+from .encoding import coding
+from .limit import Limits
+from .mode import PREFERENCE, Mode, preferred, queried, without_mode
+from .place import MEMBER, add_members, blank
+from .translate import Annotate, Decision, Explanation, PassThrough, Translator
+
+Headers = Sequence[tuple[str, str]]
+
+# RFC 9530 and its forebears: they vouch for bytes that are no longer there.
+_DIGESTS = frozenset({"digest", "content-digest", "repr-digest", "content-md5"})
+_NO_BODY = frozenset({204, 205, 206, 304})
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    method: str
+    target: str
+    """Path and query as sent."""
+    headers: Headers
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    status: int
+    headers: Headers
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """The answer as it goes out. The status never changes."""
+
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one answer. Without a rewrite every byte stays."""
+
+    rewrite: Rewrite | None
+    reason: str
+    mode: Mode
+    operation: str = ""
+    feedback: Json = None
+    rules: tuple[str, ...] = ()
+    error: str | None = None
+    """A mistake of ours, for the log."""
+
+
+class Corrector:
+    """The pipeline as a proxy sees it."""
+
+    def __init__(self, translator: Translator, *, mode: Mode = Mode.REFLECTIVE, query_mode: bool | None = None) -> None:
+        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own."""
+        self.translator = translator
+        self.mode = mode
+        self.limits: Limits = translator.limits
+        native = any(known.adapter.native_mode for known in translator.known)
+        self._query_mode = not native if query_mode is None else query_mode
+        self._strip = not native
+
+    def upstream_target(self, target: str) -> str:
+        """Return the target for the upstream: a third party never sees our `?mode=`."""
+        return without_mode(target) if self._strip and "mode=" in target else target
+
+    def wanted(self, request: RequestHead) -> tuple[Mode, bool]:
+        """Return the mode for a request, and whether a `Prefer` header asked for it."""
+        prefer = preferred(value for name, value in request.headers if name.lower() == "prefer")
+        if prefer is not None:
+            return prefer, True
+        asked = queried(request.target) if self._query_mode and "mode=" in request.target else None
+        return asked or self.mode, False
+
+    def wants_body(self, request: RequestHead, response: ResponseHead) -> bool:
+        """Return whether an answer may be a refusal, so that its body must be at hand. False: stream it as it is."""
+        status = response.status
+        if request.method == "HEAD" or status < 200 or status in _NO_BODY:
+            return False
+        if status < 400 and not self._refuses_with_success(request):
+            return False
+        media = length = ""
+        for name, value in response.headers:
+            low = name.lower()
+            if low == "content-type":
+                media = value.partition(";")[0].strip().lower()
+            elif low == "content-length":
+                length = value
+        if not (media == "application/json" or media.endswith("+json")):
+            return False
+        if length.isdecimal() and not 0 < int(length) <= self.limits.body:
+            return False
+        return self.wanted(request)[0] is not Mode.NONE
+
+    def _refuses_with_success(self, request: RequestHead) -> bool:
+        known = [k.adapter for k in self.translator.known if k.adapter.refuses_with_success]
+        path = request.target.partition("?")[0]
+        for adapter in known:
+            found = adapter.operations.find(request.method, path)
+            if found is not None and found[0] in adapter.refuses_with_success:
+                return True
+        return False
+
+    def correct(
+        self,
+        request: RequestHead,
+        request_body: bytes,
+        response: ResponseHead,
+        response_body: bytes,
+        *,
+        id: str,
+        started: float,
+        explanation: Explanation | None = None,
+    ) -> Generator[Lookup, LookupAnswer, Outcome]:
+        """Decide about one answer whose body is at hand, as it came over the wire. Never raises."""
+        mode, preferred_so = self.wanted(request)
+        if mode is Mode.NONE:
+            return Outcome(None, "mode is none", mode)
+        try:
+            plain, encoding = self._plain(response, response_body)
+            exchange = self._exchange(request, request_body, response, plain, id, started)
+            decision = yield from self.translator.translate(exchange, explanation)
+            text = self._render(decision, mode, plain, exchange.request)
+            if text is None:
+                return self._untouched(decision, mode)
+            scheme = coding(encoding)
+            body = text.encode() if scheme is None else scheme.encode(text.encode())
+            live = isinstance(decision, Annotate) and decision.live
+            headers = _headers(response.headers, len(body), mode if preferred_so else None, live=live)
+            return self._annotated(decision, mode, Rewrite(headers, body))
+        except Exception as problem:  # the law: an error of ours means that the native answer passes
+            said = f"{type(problem).__name__}: {problem}"
+            return Outcome(None, "a mistake of ours", mode, error=said)
+
+    def _plain(self, response: ResponseHead, body: bytes) -> tuple[bytes, str]:
+        names = [v for n, v in response.headers if n.lower() == "content-encoding"]
+        encoding = names[0] if names else "identity"
+        scheme = coding(encoding) if len(names) <= 1 else None
+        if scheme is None:
+            raise ValueError(f"content-encoding {', '.join(names)} is not known here")
+        if any(n.lower() == "signature-input" and "content-digest" in v.lower() for n, v in response.headers):
+            raise ValueError("the upstream signed its body (RFC 9421)")
+        plain = scheme.decode(body, self.limits.body)
+        if len(plain) > self.limits.body:
+            raise ValueError(f"the body is over {self.limits.body} bytes")
+        return plain, encoding
+
+    def _exchange(
+        self,
+        request: RequestHead,
+        request_body: bytes,
+        response: ResponseHead,
+        plain: bytes,
+        id: str,
+        started: float,
+    ) -> Exchange:
+        headers: dict[str, str] = {}
+        for name, value in response.headers:
+            low = name.lower()
+            if low != "set-cookie":
+                headers[low] = f"{headers[low]}, {value}" if low in headers else value
+        document = read_request(request.method, self.upstream_target(request.target), request.headers, request_body)
+        return Exchange(document, response.status, headers, plain, id, started)
+
+    def _render(self, decision: Decision, mode: Mode, plain: bytes, request: Request) -> str | None:
+        match decision:
+            case PassThrough():
+                return self._blanked(decision, plain) if mode is Mode.TRADITIONAL else None
+            case Annotate():
+                text = plain.decode()
+                if mode is Mode.TRADITIONAL:
+                    return blank(text, decision.pack.text.redact)
+                return _annotated_text(text, decision, mode)
+
+    @staticmethod
+    def _blanked(decision: PassThrough, plain: bytes) -> str | None:
+        if decision.pack is None:
+            return None
+        text = plain.decode()
+        blanked = blank(text, decision.pack.text.redact)
+        return None if blanked == text else blanked
+
+    @staticmethod
+    def _untouched(decision: Decision, mode: Mode) -> Outcome:
+        if isinstance(decision, PassThrough):
+            error = decision.reason if decision.fault else None
+            return Outcome(None, decision.reason, mode, operation=decision.operation, error=error)
+        return Outcome(None, "there is nowhere to put it", mode, operation=decision.operation)
+
+    @staticmethod
+    def _annotated(decision: Decision, mode: Mode, rewrite: Rewrite) -> Outcome:
+        if isinstance(decision, PassThrough):
+            return Outcome(rewrite, decision.reason, mode, operation=decision.operation)
+        feedback = decision.feedback if mode is Mode.REFLECTIVE else None
+        return Outcome(rewrite, "annotated", mode, decision.operation, feedback, decision.rules)
+
+
+def _annotated_text(text: str, decision: Annotate, mode: Mode) -> str | None:
+    parsed = orjson.loads(text)
+    if not isinstance(parsed, dict):
+        return None
+    members = []
+    if "validation_errors" not in parsed:
+        members.append(("validation_errors", orjson.dumps(decision.diagnoses).decode()))
+    if mode is Mode.REFLECTIVE:
+        members.append((MEMBER, decision.encoded.decode()))
+    mirror = decision.pack.text.mirror
+    if mirror and mode is Mode.REFLECTIVE:
+        text = add_members(text, parsed, [mirror], [(MEMBER, decision.encoded.decode())])
+    return add_members(text, parsed, [""], members) if members else text
+
+
+def _headers(headers: Headers, length: int, applied: Mode | None, *, live: bool) -> list[tuple[str, str]]:
+    """Return the answer's headers for its new body, in their order and spelling."""
+    out: list[tuple[str, str]] = []
+    measured = varied = cached = False
+    for name, value in headers:
+        low = name.lower()
+        if low in _DIGESTS or low == "transfer-encoding" or (low == "etag" and not value.startswith("W/")):
+            continue
+        if low == "content-length":
+            if measured:
+                continue
+            measured, value = True, str(length)
+        elif low == "vary" and not varied:
+            varied = True
+            if "prefer" not in value.lower() and value.strip() != "*":
+                value = f"{value}, Prefer"
+        elif low == "cache-control" and live:
+            if cached:
+                continue
+            cached, value = True, "no-store"
+        out.append((name, value))
+    if not measured:
+        out.append(("Content-Length", str(length)))
+    if not varied:
+        out.append(("Vary", "Prefer"))
+    if live and not cached:
+        out.append(("Cache-Control", "no-store"))
+    if applied is not None:
+        out.append(("Preference-Applied", f"{PREFERENCE}={applied.value}"))
+    return out
+
+
+__all__ = ["Corrector", "Outcome", "RequestHead", "ResponseHead", "Rewrite"]

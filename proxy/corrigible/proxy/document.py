@@ -1,0 +1,118 @@
+"""From HTTP bytes to the request document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import orjson
+
+from corrigible.rules.pointer import parameter_segments
+from corrigible.schema.exchange import Json, Request
+
+# Credentials never enter the document; framing says nothing about what was asked for.
+_LEFT_OUT = frozenset(
+    [
+        "authorization",
+        "proxy-authorization",
+        "cookie",
+        "x-api-key",
+        "api-key",
+        "x-auth-token",
+        "x-amz-security-token",
+        "private-token",
+        "connection",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "content-length",
+        "host",
+        "accept-encoding",
+    ]
+)
+_MOST_FIELDS = 2000
+_DEEPEST = 20
+
+
+def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes) -> Request:
+    """Build the request document. A body that cannot be decoded is kept as text, or left out where it is no text."""
+    path, _, query = target.partition("?")
+    kept: dict[str, str] = {}
+    media = ""
+    for name, value in headers:
+        low = name.lower()
+        if low == "content-type":
+            media = value.partition(";")[0].strip().lower()
+        if low not in _LEFT_OUT:
+            kept[low] = f"{kept[low]}, {value}" if low in kept else value
+    form = media == "application/x-www-form-urlencoded"
+    decoded: Json = None
+    if form:
+        decoded = nested(_fields(body.decode("utf-8", "replace")))
+    elif body:
+        decoded = _json_or_text(body)
+    return Request(
+        method=method.upper(),
+        path=unquote(path) if "%" in path else path,
+        query=nested(_fields(query)) if query else {},
+        headers=kept,
+        body=decoded,
+        form=form,
+    )
+
+
+def _fields(text: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return []
+
+
+def _json_or_text(body: bytes) -> Json:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        try:
+            return body.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+
+
+def nested(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Decode `a[b]=1`, `a[]=1` and `a[0][b]=1`. Members numbered from 0 without a gap become arrays."""
+    out: dict[str, Any] = {}
+    bracketed = False
+    for name, value in fields:
+        if "[" not in name:
+            out[name] = value
+            continue
+        bracketed = True
+        parts = parameter_segments(name)[:_DEEPEST]
+        here = out
+        for part in parts[:-1]:
+            here = _into(here, _slot(here, part))
+        here[_slot(here, parts[-1])] = value
+    return {name: _arrays(value) for name, value in out.items()} if bracketed else out
+
+
+def _slot(here: dict[str, Any], part: str) -> str:
+    return part if part != "" else str(len(here))
+
+
+def _into(here: dict[str, Any], name: str) -> dict[str, Any]:
+    inner = here.get(name)
+    if not isinstance(inner, dict):
+        inner = here[name] = {}
+    return inner
+
+
+def _arrays(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if value and all(name == str(index) for index, name in enumerate(value)):
+        return [_arrays(inner) for inner in value.values()]
+    return {name: _arrays(inner) for name, inner in value.items()}

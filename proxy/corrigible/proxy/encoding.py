@@ -1,0 +1,85 @@
+"""Content-Encoding of small bodies: what the standard library has, and what happens to be installed."""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Coding(NamedTuple):
+    decode: Callable[[bytes, int], bytes]
+    """Takes the bytes and a limit; raises ValueError where they are broken or would grow past it."""
+    encode: Callable[[bytes], bytes]
+
+
+def coding(name: str) -> Coding | None:
+    """Return how to undo and redo a Content-Encoding; None where it is not known here."""
+    return _CODINGS.get(name.strip().lower())
+
+
+def _inflate(data: bytes, limit: int, wbits: int) -> bytes:
+    try:
+        stream = zlib.decompressobj(wbits)
+        out = stream.decompress(data, limit + 1)
+        if len(out) > limit:
+            raise ValueError(f"decodes to more than {limit} bytes")
+        if not stream.eof or stream.unused_data:
+            raise ValueError("not one whole stream")
+        return out
+    except zlib.error as problem:
+        raise ValueError(str(problem)) from None
+
+
+def _deflate(data: bytes, wbits: int) -> bytes:
+    stream = zlib.compressobj(wbits=wbits)
+    return stream.compress(data) + stream.flush()
+
+
+def _brotli() -> dict[str, Coding]:
+    try:
+        brotli = importlib.import_module("brotli")
+    except ImportError:
+        return {}
+
+    def decode(data: bytes, limit: int) -> bytes:
+        try:
+            out: bytes = brotli.decompress(data)
+        except brotli.error as problem:
+            raise ValueError(str(problem)) from None
+        if len(out) > limit:
+            raise ValueError(f"decodes to more than {limit} bytes")
+        return out
+
+    return {"br": Coding(decode, brotli.compress)}
+
+
+def _zstandard() -> dict[str, Coding]:
+    try:
+        zstandard = importlib.import_module("zstandard")
+    except ImportError:
+        return {}
+
+    def decode(data: bytes, limit: int) -> bytes:
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+                out: bytes = reader.read(limit + 1)
+        except zstandard.ZstdError as problem:
+            raise ValueError(str(problem)) from None
+        if len(out) > limit:
+            raise ValueError(f"decodes to more than {limit} bytes")
+        return out
+
+    return {"zstd": Coding(decode, zstandard.ZstdCompressor().compress)}
+
+
+_GZIP = Coding(lambda data, limit: _inflate(data, limit, 31), lambda data: _deflate(data, 31))
+_CODINGS = {
+    "identity": Coding(lambda data, limit: data, lambda data: data),
+    "gzip": _GZIP,
+    "x-gzip": _GZIP,
+    "deflate": Coding(lambda data, limit: _inflate(data, limit, 15), lambda data: _deflate(data, 15)),
+    **_brotli(),
+    **_zstandard(),
+}

@@ -1,0 +1,19 @@
+"""How far the proxy goes before it lets the native answer pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in bytes, times in seconds."""
+
+    body: int = 1 << 20
+    """An error or request body larger than this is not looked at."""
+    suggestions: int = 16
+    feedback: int = 4096
+    seconds: float = 0.05
+    seconds_with_lookups: float = 1.0
+    lookups: int = 8
+    """Per exchange."""

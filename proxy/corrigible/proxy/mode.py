@@ -1,0 +1,68 @@
+"""How much an answer says, and how a caller asks for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from urllib.parse import unquote_plus
+
+PREFERENCE = "recovery-feedback"
+
+
+class Mode(StrEnum):
+    """A pure formatting switch: it never changes what is accepted."""
+
+    NONE = "none"
+    TRADITIONAL = "traditional"
+    VERBOSE = "verbose"
+    REFLECTIVE = "reflective"
+
+
+_NAMES = {mode.value: mode for mode in Mode} | {"traditional_verbose": Mode.VERBOSE}
+
+# RFC 7240 section 2: preference = token [ BWS "=" BWS word ] *( OWS ";" [ OWS parameter ] )
+_PREFERENCE = re.compile(rf'^\s*{PREFERENCE}\s*=\s*(?:"([^"]*)"|([^\s;"]+))\s*(?:;|$)', re.IGNORECASE)
+
+
+def parse_mode(text: str) -> Mode | None:
+    """Return the mode of that name (`traditional_verbose` is `verbose`), or None for any other text."""
+    return _NAMES.get(text.strip().lower())
+
+
+def preferred(values: Iterable[str]) -> Mode | None:
+    """Read `Prefer` header values. An unknown value is ignored; the first known one counts (RFC 7240 section 2)."""
+    for value in values:
+        for preference in _split(value):
+            found = _PREFERENCE.match(preference)
+            if found is not None:
+                mode = parse_mode(found[1] or found[2] or "")
+                if mode is not None:
+                    return mode
+    return None
+
+
+def _split(value: str) -> list[str]:
+    """Split a header value at the commas outside quotes."""
+    return re.findall(r'(?:[^,"]|"[^"]*")+', value)
+
+
+def queried(target: str) -> Mode | None:
+    """Return the mode that a target's `?mode=` names, if it names one of ours."""
+    for part in target.partition("?")[2].split("&"):
+        name, _, value = part.partition("=")
+        if name == "mode" and (mode := parse_mode(unquote_plus(value))) is not None:
+            return mode
+    return None
+
+
+def without_mode(target: str) -> str:
+    """Return the target without a `mode` that is ours; every other byte stays."""
+    path, mark, query = target.partition("?")
+    if not mark:
+        return target
+    parts = query.split("&")
+    kept = [p for p in parts if not (p.startswith("mode=") and parse_mode(unquote_plus(p[5:])) is not None)]
+    if len(kept) == len(parts):
+        return target
+    return f"{path}?{'&'.join(kept)}" if kept else path

@@ -1,0 +1,164 @@
+"""Recorded exchanges: HAR 1.2, mitmproxy flow files, and plain JSON captures, read into the same messages."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+
+from corrigible.rules.failure import AuthoringError, Place
+from corrigible.rules.lookup import LookupAnswer
+
+from .corrector import RequestHead, ResponseHead
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One exchange as messages, and what it is called."""
+
+    name: str
+    request: RequestHead
+    request_body: bytes
+    response: ResponseHead
+    response_body: bytes
+    started: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    exchanges: tuple[Recorded, ...]
+    reads: Mapping[str, LookupAnswer]
+    """Successful GETs of the same recording, by path and query: what look-ups are answered from."""
+
+    def fetch(self, path: str) -> LookupAnswer:
+        return self.reads.get(path, LookupAnswer(0))
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a file of any of the three kinds. Raises AuthoringError that says what is wrong with it."""
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise AuthoringError(Place(path), f"cannot be read: {problem.strerror}") from None
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as problem:
+        if _flow_like(data):
+            from .mitm_flow import read_flows
+
+            return recording(read_flows(path))
+        raise AuthoringError(Place(path, problem.lineno), f"neither JSON nor a flow file: {problem.msg}") from None
+    try:
+        if isinstance(document, dict) and isinstance(document.get("log"), dict):
+            return recording(list(_har(document["log"])))
+        if isinstance(document, dict) and "request" in document and "response" in document:
+            return _capture(document, path.stem)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise AuthoringError(Place(path), f"malformed: {type(problem).__name__}: {problem}") from None
+    raise AuthoringError(Place(path), 'expected HAR ("log"), or a capture ("request" and "response"), or a flow file')
+
+
+def recording(exchanges: Sequence[Recorded]) -> Recording:
+    """Bundle exchanges with the reads among them."""
+    reads = {
+        one.request.target: LookupAnswer(200, one.response_body)
+        for one in exchanges
+        if one.request.method == "GET" and one.response.status == 200
+    }
+    return Recording(tuple(exchanges), reads)
+
+
+def _flow_like(data: bytes) -> bool:
+    """A flow file is a tnetstring: a length, a colon, and so on."""
+    head = data[:12].partition(b":")
+    return bool(head[1]) and head[0].isdigit()
+
+
+def _har(log: Mapping[str, Any]) -> Iterator[Recorded]:
+    for number, entry in enumerate(log["entries"]):
+        asked, answered = entry["request"], entry["response"]
+        parts = urlsplit(asked["url"])
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        posted = asked.get("postData") or {}
+        text = posted.get("text") or urlencode([(p["name"], p.get("value", "")) for p in posted.get("params", ())])
+        content = answered.get("content") or {}
+        body = content.get("text") or ""
+        decoded = base64.b64decode(body) if content.get("encoding") == "base64" else body.encode()
+        headers = _pairs(asked.get("headers", ()))
+        if posted.get("mimeType") and not any(name.lower() == "content-type" for name, _ in headers):
+            headers.append(("Content-Type", posted["mimeType"]))
+        yield Recorded(
+            f"{number + 1} {asked['method']} {target}",
+            RequestHead(asked["method"], target, headers),
+            text.encode(),
+            # HAR 1.2 section content: the text is stored decoded, so the header no longer describes it.
+            ResponseHead(answered["status"], _plain(_pairs(answered.get("headers", ())), content.get("mimeType"))),
+            decoded,
+        )
+
+
+def _pairs(listed: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    return [(item["name"], item["value"]) for item in listed if not item["name"].startswith(":")]
+
+
+def _plain(headers: list[tuple[str, str]], media: str | None) -> list[tuple[str, str]]:
+    kept = [(n, v) for n, v in headers if n.lower() not in ("content-encoding", "content-length", "transfer-encoding")]
+    if media and not any(name.lower() == "content-type" for name, _ in kept):
+        kept.append(("Content-Type", media))
+    return kept
+
+
+def _capture(document: Mapping[str, Any], name: str) -> Recording:
+    """The plain form: `request` and `response`, and in `setup` and `fix` lists of further such pairs."""
+    main = _captured(document["request"], document["response"], document.get("case") or name)
+    further = [
+        _captured(pair["request"], pair["response"], "read")
+        for key in ("setup", "fix")
+        for pair in document.get(key) or ()
+        if isinstance(pair, dict) and "request" in pair and isinstance(pair.get("response"), dict)
+    ]
+    return Recording((main,), recording(further).reads)
+
+
+def _captured(asked: Mapping[str, Any], answered: Mapping[str, Any], name: str) -> Recorded:
+    headers = list((asked.get("headers") or {}).items())
+    form = any(n.lower() == "content-type" and "form-urlencoded" in v for n, v in headers)
+    answer_headers = list((answered.get("headers") or {}).items()) or [("Content-Type", "application/json")]
+    return Recorded(
+        name,
+        RequestHead(asked["method"], asked["path"], headers),
+        _bytes(asked.get("body"), form=form),
+        ResponseHead(answered["status"], _plain(answer_headers, None)),
+        _bytes(answered.get("body"), form=False),
+    )
+
+
+def _bytes(body: Any, *, form: bool) -> bytes:
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode()
+    return urlencode(list(flattened(body))).encode() if form else orjson.dumps(body)
+
+
+def flattened(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield form fields for nested data, `a[b][0]=1`."""
+    members = value.items() if isinstance(value, Mapping) else enumerate(value)
+    for name, inner in members:
+        key = f"{prefix}[{name}]" if prefix else str(name)
+        if isinstance(inner, (Mapping, list)):
+            yield from flattened(inner, key)
+        else:
+            yield key, scalar_text(inner)
+
+
+def scalar_text(value: Any) -> str:
+    """Return a scalar as a form spells it."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

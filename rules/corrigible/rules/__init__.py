@@ -1,0 +1,1 @@
+"""Rule packs: YAML knowledge about one API's refusals, and the engine that lets a rule speak."""

@@ -1,0 +1,189 @@
+"""What an author may write: the shape of pack.yaml, a rule, a case. The editors' JSON Schema comes from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+Value = Any
+"""A YAML string is a CEL expression; numbers, booleans and null are themselves; maps and lists nest."""
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+Names = Annotated[list[str], BeforeValidator(_listed, json_schema_input_type=str | list[str])]
+Numbers = Annotated[list[int], BeforeValidator(_listed, json_schema_input_type=int | list[int])]
+Cel = Annotated[str, Field(description="A CEL expression.", min_length=1)]
+CelOrTrue = Annotated[str | bool, Field(description="A CEL expression that gives a boolean.")]
+
+
+class Authored(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class On(Authored):
+    """When a rule is a candidate. Every key that is there must hold; a list holds when one of its values does."""
+
+    operation: Names = []
+    status: Numbers = []
+    code: Names = []
+    type: Names = []
+    param: Names = []
+    message: str | None = Field(
+        None, description="An RE2 pattern searched in error.message; named groups become captures."
+    )
+
+
+class LookupText(Authored):
+    """One read of live state: GET on the upstream's own origin with the caller's credentials."""
+
+    get: Cel
+    condition: CelOrTrue | None = Field(None, alias="if")
+    optional: bool = False
+
+
+class PlaceholderText(Authored):
+    pointer: str = Field(description="A pointer into the request document, or a CEL expression that gives one.")
+    ask: Literal["user", "agent"] = "user"
+    json_schema: dict[str, Any] = Field(default_factory=dict, alias="schema")
+    schema_from: Cel | None = None
+
+
+class PlaceholderEach(PlaceholderText):
+    """One placeholder for every element of a list."""
+
+    each: Cel
+    name: str = Field("item", alias="as", pattern="^[a-z][a-z0-9_]*$")
+
+
+class PatchText(Authored):
+    op: Literal["add", "remove", "replace", "move", "copy", "test"]
+    path: str = Field(description="A pointer into the request document, or a CEL expression that gives one.")
+    value: Value = None
+    source: str | None = Field(None, alias="from")
+
+
+class RetryText(Authored):
+    same_request: bool = False
+    after_seconds: float | str | None = None
+    max_attempts: int | None = Field(None, ge=1, le=10)
+    idempotency_key: Literal["reuse", "new", "none"] | None = None
+
+
+class Each(Authored):
+    """One alternative for every element of a list, three at most."""
+
+    each: Cel
+    name: str = Field("choice", alias="as", pattern="^[a-z][a-z0-9_]*$")
+    suggest: Entry
+
+
+class Entry(Authored):
+    """One thing the rule may say. The first whose `if` holds speaks."""
+
+    condition: CelOrTrue | None = Field(None, alias="if")
+    action: str | None = Field(None, pattern="^[A-Z][A-Z0-9_]*$")
+    message: str | None = None
+    parameters: dict[str, Value] | None = None
+    patch: list[PatchText] | None = None
+    steps: list[dict[str, Value]] | None = None
+    applicability: Literal["MAYBE_INCORRECT", "HAS_PLACEHOLDERS", "UNSPECIFIED"] | None = None
+    placeholders: list[PlaceholderText] | PlaceholderEach | None = None
+    changes_intent: bool | None = None
+    requires_confirmation: bool | None = None
+    side_effects: Literal["none", "possible", "certain"] | None = None
+    retry: RetryText | None = None
+    recovery: Literal["correctable", "transient", "terminal"] | None = None
+    type: Literal["recovery_guidance", "intent_disambiguation"] | None = None
+    all: list[Entry] | None = None
+    one_of: list[Entry] | Each | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Entry:
+        kinds = [name for name in ("action", "all", "one_of") if getattr(self, name) is not None]
+        if len(kinds) != 1:
+            raise ValueError("says exactly one of action, all, one_of")
+        if self.action is not None and not self.message:
+            raise ValueError("an action needs a message")
+        return self
+
+
+class RuleText(Authored):
+    id: str = Field(pattern=r"^[a-z][a-z0-9-]*\.[a-z0-9]+(-[a-z0-9]+)*$")
+    title: str = Field(min_length=1)
+    status: Literal["draft", "stable", "deprecated"]
+    references: list[str] = Field(min_length=1)
+    priority: int = 0
+    on: On = On()
+    when: CelOrTrue | None = None
+    lookup: dict[str, LookupText] = {}
+    let: dict[str, Value] = {}
+    suggest: list[Entry] = Field(min_length=1)
+    diagnosis: str = Field(min_length=1)
+    code: str | None = Field(None, pattern="^[A-Z][A-Z0-9_]*$")
+    type: Literal["recovery_guidance", "intent_disambiguation"] = "recovery_guidance"
+
+
+class ActionText(Authored):
+    base_action: str
+    description: str
+    parameters: dict[str, Any] = {}
+
+
+class ApiText(Authored):
+    name: str
+    versions: str = ""
+
+
+class PackText(Authored):
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    title: str
+    version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
+    api: ApiText
+    license: str
+    mirror: str | None = Field(None, pattern="^/")
+    redact: list[str] = []
+    lookups: list[str] = []
+    idempotency_header: str | None = None
+    secret_parameters: list[str] = []
+    actions: dict[str, ActionText] = {}
+
+
+class CaseRequest(Authored):
+    method: str = "POST"
+    path: str = "/"
+    query: dict[str, Any] = {}
+    headers: dict[str, str] = {}
+    body: Any = None
+    form: bool = False
+
+
+class CaseResponse(Authored):
+    status: int
+    headers: dict[str, str] = {}
+    body: Any = None
+    body_file: str | None = None
+
+
+class CaseText(Authored):
+    name: str = Field(min_length=1)
+    origin: Literal["recorded", "documented", "synthetic"]
+    source: str | None = None
+    request: CaseRequest
+    response: CaseResponse
+    lookups: dict[str, Any] = {}
+    started: float = 0.0
+    speaks: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+    silent: bool = False
+
+    @model_validator(mode="after")
+    def _one_claim(self) -> CaseText:
+        if (self.speaks is not None) == self.silent:
+            raise ValueError("says either speaks: {...} or silent: true")
+        if self.after is not None and self.speaks is None:
+            raise ValueError("after needs speaks")
+        return self

@@ -1,0 +1,242 @@
+"""From an authored rule to a compiled one. Every CEL, RE2 and vocabulary mistake is reported with its line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import re2
+
+from corrigible.schema.vocabulary import Vocabulary
+
+from .authored import Each, On, PlaceholderEach, PlaceholderText, RuleText
+from .authored import Entry as EntryText
+from .check import checked
+from .expression import Environment, Expression, ExpressionError, environment
+from .failure import AuthoringError, gather, meant
+from .rule import (
+    TERMINAL,
+    Edit,
+    Entry,
+    ForEach,
+    Listens,
+    Placeholder,
+    Question,
+    Rule,
+    Say,
+    Template,
+    Together,
+)
+from .source import Source, Trail
+
+
+def compile_rule(source: Source, *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
+    """Compile one rule file. Raises one AuthoringError that lists everything wrong with it."""
+    text = checked(RuleText, source)
+    return _Compiler(source, text, vocabulary).rule(pack, major)
+
+
+class _Compiler:
+    def __init__(self, source: Source, text: RuleText, vocabulary: Vocabulary) -> None:
+        self.source = source
+        self.text = text
+        self.vocabulary = vocabulary
+        self.errors: list[AuthoringError] = []
+        self.names = frozenset(text.lookup) | frozenset(text.let)
+
+    def rule(self, pack: str, major: str) -> Rule:
+        text, scope = self.text, environment(self.names)
+        self._identity(pack)
+        rule = Rule(
+            id=text.id,
+            version=f"{text.id}@{major}",
+            title=text.title,
+            status=text.status,
+            references=tuple(text.references),
+            priority=text.priority,
+            listens=self._listens(text.on),
+            when=self._condition(text.when, ("when",), environment()),
+            questions=tuple(
+                Question(
+                    name,
+                    self._cel(asked.get, ("lookup", name, "get"), scope),
+                    self._condition(asked.condition, ("lookup", name, "if"), scope),
+                    asked.optional,
+                )
+                for name, asked in text.lookup.items()
+            ),
+            lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
+            entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
+            diagnosis=" ".join(text.diagnosis.split()),
+            code=text.code or "",
+            type=text.type,
+            names=self.names,
+        )
+        if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
+            raise error
+        return rule
+
+    def _identity(self, pack: str) -> None:
+        owner, _, last = self.text.id.partition(".")
+        if owner != pack:
+            self._wrong(("id",), f'id "{self.text.id}" must begin with the pack\'s name, "{pack}."')
+        if self.source.path.stem != last:
+            self._wrong(("id",), f'id "{self.text.id}" belongs in {last}.yaml: a file is named after its rule')
+        for name in sorted(self.names & environment().names):
+            where = "lookup" if name in self.text.lookup else "let"
+            self._wrong((where, name), f'"{name}" hides a name that every rule has')
+
+    def _wrong(self, trail: Trail, problem: str) -> None:
+        self.errors.append(self.source.error(trail, problem))
+
+    def _cel(self, text: str, trail: Trail, scope: Environment) -> Expression:
+        try:
+            return scope.compile(text)
+        except ExpressionError as problem:
+            self._wrong(trail, str(problem))
+            return environment().compile("null")
+
+    def _condition(self, text: str | bool | None, trail: Trail, scope: Environment) -> Expression | None:
+        if text is None or text is True:
+            return None
+        return self._cel("false" if text is False else text, trail, scope)
+
+    def _template(self, value: Any, trail: Trail, scope: Environment) -> Template:
+        if isinstance(value, str):
+            return self._cel(value, trail, scope)
+        if isinstance(value, dict):
+            return {key: self._template(inner, (*trail, key), scope) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._template(inner, (*trail, index), scope) for index, inner in enumerate(value)]
+        return value
+
+    def _pointer(self, text: str, trail: Trail, scope: Environment) -> str | Expression:
+        return text if text.startswith("/") else self._cel(text, trail, scope)
+
+    def _listens(self, on: On) -> Listens:
+        pattern = None
+        if on.message is not None:
+            options = re2.Options()
+            options.log_errors = False
+            try:
+                pattern = re2.compile(on.message, options)
+            except re2.error as problem:
+                said = problem.args[0] if problem.args else problem
+                said = said.decode() if isinstance(said, bytes) else said
+                self._wrong(("on", "message"), f"not an RE2 pattern: {said}")
+        return Listens(
+            tuple(on.operation),
+            tuple(on.status),
+            tuple(on.code),
+            frozenset(on.type),
+            frozenset(on.param),
+            pattern,
+        )
+
+    def _entry(self, entry: EntryText, trail: Trail, scope: Environment) -> Entry:
+        condition = self._condition(entry.condition, (*trail, "if"), scope)
+        if entry.all is not None:
+            members = tuple(self._entry(e, (*trail, "all", i), scope) for i, e in enumerate(entry.all))
+            return Together(condition, "all", members, entry.type)
+        if isinstance(entry.one_of, list):
+            members = tuple(self._entry(e, (*trail, "one_of", i), scope) for i, e in enumerate(entry.one_of))
+            return Together(condition, "one_of", members, entry.type)
+        if isinstance(entry.one_of, Each):
+            return self._each(entry.one_of, condition, (*trail, "one_of"), scope, entry.type)
+        return self._say(entry, condition, trail, scope)
+
+    def _each(
+        self, each: Each, condition: Expression | None, trail: Trail, scope: Environment, kind: str | None
+    ) -> ForEach:
+        inner = environment(self.names | {each.name})
+        if each.suggest.action is None:
+            self._wrong((*trail, "suggest"), "an alternative made for each element is one action")
+        member = self._say(
+            each.suggest,
+            self._condition(each.suggest.condition, (*trail, "suggest", "if"), inner),
+            (*trail, "suggest"),
+            inner,
+        )
+        return ForEach(condition, self._cel(each.each, (*trail, "each"), scope), each.name, member, kind)
+
+    def _say(self, entry: EntryText, condition: Expression | None, trail: Trail, scope: Environment) -> Say:
+        action = entry.action or "NO_RECOVERY_AVAILABLE"
+        if action not in self.vocabulary.actions:
+            hint = meant(action, self.vocabulary.actions)
+            self._wrong((*trail, "action"), f'action "{action}" is not registered in pack.yaml{hint}')
+        known = self.vocabulary.actions.get(action)
+        base = str(known.base_action) if known is not None else action
+        terminal = base in TERMINAL
+        if terminal and (entry.patch or entry.steps or entry.placeholders):
+            self._wrong(trail, f"{action} is terminal: it has no patch, steps or placeholders")
+        if action != base and base == "MODIFY_PARAMS" and entry.patch is None and not entry.placeholders:
+            self._wrong(trail, f"{action} needs a written patch: its parameters are not members of the request")
+        placeholders = self._placeholders(entry, (*trail, "placeholders"), scope)
+        if placeholders and entry.applicability not in (None, "HAS_PLACEHOLDERS"):
+            self._wrong((*trail, "applicability"), "with placeholders it is HAS_PLACEHOLDERS")
+        after = entry.retry.after_seconds if entry.retry is not None else None
+        return Say(
+            condition=condition,
+            action=action,
+            base_action=base,
+            message=" ".join((entry.message or "").split()),
+            parameters={
+                name: self._template(value, (*trail, "parameters", name), scope)
+                for name, value in (entry.parameters or {}).items()
+            },
+            edits=None if entry.patch is None else self._edits(entry, trail, scope),
+            steps=tuple(self._template(step, (*trail, "steps", i), scope) for i, step in enumerate(entry.steps or ())),
+            applicability=entry.applicability or ("HAS_PLACEHOLDERS" if placeholders else "MAYBE_INCORRECT"),
+            placeholders=placeholders,
+            changes_intent=bool(entry.changes_intent),
+            requires_confirmation=bool(entry.requires_confirmation),
+            side_effects=entry.side_effects,
+            retry=entry.retry,
+            after_seconds=self._cel(after, (*trail, "retry", "after_seconds"), scope)
+            if isinstance(after, str)
+            else after,
+            recovery=entry.recovery,
+            type=entry.type,
+        )
+
+    def _placeholders(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Placeholder, ...]:
+        if isinstance(entry.placeholders, PlaceholderEach):
+            each = self._cel(entry.placeholders.each, (*trail, "each"), scope)
+            inner = environment(scope.names | {entry.placeholders.name})
+            return (self._placeholder(entry.placeholders, trail, inner, each, entry.placeholders.name),)
+        return tuple(self._placeholder(p, (*trail, i), scope) for i, p in enumerate(entry.placeholders or ()))
+
+    def _placeholder(
+        self,
+        text: PlaceholderText,
+        trail: Trail,
+        scope: Environment,
+        each: Expression | None = None,
+        name: str = "",
+    ) -> Placeholder:
+        return Placeholder(
+            self._pointer(text.pointer, (*trail, "pointer"), scope),
+            text.ask,
+            text.json_schema,
+            None if text.schema_from is None else self._cel(text.schema_from, (*trail, "schema_from"), scope),
+            each,
+            name,
+        )
+
+    def _edits(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Edit, ...]:
+        edits = []
+        for index, op in enumerate(entry.patch or ()):
+            at = (*trail, "patch", index)
+            if op.op in ("add", "replace", "test") and "value" not in op.model_fields_set:
+                self._wrong(at, f'"{op.op}" needs a value')
+            if (op.op in ("move", "copy")) != (op.source is not None):
+                self._wrong(at, '"from" belongs to move and copy')
+            edits.append(
+                Edit(
+                    op.op,
+                    self._pointer(op.path, (*at, "path"), scope),
+                    self._template(op.value, (*at, "value"), scope),
+                    None if op.source is None else self._pointer(op.source, (*at, "from"), scope),
+                    op,
+                )
+            )
+        return tuple(edits)

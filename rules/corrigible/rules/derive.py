@@ -1,0 +1,83 @@
+"""From parameters to a guarded patch on the request document, and the guards every patch must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from corrigible.schema.exchange import Json, Request
+
+from .pointer import MISSING, escape, resolve, segments, through_arrays
+
+Operation = dict[str, Json]
+
+_BODYLESS = frozenset({"GET", "HEAD", "DELETE"})
+_UNTOUCHABLE = frozenset({"authorization", "proxy-authorization", "cookie"})
+
+
+class Unfit(Exception):
+    """A patch that must not be sent: it would be ambiguous, unguarded, or touch a credential."""
+
+
+def derive(request: Request, parameters: Mapping[str, Json], secrets: frozenset[str]) -> list[Operation]:
+    """Turn merge parameters into RFC 6902 operations: `add`, or `test` and `replace`, or `test` and `remove`.
+
+    They go into the body, or into the query where the request has no body and its method usually has none. Values
+    and places that are arrays raise `Unfit`: whether to replace or to extend one cannot be derived.
+    """
+    if request.body in (None, {}, ""):
+        if request.method in _BODYLESS:
+            return _members(request.query, parameters, "/query", secrets)
+        return [{"op": "add", "path": "/body", "value": {k: v for k, v in parameters.items() if v is not None}}]
+    if not isinstance(request.body, Mapping):
+        raise Unfit("the request's body is no object, write the patch")
+    return _members(request.body, parameters, "/body", secrets)
+
+
+def _members(
+    target: Mapping[str, Json], parameters: Mapping[str, Json], under: str, secrets: frozenset[str]
+) -> list[Operation]:
+    ops: list[Operation] = []
+    for name, value in parameters.items():
+        path = f"{under}/{escape(name)}"
+        old = target.get(name, MISSING)
+        if isinstance(value, list) or isinstance(old, list):
+            raise Unfit(f"{path} is an array, write the patch")
+        if isinstance(value, dict) and isinstance(old, dict):
+            ops += _members(old, value, path, secrets)
+            continue
+        if old is MISSING:
+            if value is not None:
+                ops.append({"op": "add", "path": path, "value": value})
+            continue
+        if name not in secrets and not isinstance(old, dict):
+            ops.append({"op": "test", "path": path, "value": old})
+        ops.append({"op": "remove", "path": path} if value is None else {"op": "replace", "path": path, "value": value})
+    return ops
+
+
+def guarded(document: Mapping[str, Json], ops: Sequence[Operation]) -> None:
+    """Raise `Unfit` unless every edit inside an array follows a `test` within the same element.
+
+    Appending (`/-`) needs no guard. Credential headers are never touched.
+    """
+    tested: list[str] = []
+    for op in ops:
+        path = str(op["path"])
+        parts = segments(path)
+        if parts[:1] == ["headers"] and len(parts) > 1 and parts[1].lower() in _UNTOUCHABLE:
+            raise Unfit(f"{path} is a credential")
+        if op["op"] == "test":
+            tested.append(path)
+            continue
+        for place in (path, *([str(op["from"])] if "from" in op else [])):
+            for element in through_arrays(document, place):
+                if element.endswith("/-") or any(t == element or t.startswith(element + "/") for t in tested):
+                    continue
+                if op["op"] == "add" and place == element and resolve(document, element) is MISSING:
+                    continue
+                raise Unfit(f"{place} edits an array element without a test of it first")
+
+
+def changes_request(ops: Sequence[Operation]) -> bool:
+    """Whether a patch changes what is asked for, headers apart."""
+    return any(op["op"] != "test" and not str(op["path"]).startswith("/headers") for op in ops)

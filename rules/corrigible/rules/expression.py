@@ -1,0 +1,215 @@
+"""CEL expressions, compiled once. Google's runtime, its strings and math extensions, and six functions of ours."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_math, ext_strings
+
+from .failure import CorrigibleError, meant
+from .pointer import MISSING, parameter_pointer, resolve
+
+SCOPE = (
+    "captures",
+    "error",
+    "errors",
+    "exchange",
+    "operation",
+    "params",
+    "request",
+    "response",
+    "spec",
+    "tables",
+)
+"""The names every expression may use; look-ups and `let` add their own."""
+
+_UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
+_ERROR = cel.Type.ERROR
+_KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
+
+
+class ExpressionError(CorrigibleError):
+    """The text is no CEL expression, or uses a name that is not in scope."""
+
+
+class EvaluationError(CorrigibleError):
+    """A compiled expression failed on these values."""
+
+
+class Expression:
+    """A compiled expression."""
+
+    __slots__ = ("_compiled", "text")
+
+    def __init__(self, text: str, compiled: cel.Expression) -> None:
+        self.text = text
+        self._compiled = compiled
+
+    def evaluate(self, activation: cel.Activation) -> Any:
+        """Return a plain Python value. Raises EvaluationError (a missing key, no such overload, overflow, ...)."""
+        try:
+            value = self._compiled.eval(activation)
+            if value.type() == _ERROR:
+                raise EvaluationError(f"{self.text}: {value.plain_value()}")
+            return value.plain_value()
+        except RuntimeError as problem:
+            raise EvaluationError(f"{self.text}: {problem}") from problem
+
+    def holds(self, activation: cel.Activation) -> bool:
+        """Return whether the expression is true; anything but a boolean is an EvaluationError."""
+        value = self.evaluate(activation)
+        if value is True or value is False:
+            return value
+        raise EvaluationError(f"{self.text}: gives {type(value).__name__}, not a boolean")
+
+
+class Environment:
+    """The names in scope of one rule. Cheap to ask for: environments are shared by their names."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self._env = cel.NewEnv(
+            variables={name: cel.Type.DYN for name in names},
+            extensions=[_ours(), ext_strings.ExtStrings(), ext_math.ExtMath()],
+        )
+
+    def compile(self, text: str) -> Expression:
+        """Compile one expression. Raises ExpressionError with the reason on one line."""
+        try:
+            return Expression(text, self._env.compile(text))
+        except RuntimeError as problem:
+            said = str(problem).removeprefix("INVALID_ARGUMENT: ").splitlines()[0].removeprefix("ERROR: ")
+            said = re.sub(r"^<input>:\d+:(\d+): ", r"column \1: ", said).replace(" (in container '')", "")
+            named = _UNDECLARED.search(said)
+            hint = meant(named[1], [*self.names, *FUNCTIONS]) if named else ""
+            raise ExpressionError(f"CEL: {said.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
+
+    def activation(self, values: Mapping[str, Any]) -> cel.Activation:
+        return self._env.Activation(values)
+
+
+@functools.cache
+def environment(extra: frozenset[str] = frozenset()) -> Environment:
+    """Return the environment with the common scope and some further names."""
+    return Environment(frozenset(SCOPE) | extra)
+
+
+def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
+    """Return up to three candidates near a text, nearest first; none where nothing is near.
+
+    Case, `-` and `_` do not count. Near means few edits for the length (difflib ratio 0.6 and up, a common beginning
+    counting more), one being the beginning of the other, or every word of the text being found in the candidate.
+    Candidates clearly farther away than the best are left out, so one element means one near neighbour.
+    """
+    wanted = _plain(text)
+    if not wanted:
+        return []
+    scored: list[tuple[float, int, str]] = []
+    for order, candidate in enumerate(dict.fromkeys(map(str, candidates))):
+        score = _nearness(wanted, _plain(candidate))
+        if score >= 0.6:
+            scored.append((-score, order, candidate))
+    scored.sort()
+    return [candidate for score, _, candidate in scored[:3] if score <= scored[0][0] + _MARGIN]
+
+
+_MARGIN = 0.08
+
+
+def _nearness(wanted: str, shape: str) -> float:
+    if wanted == shape:
+        return 2.0
+    score = difflib.SequenceMatcher(None, wanted, shape).ratio()
+    if score >= 0.6:
+        score += 0.1 * min(3, _shared_beginning(wanted, shape))
+    if min(len(wanted), len(shape)) >= 3 and (shape.startswith(wanted) or wanted.startswith(shape)):
+        score = max(score, 0.9)
+    words, found = wanted.split("_"), shape.split("_")
+    if len(wanted) >= 4 and all(
+        any(word == other or (len(word) >= 4 and other.startswith(word)) for other in found) for word in words
+    ):
+        score = max(score, 0.85)
+    return score
+
+
+def _shared_beginning(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("-", "_").replace(" ", "_")
+
+
+def integer(value: Any) -> int | None:
+    """Return the int of an int or of an integer's text; null for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+        return int(value)
+    return None
+
+
+def at(document: Any, pointer: str) -> Any:
+    """Return the value at an RFC 6901 pointer, null where nothing is."""
+    found = resolve(document, pointer)
+    return None if found is MISSING else found
+
+
+def covers(have: Any, want: Any) -> bool:
+    """Return whether every member of `want` is in `have`, scalars compared by their text, empty as good as absent."""
+    if isinstance(want, Mapping):
+        return isinstance(have, Mapping) and all(covers(have.get(name), inner) for name, inner in want.items())
+    if isinstance(want, list):
+        return (
+            isinstance(have, list)
+            and len(have) == len(want)
+            and all(covers(one, other) for one, other in zip(have, want, strict=True))
+        )
+    if isinstance(have, (Mapping, list)):
+        return False
+    return _text(have) == _text(want)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def fresh_key(seed: str) -> str:
+    """Return a new idempotency key, the same one for the same seed."""
+    return str(uuid.uuid5(_KEYS, seed))
+
+
+FUNCTIONS = ("at", "covers", "fresh_key", "integer", "nearest", "pointer_of")
+
+
+def _ours() -> cel.CelExtension:
+    dyn, text = cel.Type.DYN, cel.Type.STRING
+
+    def function(name: str, takes: list[cel.Type], gives: cel.Type, impl: Any) -> cel.FunctionDecl:
+        return cel.FunctionDecl(name, [cel.Overload(f"corrigible_{name}", gives, takes, False, impl)])
+
+    return cel.CelExtension(
+        "corrigible",
+        [
+            function("at", [dyn, dyn], dyn, at),
+            function("covers", [dyn, dyn], cel.Type.BOOL, covers),
+            function("fresh_key", [dyn], text, fresh_key),
+            function("integer", [dyn], dyn, integer),
+            function("nearest", [dyn, dyn], dyn, nearest),
+            function("pointer_of", [dyn], text, parameter_pointer),
+        ],
+    )

@@ -1,0 +1,67 @@
+"""What can go wrong on our side.
+
+* CorrigibleError
+  - AuthoringError      a rule, pack, case or table is wrong: fix the line it names
+  - RuleFault           a rule crashed while it considered an exchange: the native answer passes
+
+A refusal by the upstream is none of these. It is an `Exchange`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a file, as an editor understands it."""
+
+    path: Path
+    line: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+class CorrigibleError(Exception):
+    """Base of every error this project raises on purpose."""
+
+
+class AuthoringError(CorrigibleError):
+    """A file written by a person is wrong, and says where. `also` holds further ones found in the same pass."""
+
+    def __init__(self, place: Place, problem: str, also: tuple[AuthoringError, ...] = ()) -> None:
+        super().__init__("\n".join([f"{place}: {problem}", *map(str, also)]))
+        self.place = place
+        self.problem = problem
+        self.also = also
+
+    def each(self) -> tuple[AuthoringError, ...]:
+        """Return this error and the ones found with it, in the order of their lines."""
+        return (self, *self.also)
+
+
+class RuleFault(CorrigibleError):
+    """A rule crashed at run time. Never reaches a client."""
+
+    def __init__(self, rule: str, problem: str) -> None:
+        super().__init__(f"{rule}: {problem}")
+        self.rule = rule
+
+
+def gather(errors: Iterable[AuthoringError]) -> AuthoringError | None:
+    """Fold several authoring errors into one that prints all of them; None where there are none."""
+    found = [single for error in errors for single in error.each()]
+    if not found:
+        return None
+    first, *rest = (AuthoringError(e.place, e.problem) for e in found)
+    return AuthoringError(first.place, first.problem, tuple(rest))
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean "x"?` for the nearest known word, or nothing where none is near."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f'; did you mean "{near[0]}"?' if near else ""

@@ -1,0 +1,62 @@
+"""RFC 6901 pointers into decoded JSON, and the bracket notation of form parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from corrigible.schema.exchange import Json
+
+MISSING = object()
+"""Stands where nothing is: `None` is a value."""
+
+_BRACKET = re.compile(r"\[([^\[\]]*)\]")
+
+
+def escape(segment: str) -> str:
+    """RFC 6901 section 3: `~` is `~0`, `/` is `~1`."""
+    return segment.replace("~", "~0").replace("/", "~1")
+
+
+def segments(pointer: str) -> list[str]:
+    """Split a pointer into unescaped segments; the empty pointer has none."""
+    if not pointer:
+        return []
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
+
+
+def resolve(document: Json, pointer: str) -> Json:
+    """Return the value at a pointer, or `MISSING`."""
+    here = document
+    for part in segments(pointer):
+        if isinstance(here, Mapping):
+            here = here.get(part, MISSING)
+        elif isinstance(here, Sequence) and not isinstance(here, str) and part.isdecimal() and int(part) < len(here):
+            here = here[int(part)]
+        else:
+            return MISSING
+        if here is MISSING:
+            return MISSING
+    return here
+
+
+def through_arrays(document: Json, pointer: str) -> Iterator[str]:
+    """Yield the pointer of every array element that a pointer leads through, outermost first."""
+    here, walked = document, ""
+    for part in segments(pointer):
+        inside_array = isinstance(here, Sequence) and not isinstance(here, str)
+        walked += "/" + escape(part)
+        if inside_array:
+            yield walked
+        here = resolve(here, "/" + escape(part))
+
+
+def parameter_segments(name: str) -> list[str]:
+    """Split `a[b][0][c]` into its parts; `a[]` keeps an empty last part."""
+    head, bracket, _ = name.partition("[")
+    return [head, *_BRACKET.findall(name[len(head) :])] if bracket else [name]
+
+
+def parameter_pointer(name: str, under: str = "/body") -> str:
+    """Turn `line_items[0][price]` into `/body/line_items/0/price`."""
+    return under + "".join("/" + escape(part) for part in parameter_segments(name) if part != "") if name else ""

@@ -1,0 +1,143 @@
+"""A rule, compiled: what it listens for, what it asks of live state, what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import re2
+
+from corrigible.schema.exchange import Json
+
+from .authored import PatchText, RetryText
+from .expression import Expression
+
+Template = Any
+"""A nest of maps and lists whose leaves are Expressions or literals."""
+
+TERMINAL = frozenset({"NO_RECOVERY_AVAILABLE", "ESCALATE", "ALREADY_DONE"})
+"""Design 3: these three stand alone, with `recovery: terminal`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listens:
+    """What must hold of a violation before `when` is asked. Empty means anything."""
+
+    operations: tuple[str, ...] = ()
+    statuses: tuple[int, ...] = ()
+    codes: tuple[str, ...] = ()
+    types: frozenset[str] = frozenset()
+    params: frozenset[str] = frozenset()
+    message: re2.Pattern | None = None
+
+    @property
+    def specificity(self) -> int:
+        """How narrow this is. Narrower rules are asked first."""
+        narrow = (self.operations, self.statuses, self.codes, self.types, self.params, self.message)
+        weights = (16, 1, 8, 2, 4, 8)
+        return sum(weight for said, weight in zip(narrow, weights, strict=True) if said)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A look-up of a rule."""
+
+    name: str
+    get: Expression
+    condition: Expression | None
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    pointer: str | Expression
+    ask: Literal["user", "agent"]
+    schema: Mapping[str, Json]
+    schema_from: Expression | None
+    each: Expression | None = None
+    name: str = ""
+    """With `each` there is one for every element, in scope under this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One patch operation; `path`, `source` literal or computed."""
+
+    op: str
+    path: str | Expression
+    value: Template
+    source: str | Expression | None
+    written: PatchText
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """One suggestion of a rule."""
+
+    condition: Expression | None
+    action: str
+    base_action: str
+    message: str
+    parameters: Mapping[str, Template]
+    edits: tuple[Edit, ...] | None
+    steps: tuple[Mapping[str, Template], ...]
+    applicability: str
+    placeholders: tuple[Placeholder, ...]
+    changes_intent: bool
+    requires_confirmation: bool
+    side_effects: str | None
+    retry: RetryText | None
+    after_seconds: Expression | float | None
+    recovery: str | None
+    type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """A group: all of them, or one of them."""
+
+    condition: Expression | None
+    relation: Literal["all", "one_of"]
+    members: tuple[Entry, ...]
+    type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """One alternative per element of a list."""
+
+    condition: Expression | None
+    each: Expression
+    name: str
+    member: Say
+    type: str | None
+
+
+Entry = Say | Together | ForEach
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    id: str
+    version: str
+    """`<id>@<major>`, as evidence names it."""
+    title: str
+    status: str
+    references: tuple[str, ...]
+    priority: int
+    listens: Listens
+    when: Expression | None
+    questions: tuple[Question, ...]
+    lets: tuple[tuple[str, Template], ...]
+    entries: tuple[Entry, ...]
+    diagnosis: str
+    code: str
+    """What verbose mode calls this, empty for the native code or the id's last part."""
+    type: str
+    names: frozenset[str]
+    """The names that look-ups and `let` add to the scope."""
+
+    @property
+    def verbose_code(self) -> str:
+        return self.code or self.id.rpartition(".")[2].replace("-", "_").upper()

@@ -1,0 +1,337 @@
+"""One rule considers one violation: look-ups out, a `Spoken` or silence back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from corrigible.schema.exchange import Json, Request
+
+from .derive import Operation, Unfit, changes_request, derive, guarded
+from .expression import EvaluationError, Expression, environment, fresh_key
+from .failure import RuleFault
+from .lookup import Lookup, LookupAnswer
+from .pointer import parameter_segments, segments
+from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Rule, Say, Template, Together
+
+Asking = Generator[Lookup, LookupAnswer, "Spoken | None"]
+
+_SAFE_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]\-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a rule says about a violation."""
+
+    rule: Rule
+    suggestions: tuple[dict[str, Json], ...]
+    type: str
+    recovery: str
+    retry: Mapping[str, Json] | None
+    used_live_state: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """What a pack says once for all its rules."""
+
+    lookups: tuple[tuple[str, ...], ...] = ()
+    """Allow-listed path templates, split at `/`."""
+    idempotency_header: str = ""
+    """Lower case; empty where the API has none."""
+    secrets: frozenset[str] = frozenset()
+
+
+def allowed(path: str, templates: Sequence[Sequence[str]]) -> str | None:
+    """Return the allow-listed template that a path fits, written out, or None.
+
+    A value from the request may stand for one segment, never for several, and never for `.` or `..`.
+    """
+    if not _SAFE_PATH.fullmatch(path):
+        return None
+    parts = urlsplit(path).path.split("/")[1:]
+    if path.startswith("//") or any(part in ("", ".", "..") or "%2f" in part.lower() for part in parts):
+        return None
+    for template in templates:
+        if len(template) == len(parts) and all(
+            want.startswith("{") or want == have for want, have in zip(template, parts, strict=True)
+        ):
+            return "/" + "/".join(template)
+    return None
+
+
+def speak(
+    rule: Rule,
+    request: Request,
+    scope: Mapping[str, Any],
+    guidance: Guidance,
+    group: str,
+    explain: list[str] | None,
+) -> Asking:
+    """Let a rule whose `on` holds consider a violation. Raises RuleFault where it crashes.
+
+    `scope` holds the common names (`error` is this violation). `group` is a prefix that makes group ids unique.
+    """
+    try:
+        return (yield from _Speech(rule, request, dict(scope), guidance, group, explain).speak())
+    except EvaluationError as problem:
+        raise RuleFault(rule.id, str(problem)) from problem
+    except Unfit as problem:
+        raise RuleFault(rule.id, str(problem)) from problem
+
+
+class _Speech:
+    def __init__(
+        self,
+        rule: Rule,
+        request: Request,
+        scope: dict[str, Any],
+        guidance: Guidance,
+        group: str,
+        explain: list[str] | None,
+    ) -> None:
+        self.rule, self.request, self.scope, self.guidance = rule, request, scope, guidance
+        self.group, self.explain = group, explain
+        self.looked: list[str] = []
+        self.groups = 0
+        self.retry: dict[str, Json] | None = None
+        self.recovery = ""
+        self.type = rule.type
+        on = rule.listens.message
+        if on is not None and on.groups:
+            found = on.search(scope["error"]["message"])
+            groups = found.groupdict() if found is not None else {}
+            scope["captures"] = {name: text for name, text in groups.items() if text is not None}
+
+    def speak(self) -> Asking:
+        rule = self.rule
+        env = environment(rule.names)
+        if rule.when is not None and not rule.when.holds(env.activation(self.scope)):
+            self._note("when does not hold")
+            return None
+        if rule.questions:
+            yield from self._ask()
+        for name, template in rule.lets:
+            self.scope[name] = _filled(template, env.activation(self.scope))
+        activation = env.activation(self.scope)
+        for number, entry in enumerate(rule.entries):
+            if entry.condition is not None and not entry.condition.holds(activation):
+                self._note(f"suggest[{number}].if does not hold")
+                continue
+            suggestions = self._entry(entry, activation, None)
+            if suggestions:
+                return self._spoken(suggestions, entry)
+        self._note("nothing under suggest holds")
+        return None
+
+    def _note(self, text: str) -> None:
+        if self.explain is not None:
+            self.explain.append(text)
+
+    def _ask(self) -> Generator[Lookup, LookupAnswer, None]:
+        env = environment(self.rule.names)
+        for question in self.rule.questions:
+            activation = env.activation(self.scope)
+            answer: Json = None
+            if question.condition is None or question.condition.holds(activation):
+                path = question.get.evaluate(activation)
+                template = allowed(path, self.guidance.lookups) if isinstance(path, str) else None
+                if template is None:
+                    self._note(f"look-up {question.name}: not on the pack's list")
+                else:
+                    self.looked.append(f"GET {template}")
+                    answer = _decoded((yield Lookup(path)))
+                    verdict = "gave nothing" if answer is None else "answered"
+                    self._note(f"look-up {question.name}: GET {template} {verdict}")
+                if answer is None and not question.optional:
+                    raise RuleFault(self.rule.id, f"look-up {question.name} gave nothing")
+            self.scope[question.name] = answer
+
+    def _spoken(self, suggestions: list[dict[str, Json]], entry: Entry) -> Spoken:
+        kind = entry.type or self.type
+        bases = {s.get("base_action", s["action"]) for s in suggestions}
+        recovery = self.recovery or (
+            "terminal" if bases & TERMINAL else "transient" if bases == {"WAIT_AND_RETRY"} else "correctable"
+        )
+        return Spoken(self.rule, tuple(suggestions), kind, recovery, self.retry, bool(self.looked))
+
+    def _entry(self, entry: Entry, activation: Any, group: dict[str, str] | None) -> list[dict[str, Json]]:
+        match entry:
+            case Say():
+                return [self._say(entry, activation, group)]
+            case Together():
+                mine = self._group(entry.relation)
+                out = []
+                for member in entry.members:
+                    if member.condition is None or member.condition.holds(activation):
+                        out += self._entry(member, activation, mine)
+                return out
+            case ForEach():
+                return self._each(entry, activation)
+
+    def _each(self, entry: ForEach, activation: Any) -> list[dict[str, Json]]:
+        mine = self._group("one_of")
+        env = environment(self.rule.names | {entry.name})
+        out: list[dict[str, Json]] = []
+        elements = entry.each.evaluate(activation)
+        if not isinstance(elements, list):
+            raise EvaluationError(f"{entry.each.text}: gives no list")
+        for element in elements:
+            inner = env.activation({**self.scope, entry.name: element})
+            if entry.member.condition is None or entry.member.condition.holds(inner):
+                out.append(self._say(entry.member, inner, mine))
+            if len(out) == _MOST_ALTERNATIVES:
+                break
+        if len(out) == 1:
+            del out[0]["group"]
+        return out
+
+    def _group(self, relation: str) -> dict[str, str]:
+        self.groups += 1
+        return {"id": f"{self.group}{self.groups}", "relation": relation}
+
+    def _say(self, say: Say, activation: Any, group: dict[str, str] | None) -> dict[str, Json]:
+        parameters = _filled(say.parameters, activation)
+        out: dict[str, Json] = {"action": say.action}
+        if say.base_action != say.action:
+            out["base_action"] = say.base_action
+        out["message"] = say.message
+        out["parameters"] = parameters
+        terminal = say.base_action in TERMINAL
+        patch = [] if terminal else self._patch(say, parameters, activation)
+        if patch:
+            out["patch"] = patch
+            if not parameters and say.action == "MODIFY_PARAMS":
+                out["parameters"] = _merged(patch)
+        if say.steps:
+            out["steps"] = [_filled(step, activation) for step in say.steps]
+        if not terminal:
+            out["applicability"] = say.applicability
+        if say.placeholders:
+            out["placeholders"] = [one for p in say.placeholders for one in self._asked(p, activation)]
+        if group is not None:
+            out["group"] = group
+        out["safety"] = self._safety(say, patch, terminal)
+        out["evidence"] = {"kind": "rule", "rule": self.rule.version}
+        if self.looked:
+            out["evidence"]["lookups"] = list(dict.fromkeys(self.looked))
+        self._pace(say, activation, patch)
+        return out
+
+    def _asked(self, placeholder: Placeholder, activation: Any) -> Iterator[dict[str, Json]]:
+        if placeholder.each is None:
+            yield _placeholder(placeholder, activation)
+            return
+        env = environment(self.rule.names | {placeholder.name})
+        for element in placeholder.each.evaluate(activation):
+            yield _placeholder(placeholder, env.activation({**self.scope, placeholder.name: element}))
+
+    def _patch(self, say: Say, parameters: Mapping[str, Json], activation: Any) -> list[Operation]:
+        if say.edits is not None:
+            patch = [_operation(edit, activation) for edit in say.edits]
+            patch = [op for op in patch if not (op["op"] == "test" and self._secret(str(op["path"])))]
+        elif parameters and say.action == "MODIFY_PARAMS":
+            patch = derive(self.request, parameters, self.guidance.secrets)
+        else:
+            return []
+        guarded(self.request.document(), patch)
+        header = self.guidance.idempotency_header
+        if header and header in self.request.headers and changes_request(patch):
+            place = f"/headers/{header}"
+            if all(op["path"] != place for op in patch):
+                patch.append({"op": "replace", "path": place, "value": fresh_key(self.scope["exchange"]["id"])})
+        return patch
+
+    def _secret(self, pointer: str) -> bool:
+        return any(part in self.guidance.secrets for raw in segments(pointer) for part in parameter_segments(raw))
+
+    def _safety(self, say: Say, patch: Sequence[Operation], terminal: bool) -> dict[str, Json]:
+        if say.side_effects is not None:
+            effects = say.side_effects
+        else:
+            method = next((op["value"] for op in patch if op["path"] == "/method" and op["op"] == "replace"), None)
+            effects = "none" if terminal or (method or self.request.method) in ("GET", "HEAD") else "certain"
+        safety: dict[str, Json] = {"side_effects": effects, "changes_intent": say.changes_intent}
+        if say.requires_confirmation:
+            safety["requires_confirmation"] = True
+        return safety
+
+    def _pace(self, say: Say, activation: Any, patch: Sequence[Operation]) -> None:
+        if say.recovery:
+            self.recovery = say.recovery
+        header = self.guidance.idempotency_header
+        if say.retry is not None:
+            said = say.retry.model_dump(exclude_none=True)
+            if isinstance(say.after_seconds, Expression):
+                said["after_seconds"] = say.after_seconds.evaluate(activation)
+                if said["after_seconds"] is None:
+                    del said["after_seconds"]
+            unsafe = self.request.method not in ("GET", "HEAD", "OPTIONS")
+            if unsafe and not (header and header in self.request.headers):
+                said["same_request"] = False
+            self.retry = said
+        elif header and header in self.request.headers and changes_request(patch):
+            self.retry = {"same_request": False, "idempotency_key": "new"}
+
+
+_MOST_ALTERNATIVES = 3
+
+
+def _decoded(answer: LookupAnswer) -> Json:
+    if answer.status != 200:
+        return None
+    try:
+        return orjson.loads(answer.body)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _filled(template: Template, activation: Any) -> Any:
+    if isinstance(template, Expression):
+        return template.evaluate(activation)
+    if isinstance(template, Mapping):
+        return {key: _filled(inner, activation) for key, inner in template.items()}
+    if isinstance(template, list):
+        return [_filled(inner, activation) for inner in template]
+    return template
+
+
+def _pointer(place: str | Expression, activation: Any) -> str:
+    pointer = place if isinstance(place, str) else place.evaluate(activation)
+    if not isinstance(pointer, str) or not pointer.startswith("/"):
+        raise EvaluationError(f"{place if isinstance(place, str) else place.text}: gives no pointer")
+    return pointer
+
+
+def _placeholder(placeholder: Placeholder, activation: Any) -> dict[str, Json]:
+    schema = dict(placeholder.schema)
+    if placeholder.schema_from is not None:
+        more = placeholder.schema_from.evaluate(activation)
+        if isinstance(more, Mapping):
+            schema.update(more)
+    return {"pointer": _pointer(placeholder.pointer, activation), "ask": placeholder.ask, "schema": schema}
+
+
+def _merged(patch: Sequence[Operation]) -> dict[str, Json]:
+    """Say a patch as merge parameters, as far as it only sets or removes plain top-level members."""
+    out: dict[str, Json] = {}
+    for op in patch:
+        parts = segments(str(op["path"]))
+        plain = op["op"] in ("add", "replace", "remove") and not isinstance(op.get("value"), (dict, list))
+        if plain and len(parts) == 2 and parts[0] in ("body", "query"):
+            out[parts[1]] = op.get("value")
+    return out
+
+
+def _operation(edit: Edit, activation: Any) -> Operation:
+    op: Operation = {"op": edit.op, "path": _pointer(edit.path, activation)}
+    if edit.source is not None:
+        op["from"] = _pointer(edit.source, activation)
+    if edit.op in ("add", "replace", "test"):
+        op["value"] = _filled(edit.value, activation)
+    return op

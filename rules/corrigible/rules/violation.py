@@ -1,0 +1,37 @@
+"""One native complaint, normalised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from corrigible.schema.exchange import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What one part of a refusal says, whatever dialect it was said in.
+
+    `pointer` is RFC 6901 into the request document, empty where the upstream named no place.
+    `native` holds the dialect's further members (decline_code, advice_code, ...).
+    """
+
+    code: str = ""
+    message: str = ""
+    pointer: str = ""
+    constraint: str = ""
+    type: str = ""
+    param: str = ""
+    native: Mapping[str, Json] = field(default_factory=dict)
+
+    def scope(self) -> dict[str, Json]:
+        """Return the map that expressions see as `error`: the six names always there, native extras beside them."""
+        return {
+            **self.native,
+            "code": self.code,
+            "message": self.message,
+            "pointer": self.pointer,
+            "constraint": self.constraint,
+            "type": self.type,
+            "param": self.param,
+        }
