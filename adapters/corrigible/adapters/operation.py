@@ -49,22 +49,35 @@ class Operations:
     def find(self, method: str, path: str) -> tuple[str, dict[str, str]] | None:
         """Return the operation's name and its decoded path parameters, or None."""
         values: list[str] = []
-        found = _walk(self._root, path.strip("/").split("/"), 0, method.upper(), values)
+        found = _walk(self._root, path.strip("/").split("/"), 0, method, values)
         if found is None:
             return None
         name, variables = found
-        return name, {variable: unquote(value) for variable, value in zip(variables, values, strict=True)}
+        if not variables:
+            return name, {}
+        return name, {
+            variable: unquote(value) if "%" in value else value
+            for variable, value in zip(variables, values, strict=True)
+        }
 
 
 def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]) -> tuple[str, tuple[str, ...]] | None:
-    if at == len(parts):
-        return node.operations.get(method)
-    literal = node.literal.get(parts[at])
-    if literal is not None and (found := _walk(literal, parts, at + 1, method, values)) is not None:
-        return found
-    if node.variable is not None and parts[at]:
-        values.append(parts[at])
-        if (found := _walk(node.variable, parts, at + 1, method, values)) is not None:
-            return found
-        values.pop()
-    return None
+    while at < len(parts):
+        literal = node.literal.get(parts[at])
+        if literal is None:
+            if node.variable is None or not parts[at]:
+                return None
+            values.append(parts[at])
+            node = node.variable
+        elif node.variable is None:
+            node = literal
+        else:
+            kept = len(values)
+            found = _walk(literal, parts, at + 1, method, values)
+            if found is not None:
+                return found
+            del values[kept:]
+            values.append(parts[at])
+            node = node.variable
+        at += 1
+    return node.operations.get(method)

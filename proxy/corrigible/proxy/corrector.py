@@ -185,7 +185,7 @@ class Corrector:
                 text = plain.decode()
                 if mode is Mode.TRADITIONAL:
                     return blank(text, decision.pack.text.redact)
-                return _annotated_text(text, decision, mode)
+                return spliced(text, decision, mode)
 
     @staticmethod
     def _blanked(decision: PassThrough, plain: bytes) -> str | None:
@@ -210,8 +210,9 @@ class Corrector:
         return Outcome(rewrite, "annotated", mode, decision.operation, feedback, decision.rules)
 
 
-def _annotated_text(text: str, decision: Annotate, mode: Mode) -> str | None:
-    parsed = orjson.loads(text)
+def spliced(text: str, decision: Annotate, mode: Mode) -> str | None:
+    """Return the native text with what a mode adds to it; None where it is no object."""
+    parsed = decision.body
     if not isinstance(parsed, dict):
         return None
     members = []
@@ -257,4 +258,4 @@ def _headers(headers: Headers, length: int, applied: Mode | None, *, live: bool)
     return out
 
 
-__all__ = ["Corrector", "Outcome", "RequestHead", "ResponseHead", "Rewrite"]
+__all__ = ["Corrector", "Outcome", "RequestHead", "ResponseHead", "Rewrite", "spliced"]

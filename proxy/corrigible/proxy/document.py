@@ -66,6 +66,9 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
+    if "%" not in text and "+" not in text and text.count("&") < _MOST_FIELDS:
+        pairs = (part.partition("=") for part in text.split("&") if part)
+        return [(name, value) for name, _, value in pairs]
     try:
         return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:

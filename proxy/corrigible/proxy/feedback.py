@@ -123,7 +123,7 @@ def _secret_values(request: Request, secrets: frozenset[str]) -> Iterator[str]:
 
 
 def _named(value: Any, secrets: frozenset[str]) -> Iterator[str]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         for name, inner in value.items():
             if name in secrets and isinstance(inner, (str, int)) and len(str(inner)) >= _SHORTEST_SECRET:
                 yield str(inner)

@@ -42,16 +42,15 @@ def span(text: str, pointer: str) -> Span | None:
 
 
 def add_members(text: str, parsed: Json, at: Sequence[str], members: Sequence[tuple[str, str]]) -> str:
-    """Add members (name, JSON text) to the objects at some pointers; where there is no object, nothing is added."""
+    """Add members (plain name, JSON text) to the objects at some pointers; where there is no object, nothing is added."""
     cuts: list[tuple[int, str]] = []
-    added = ",".join(f"{json.dumps(name)}:{value}" for name, value in members)
+    added = ",".join([f'"{name}":{value}' for name, value in members])
     for pointer in at:
         place = _closing(text, parsed, pointer)
         if place is not None:
-            empty = text[:place].rstrip(_SPACE).endswith("{")
-            cuts.append((place, added if empty else "," + added))
+            cuts.append((place, added if text[_before(text, place)] == "{" else "," + added))
     for place, piece in sorted(cuts, reverse=True):
-        text = text[:place] + piece + text[place:]
+        text = f"{text[:place]}{piece}{text[place:]}"
     return text
 
 
@@ -66,16 +65,24 @@ def blank(text: str, pointers: Sequence[str]) -> str:
 
 def _closing(text: str, parsed: Json, pointer: str) -> int | None:
     """Return where the closing brace of the object at a pointer stands."""
-    end = len(text.rstrip(_SPACE)) - 1
+    end = _before(text, len(text))
     if not pointer:
         return end if isinstance(parsed, dict) else None
     # The common case, {"error": {...}}: one member, so the object ends right before the outer one does.
     if isinstance(parsed, dict) and len(parsed) == 1 and pointer.count("/") == 1:
         value = next(iter(parsed.values()))
         if pointer[1:] in parsed and isinstance(value, dict):
-            return len(text[:end].rstrip(_SPACE)) - 1
+            return _before(text, end)
     found = span(text, pointer)
     return found.end - 1 if found is not None and text[found.start] == "{" else None
+
+
+def _before(text: str, at: int) -> int:
+    """Return where the last visible character before a place stands."""
+    at -= 1
+    while text[at] in _SPACE:
+        at -= 1
+    return at
 
 
 def _skip(text: str, at: int) -> int:

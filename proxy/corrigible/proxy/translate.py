@@ -54,6 +54,8 @@ class Annotate:
     live: bool
     """Whether look-ups with the caller's credentials went into it."""
     operation: str = ""
+    body: Json = None
+    """The native answer, parsed."""
 
 
 Decision = PassThrough | Annotate
@@ -146,6 +148,7 @@ class Translator:
             rules=tuple(one.rule.id for one in said),
             live=any(one.used_live_state for one in said),
             operation=found.operation,
+            body=body,
         )
 
     def _read(self, exchange: Exchange, found: Identified, body: Json) -> tuple[Identified, Sequence[Violation]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
-
-import re2
 
 from corrigible.schema.vocabulary import Vocabulary
 
 from .authored import Each, On, PlaceholderEach, PlaceholderText, RuleText
 from .authored import Entry as EntryText
 from .check import checked
-from .expression import Environment, Expression, ExpressionError, environment
+from .expression import RESERVED, Environment, Expression, ExpressionError, environment
 from .failure import AuthoringError, gather, meant
 from .rule import (
     TERMINAL,
@@ -19,6 +19,7 @@ from .rule import (
     Entry,
     ForEach,
     Listens,
+    Pattern,
     Placeholder,
     Question,
     Rule,
@@ -35,6 +36,12 @@ def compile_rule(source: Source, *, pack: str, major: str, vocabulary: Vocabular
     return _Compiler(source, text, vocabulary).rule(pack, major)
 
 
+def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
+    """Compile a rule that stands in no file."""
+    path = Path(str(text.get("id", "")).rpartition(".")[2] + ".yaml")
+    return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
+
+
 class _Compiler:
     def __init__(self, source: Source, text: RuleText, vocabulary: Vocabulary) -> None:
         self.source = source
@@ -44,7 +51,7 @@ class _Compiler:
         self.names = frozenset(text.lookup) | frozenset(text.let)
 
     def rule(self, pack: str, major: str) -> Rule:
-        text, scope = self.text, environment(self.names)
+        text, scope = self.text, environment(self.names - RESERVED)
         self._identity(pack)
         rule = Rule(
             id=text.id,
@@ -70,6 +77,7 @@ class _Compiler:
             code=text.code or "",
             type=text.type,
             names=self.names,
+            scope=scope,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
@@ -84,6 +92,8 @@ class _Compiler:
         for name in sorted(self.names & environment().names):
             where = "lookup" if name in self.text.lookup else "let"
             self._wrong((where, name), f'"{name}" hides a name that every rule has')
+        for name in sorted(self.names & RESERVED):
+            self._wrong(("lookup" if name in self.text.lookup else "let", name), f'"{name}" is a word of CEL itself')
 
     def _wrong(self, trail: Trail, problem: str) -> None:
         self.errors.append(self.source.error(trail, problem))
@@ -115,14 +125,10 @@ class _Compiler:
     def _listens(self, on: On) -> Listens:
         pattern = None
         if on.message is not None:
-            options = re2.Options()
-            options.log_errors = False
             try:
-                pattern = re2.compile(on.message, options)
-            except re2.error as problem:
-                said = problem.args[0] if problem.args else problem
-                said = said.decode() if isinstance(said, bytes) else said
-                self._wrong(("on", "message"), f"not an RE2 pattern: {said}")
+                pattern = Pattern(on.message)
+            except ValueError as problem:
+                self._wrong(("on", "message"), f"not an RE2 pattern: {problem}")
         return Listens(
             tuple(on.operation),
             tuple(on.status),

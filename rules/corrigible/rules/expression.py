@@ -29,6 +29,14 @@ SCOPE = (
 )
 """The names every expression may use; look-ups and `let` add their own."""
 
+RESERVED = frozenset(
+    """
+    bool bytes double int list map null_type string timestamp duration type uint as break const continue else false
+    for function if import in let loop package namespace null return true var void while
+    """.split()
+)
+"""Names that CEL takes for itself (language definition, "Syntax" and the standard types)."""
+
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
 _ERROR = cel.Type.ERROR
 _KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")

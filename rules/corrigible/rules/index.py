@@ -6,7 +6,7 @@ Inside a bucket the message patterns of many rules are matched in one pass of an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import product
 
 import re2
@@ -15,39 +15,32 @@ from .rule import Rule
 from .violation import Violation
 
 ANY = ""
-_SET_FROM = 6
-"""From how many patterns on one RE2 set is quicker than asking each."""
-
-Key = tuple[str, int, str]
 
 
 class _Bucket:
-    __slots__ = ("_patterns", "_plain", "_set", "ranked")
+    """Rules filed under one key, in the order in which they are asked."""
+
+    __slots__ = ("_patterned", "_plain", "_set")
 
     def __init__(self, ranked: list[tuple[int, Rule]]) -> None:
-        self.ranked = ranked
+        self._plain = [(rank, rule) for rank, rule in ranked if rule.listens.message is None]
+        self._patterned = [(rank, rule) for rank, rule in ranked if rule.listens.message is not None]
         self._set: re2.Set | None = None
-        self._patterns: list[int] = []
-        self._plain = frozenset(n for n, (_, rule) in enumerate(ranked) if rule.listens.message is None)
-        patterned = [(place, rule) for place, (_, rule) in enumerate(ranked) if rule.listens.message is not None]
-        if len(patterned) >= _SET_FROM:
+        if self._patterned:
             options = re2.Options()
             options.max_mem = 256 << 20
             options.log_errors = False
             self._set = re2.Set.SearchSet(options)
-            for place, rule in patterned:
+            for _, rule in self._patterned:
                 assert rule.listens.message is not None
-                self._set.Add(rule.listens.message.pattern)
-                self._patterns.append(place)
+                self._set.Add(rule.listens.message.text)
             self._set.Compile()
 
-    def candidates(self, message: str) -> Iterator[tuple[int, Rule]]:
+    def candidates(self, message: str) -> list[tuple[int, Rule]]:
         if self._set is None:
-            yield from self.ranked
-            return
-        hits = {self._patterns[number] for number in self._set.Match(message)}
-        for place in sorted(hits | self._plain):
-            yield self.ranked[place]
+            return self._plain
+        hits = self._set.Match(message)
+        return [*self._plain, *(self._patterned[number] for number in hits)] if hits else self._plain
 
 
 class RuleIndex:
@@ -56,36 +49,33 @@ class RuleIndex:
     def __init__(self, rules: Iterable[Rule]) -> None:
         speaking = [rule for rule in rules if rule.status != "deprecated"]
         self.rules = tuple(sorted(speaking, key=lambda r: (-r.priority, -r.listens.specificity, r.id)))
-        filed: dict[Key, list[tuple[int, Rule]]] = {}
+        filed: dict[str, dict[tuple[int, str], list[tuple[int, Rule]]]] = {}
         for rank, rule in enumerate(self.rules):
             on = rule.listens
-            for key in product(on.operations or (ANY,), on.statuses or (0,), on.codes or (ANY,)):
-                filed.setdefault(key, []).append((rank, rule))
-        self._buckets = {key: _Bucket(ranked) for key, ranked in filed.items()}
+            for operation, status, code in product(on.operations or (ANY,), on.statuses or (0,), on.codes or (ANY,)):
+                filed.setdefault(operation, {}).setdefault((status, code), []).append((rank, rule))
+        self._buckets = {
+            operation: {key: _Bucket(ranked) for key, ranked in shelf.items()} for operation, shelf in filed.items()
+        }
 
     def candidates(self, operation: str, status: int, violation: Violation) -> list[Rule]:
         """Return the rules whose `on` holds, the one to ask first in front."""
         found: list[tuple[int, Rule]] = []
-        code, kind, param, message = violation.code, violation.type, violation.param, violation.message
-        buckets = self._buckets
-        operations = (operation, ANY) if operation else (ANY,)
-        codes = (code, ANY) if code else (ANY,)
-        for named in operations:
-            for number in (status, 0):
-                for said in codes:
-                    bucket = buckets.get((named, number, said))
-                    if bucket is None:
-                        continue
-                    for rank, rule in bucket.candidates(message):
-                        on = rule.listens
-                        if on.types and kind not in on.types:
-                            continue
-                        if on.params and param not in on.params:
-                            continue
-                        if on.message is not None and on.message.search(message) is None:
-                            continue
-                        found.append((rank, rule))
-        found.sort(key=_rank)
+        code, kind, param = violation.code, violation.type, violation.param
+        keys = ((status, code), (status, ANY), (0, code), (0, ANY)) if code else ((status, ANY), (0, ANY))
+        for shelf in (self._buckets.get(operation), self._buckets.get(ANY) if operation else None):
+            if shelf is None:
+                continue
+            for key in keys:
+                bucket = shelf.get(key)
+                if bucket is None:
+                    continue
+                for entry in bucket.candidates(violation.message):
+                    on = entry[1].listens
+                    if (not on.types or kind in on.types) and (not on.params or param in on.params):
+                        found.append(entry)
+        if len(found) > 1:
+            found.sort(key=_rank)
         return [rule for _, rule in found]
 
 

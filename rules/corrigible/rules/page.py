@@ -43,7 +43,7 @@ def _heard(rule: Rule) -> Iterator[str]:
         if wanted:
             yield f"On {name} {', '.join(f'`{value}`' for value in wanted)}"
     if on.message is not None:
-        yield f"On a message like `{on.message.pattern}`"
+        yield f"On a message like `{on.message.text}`"
     if rule.when is not None:
         yield f"When `{rule.when.text}`"
 

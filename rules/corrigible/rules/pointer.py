@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from corrigible.schema.exchange import Json
 
@@ -22,6 +22,8 @@ def segments(pointer: str) -> list[str]:
     """Split a pointer into unescaped segments; the empty pointer has none."""
     if not pointer:
         return []
+    if "~" not in pointer:
+        return pointer[1:].split("/")
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
 
 
@@ -29,9 +31,9 @@ def resolve(document: Json, pointer: str) -> Json:
     """Return the value at a pointer, or `MISSING`."""
     here = document
     for part in segments(pointer):
-        if isinstance(here, Mapping):
+        if isinstance(here, dict):
             here = here.get(part, MISSING)
-        elif isinstance(here, Sequence) and not isinstance(here, str) and part.isdecimal() and int(part) < len(here):
+        elif isinstance(here, list) and part.isdecimal() and int(part) < len(here):
             here = here[int(part)]
         else:
             return MISSING
@@ -44,7 +46,7 @@ def through_arrays(document: Json, pointer: str) -> Iterator[str]:
     """Yield the pointer of every array element that a pointer leads through, outermost first."""
     here, walked = document, ""
     for part in segments(pointer):
-        inside_array = isinstance(here, Sequence) and not isinstance(here, str)
+        inside_array = isinstance(here, list)
         walked += "/" + escape(part)
         if inside_array:
             yield walked

@@ -11,13 +11,44 @@ import re2
 from corrigible.schema.exchange import Json
 
 from .authored import PatchText, RetryText
-from .expression import Expression
+from .expression import Environment, Expression
 
 Template = Any
 """A nest of maps and lists whose leaves are Expressions or literals."""
 
 TERMINAL = frozenset({"NO_RECOVERY_AVAILABLE", "ESCALATE", "ALREADY_DONE"})
 """Design 3: these three stand alone, with `recovery: terminal`."""
+
+
+class Pattern:
+    """An RE2 pattern that a native message is searched for. Linear in the message, whatever the author wrote."""
+
+    __slots__ = ("_compiled", "names", "text")
+
+    def __init__(self, text: str) -> None:
+        """Raises ValueError for a pattern that RE2 does not take."""
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            # Over bytes: the text interface decodes every offset and costs five times as much.
+            self._compiled = re2.compile(text.encode(), options)
+        except re2.error as problem:
+            said = problem.args[0] if problem.args else problem
+            raise ValueError(said.decode() if isinstance(said, bytes) else str(said)) from None
+        self.text = text
+        self.names = {number: _decoded(name) for name, number in self._compiled.groupindex.items()}
+
+    def search(self, message: str) -> dict[str, str] | None:
+        """Return the named groups that took part, or None where the pattern does not match."""
+        found = self._compiled.search(message.encode("utf-8", "surrogatepass"))
+        if found is None:
+            return None
+        said = ((name, found.group(number)) for number, name in self.names.items())
+        return {name: text.decode() for name, text in said if text is not None}
+
+
+def _decoded(name: str | bytes) -> str:
+    return name.decode() if isinstance(name, bytes) else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +60,7 @@ class Listens:
     codes: tuple[str, ...] = ()
     types: frozenset[str] = frozenset()
     params: frozenset[str] = frozenset()
-    message: re2.Pattern | None = None
+    message: Pattern | None = None
 
     @property
     def specificity(self) -> int:
@@ -137,6 +168,7 @@ class Rule:
     type: str
     names: frozenset[str]
     """The names that look-ups and `let` add to the scope."""
+    scope: Environment
 
     @property
     def verbose_code(self) -> str:

@@ -102,23 +102,23 @@ class _Speech:
         self.retry: dict[str, Json] | None = None
         self.recovery = ""
         self.type = rule.type
-        on = rule.listens.message
-        if on is not None and on.groups:
-            found = on.search(scope["error"]["message"])
-            groups = found.groupdict() if found is not None else {}
-            scope["captures"] = {name: text for name, text in groups.items() if text is not None}
+        pattern = rule.listens.message
+        if pattern is not None and pattern.names:
+            scope["captures"] = pattern.search(scope["error"]["message"]) or {}
 
     def speak(self) -> Asking:
         rule = self.rule
-        env = environment(rule.names)
-        if rule.when is not None and not rule.when.holds(env.activation(self.scope)):
+        env = rule.scope
+        activation = env.activation(self.scope)
+        if rule.when is not None and not rule.when.holds(activation):
             self._note("when does not hold")
             return None
         if rule.questions:
             yield from self._ask()
+            activation = env.activation(self.scope)
         for name, template in rule.lets:
-            self.scope[name] = _filled(template, env.activation(self.scope))
-        activation = env.activation(self.scope)
+            self.scope[name] = _filled(template, activation)
+            activation = env.activation(self.scope)
         for number, entry in enumerate(rule.entries):
             if entry.condition is not None and not entry.condition.holds(activation):
                 self._note(f"suggest[{number}].if does not hold")
@@ -134,7 +134,7 @@ class _Speech:
             self.explain.append(text)
 
     def _ask(self) -> Generator[Lookup, LookupAnswer, None]:
-        env = environment(self.rule.names)
+        env = self.rule.scope
         for question in self.rule.questions:
             activation = env.activation(self.scope)
             answer: Json = None
@@ -294,7 +294,7 @@ def _decoded(answer: LookupAnswer) -> Json:
 def _filled(template: Template, activation: Any) -> Any:
     if isinstance(template, Expression):
         return template.evaluate(activation)
-    if isinstance(template, Mapping):
+    if isinstance(template, dict):
         return {key: _filled(inner, activation) for key, inner in template.items()}
     if isinstance(template, list):
         return [_filled(inner, activation) for inner in template]
