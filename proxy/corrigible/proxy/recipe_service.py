@@ -1,0 +1,19 @@
+"""The recipe API with recovery feedback: what it takes to adopt the contract in a service of one's own.
+
+The service answers with its diagnosis and knows nothing of feedback; the middleware adds the rest.
+"""
+
+from __future__ import annotations
+
+from corrigible.adapters.recipe import service
+
+from .asgi import ReflectiveMiddleware
+
+app = ReflectiveMiddleware(service.app, packs=["recipe"], mode="verbose")
+
+
+def serve(host: str = "127.0.0.1", port: int = 8090) -> None:
+    """Run until interrupted. Needs the extra `sandboxes`."""
+    import uvicorn
+
+    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
