@@ -1,0 +1,70 @@
+"""What may stand in a request document, for writers and readers alike.
+
+A document that came from feedback is sent with the caller's credentials, so a path must stay on the
+caller's host and nothing may smuggle a second header line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+MEMBERS: Final = ("method", "path", "query", "headers", "body")
+
+CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+"""Headers that no suggestion reads or changes. In lower case."""
+
+_METHOD = re.compile(r"[A-Z][A-Z-]{0,19}")
+_PATH = re.compile(r"/(?!/)[^\x00-\x1f\x7f?#\\]*")
+_GRPC_METHOD = re.compile(r"/?[A-Za-z_][\w.]*/[A-Za-z_]\w*", re.ASCII)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+
+
+@lru_cache(maxsize=4096)
+def pointer_parts(pointer: str) -> tuple[str, ...] | None:
+    """Split an RFC 6901 pointer, or return None where it is none."""
+    if pointer == "":
+        return ()
+    if not pointer.startswith("/") or re.search("~(?![01])", pointer):
+        return None
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/"))
+
+
+@lru_cache(maxsize=4096)
+def pointer_problem(pointer: str) -> str | None:
+    """Say why a suggestion may not point there, None where it may."""
+    parts = pointer_parts(pointer)
+    if parts is None:
+        return "is no JSON pointer"
+    if not parts or parts[0] not in MEMBERS:
+        return "points to no member of the request document"
+    if parts[0] in ("method", "path") and len(parts) > 1:
+        return f"points into {parts[0]}, which is text"
+    if parts[0] == "headers" and (len(parts) != 2 or parts[1].lower() in CREDENTIALS):
+        return "points to no header that may change"
+    return None
+
+
+def is_method(method: str) -> bool:
+    """True for an HTTP method; gRPC documents have the empty one."""
+    return method == "" or _METHOD.fullmatch(method) is not None
+
+
+def is_path(path: str) -> bool:
+    """True for a path on the same host, without a query, or a full gRPC method name."""
+    return (_PATH.fullmatch(path) or _GRPC_METHOD.fullmatch(path)) is not None
+
+
+def header_problem(headers: Mapping[str, object]) -> str | None:
+    """Say what is wrong with headers of a document, None where nothing is."""
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            return "a header name that is no token"
+        if name.lower() in CREDENTIALS:
+            return f"the credential {name.lower()}"
+        if not isinstance(value, str) or not _HEADER_VALUE.fullmatch(value):
+            return f"no valid value for header {name.lower()}"
+    return None

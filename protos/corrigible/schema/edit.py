@@ -1,0 +1,220 @@
+"""One suggestion, one request: the edit itself.
+
+Knows: RFC 6902, RFC 7396, what is text on the wire. Does not know: which suggestions may be applied
+(`reader`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import jsonpatch
+
+from .document import CREDENTIALS, MEMBERS, header_problem, is_method, is_path, pointer_parts
+from .exchange import Json, Request
+from .feedback import PatchOperation, StepRequest, Suggestion
+from .word import PatchVerb
+
+MAX_REQUEST_DEPTH: Final = 100
+"""Levels of nesting a request body may have: beyond it nothing is applied."""
+
+_BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
+
+_TROUBLE: Final = (
+    jsonpatch.JsonPatchException,
+    jsonpatch.JsonPointerException,
+    AttributeError,
+    IndexError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What jsonpatch may raise on an operation that does not fit; older versions let lookup errors through."""
+
+
+class NotApplicable(Exception):
+    """The suggestion does not fit this request, and why. The request is as it was."""
+
+
+def after_suggestion(suggestion: Suggestion, request: Request) -> Request:
+    """Return the request as the suggestion leaves it, or raise `NotApplicable`."""
+    if suggestion.patch:
+        return _patched(suggestion.patch, request)
+    if suggestion.parameters and not suggestion.waits:
+        return _merged(suggestion.parameters, request)
+    return request
+
+
+def step_requests(suggestion: Suggestion, request: Request) -> tuple[Request, ...]:
+    """Return the requests to send first, with the credentials of the one they prepare."""
+    return tuple(_step(step, request) for step in suggestion.steps)
+
+
+def merge(target: Json, patch: Json) -> Json:
+    """RFC 7396: objects are merged, null removes, everything else replaces, arrays as a whole."""
+    if not isinstance(patch, Mapping):
+        return _copy(patch)
+    out = dict(target) if isinstance(target, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            out.pop(name, None)
+        else:
+            out[name] = merge(out.get(name), value)
+    return out
+
+
+def same_json(one: Json, other: Json) -> bool:
+    """Equality of RFC 6902, section 4.6: 1 equals 1.0, and true equals neither."""
+    match one, other:
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case (int() | float(), int() | float()):
+            return one == other
+        case (list(), list()):
+            return len(one) == len(other) and all(map(same_json, one, other))
+        case (Mapping(), Mapping()):
+            return one.keys() == other.keys() and all(same_json(value, other[name]) for name, value in one.items())
+        case _:
+            return type(one) is type(other) and bool(one == other)
+
+
+def same_text(one: Json, other: Json) -> bool:
+    """Equality where scalars are text on the wire: 500 equals "500", true equals "true", null equals ""."""
+    match one, other:
+        case (list(), list()):
+            return len(one) == len(other) and all(map(same_text, one, other))
+        case (Mapping(), Mapping()):
+            return one.keys() == other.keys() and all(same_text(value, other[name]) for name, value in one.items())
+        case (list() | Mapping(), _) | (_, list() | Mapping()):
+            return False
+        case _:
+            return text(one) == text(other)
+
+
+def text(scalar: Json) -> str:
+    """Return a scalar as forms, queries and headers carry it."""
+    match scalar:
+        case None:
+            return ""
+        case bool():
+            return "true" if scalar else "false"
+        case _:
+            return str(scalar)
+
+
+def _merged(parameters: Mapping[str, Json], request: Request) -> Request:
+    if request.body is None and request.method.upper() in _BODILESS:
+        return replace(request, query=merge(_copy(request.query), parameters))
+    if request.body is not None and not isinstance(request.body, Mapping):
+        raise NotApplicable("the body is no object, so parameters have nowhere to go")
+    return replace(request, body=merge(_copy(request.body), parameters))
+
+
+def _patched(patch: tuple[PatchOperation, ...], request: Request) -> Request:
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    secret = {name: headers.pop(name) for name in CREDENTIALS & headers.keys()}
+    document = _copy({**request.document(), "headers": headers})
+    for operation in patch:
+        document = _operated(document, operation, form=request.form)
+    return _request(document, request, secret)
+
+
+def _operated(document: dict[str, Any], operation: PatchOperation, *, form: bool) -> dict[str, Any]:
+    path, source = _fold(operation.path), _fold(operation.from_)
+    if operation.op is PatchVerb.TEST:
+        _test(document, path or "", operation, form=form)
+        return document
+    members = {"op": str(operation.op), "path": path}
+    if source is not None:
+        members["from"] = source
+    if operation.has_value:
+        members["value"] = _copy(operation.value)
+    try:
+        changed = jsonpatch.apply_patch(document, [members], in_place=True)
+    except _TROUBLE:
+        raise NotApplicable(f"{operation.op} {operation.path} does not fit") from None
+    if not isinstance(changed, dict) or not changed.keys() <= set(MEMBERS):
+        raise NotApplicable(f"{operation.op} {operation.path} leaves no request document")
+    return changed
+
+
+def _test(document: Json, path: str, operation: PatchOperation, *, form: bool) -> None:
+    parts = pointer_parts(path)
+    if parts is None or not operation.has_value:
+        raise NotApplicable(f"test {operation.path} is no test")
+    found = document
+    for part in parts:
+        match found:
+            case dict() if part in found:
+                found = found[part]
+            case list() if part.isascii() and part.isdecimal() and str(int(part)) == part and int(part) < len(found):
+                found = found[int(part)]
+            case _:
+                raise NotApplicable(f"{operation.path} is not there")
+    loose = parts[:1] == ("query",) or (form and parts[:1] == ("body",))
+    if not (same_text if loose else same_json)(found, operation.value):
+        raise NotApplicable(f"{operation.path} is not what the suggestion is for")
+
+
+def _fold(pointer: str | None) -> str | None:
+    """Header names have no case."""
+    return pointer.lower() if pointer is not None and pointer.startswith("/headers/") else pointer
+
+
+def _request(document: Mapping[str, Any], before: Request, secret: Mapping[str, str]) -> Request:
+    method, path = document.get("method"), document.get("path")
+    query, headers = document.get("query", {}), document.get("headers", {})
+    if not isinstance(method, str) or (method != before.method and not is_method(method)):
+        raise NotApplicable("/method becomes no method")
+    if not isinstance(path, str) or (path != before.path and not is_path(path)):
+        raise NotApplicable("/path becomes no path on the same host")
+    if not isinstance(query, dict) or not isinstance(headers, dict):
+        raise NotApplicable("/query or /headers becomes no object")
+    headers = {name: text(v) if isinstance(v, bool | int | float) else v for name, v in headers.items()}
+    changed = {k: v for k, v in headers.items() if k not in before.headers or before.headers[k] != v}
+    if (problem := header_problem(changed)) is not None:
+        raise NotApplicable(f"/headers would hold {problem}")
+    return replace(
+        before,
+        method=method,
+        path=path,
+        query=query,
+        headers={**headers, **secret},
+        body=document.get("body"),
+    )
+
+
+def _step(step: StepRequest, request: Request) -> Request:
+    headers = {name.lower(): value for name, value in step.headers.items()}
+    if not is_method(step.method) or not is_path(step.path):
+        raise NotApplicable("a step is no request to the same host")
+    if (problem := header_problem(headers)) is not None:
+        raise NotApplicable(f"a step holds {problem}")
+    secret = {name.lower(): v for name, v in request.headers.items() if name.lower() in CREDENTIALS}
+    kind = headers.get("content-type")
+    form = request.form if kind is None else kind.lower().startswith("application/x-www-form-urlencoded")
+    body = _copy(step.body)
+    return Request(
+        step.method,
+        step.path,
+        _copy(step.query),
+        {**headers, **secret},
+        body,
+        form and isinstance(body, Mapping),
+    )
+
+
+def _copy(value: Json, depth: int = 0) -> Any:
+    """Copy JSON, so that a patch changes neither the request nor the feedback it was given."""
+    if depth > MAX_REQUEST_DEPTH:
+        raise NotApplicable(f"nested deeper than {MAX_REQUEST_DEPTH} levels")
+    match value:
+        case Mapping():
+            return {name: _copy(item, depth + 1) for name, item in value.items()}
+        case list() | tuple():
+            return [_copy(item, depth + 1) for item in value]
+        case _:
+            return value

@@ -1,0 +1,33 @@
+"""What can go wrong with feedback, by whose fault it is.
+
+* ContractError
+  - FeedbackError      the writer's feedback breaks the contract: fix the rule or the code that made it
+  - ReaderError        what arrived is no feedback that can be read safely: treat the native error as it is
+  - VocabularyError    an action is unknown, registered twice, or its parameters do not fit
+
+A suggestion that cannot be applied to a request is none of these. It is a `NeedsInput`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ContractError(ValueError):
+    """Base of every error of the contract."""
+
+
+class FeedbackError(ContractError):
+    """Feedback that must not be sent. `problems` names every clause it breaks."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
+
+
+class ReaderError(ContractError):
+    """Feedback that cannot be read, and says where."""
+
+
+class VocabularyError(ContractError):
+    """A wrong entry of the vocabulary, or parameters that do not fit one."""

@@ -1,0 +1,242 @@
+"""The published algorithm: from feedback and the refused request to the next one, without a language model.
+
+SPEC.md states it clause by clause. A pure function: no clock, no socket, no API's name. What it cannot
+decide it hands back as `NeedsInput`; the request it was given is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from .edit import NotApplicable, after_suggestion, step_requests
+from .error import ReaderError
+from .exchange import Json, Request
+from .feedback import MEMBER, Feedback, Placeholder, Suggestion, parse
+from .word import Applicability, FeedbackType, IdempotencyKey, Recovery, Relation, VerificationStatus
+
+_RANK: Final[Mapping[Applicability, int]] = {
+    Applicability.MACHINE_APPLICABLE: 0,
+    Applicability.MAYBE_INCORRECT: 1,
+    Applicability.UNSPECIFIED: 1,
+    Applicability.HAS_PLACEHOLDERS: 2,
+}
+"""A core writer says nothing about applicability, so UNSPECIFIED is as good as MAYBE_INCORRECT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What to send now: wait, then the steps in order, then the request."""
+
+    request: Request
+    steps: tuple[Request, ...] = ()
+    wait_seconds: float = 0
+    new_idempotency_key: bool = False
+    """The answer asks for a new key. A patch may have put one into the request's headers already."""
+    applied: tuple[int, ...] = ()
+    """Which suggestions, by index, in the order they were applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """There is no next request."""
+
+    action: str
+    message: str
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    """Where the result is, or what a person must do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A suggestion that somebody may pick: `apply(..., pick=index)`."""
+
+    index: int
+    suggestion: Suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsInput:
+    """Nothing was applied: a value, a choice or a confirmation is missing, or no suggestion fits."""
+
+    reason: str
+    placeholders: tuple[Placeholder, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    confirm: bool = False
+    """A suggestion would be applied, but only with `confirm=True`."""
+
+
+class _Unconfirmed(Exception):
+    """A suggestion that asks for confirmation was about to be applied."""
+
+
+def find(body: Json) -> Json | None:
+    """Return the feedback object of a decoded JSON answer, None where there is none."""
+    found = body.get(MEMBER) if isinstance(body, Mapping) else None
+    return found if isinstance(found, Mapping) else None
+
+
+def apply(
+    feedback: Feedback | Mapping[str, Json],
+    request: Request,
+    *,
+    cap: Applicability = Applicability.MAYBE_INCORRECT,
+    confirm: bool = False,
+    pick: int | None = None,
+) -> Next | Terminal | NeedsInput:
+    """Return what follows from `feedback` for the request that was refused.
+
+    `cap` is the least sure applicability that is applied: MACHINE_APPLICABLE alone, or, by default,
+    MAYBE_INCORRECT and UNSPECIFIED as well. HAS_PLACEHOLDERS never is: somebody has to give the values.
+    `confirm` says that the user agreed to suggestions that ask for it. `pick` is the index of a choice that
+    the caller made: that one suggestion is applied, with its group where all of it belongs together.
+
+    Raises `ReaderError` where a mapping is no readable feedback or `pick` names no suggestion.
+    """
+    if cap is Applicability.HAS_PLACEHOLDERS:
+        raise ValueError("HAS_PLACEHOLDERS is no cap: placeholders are never filled by a reader")
+    known = feedback if isinstance(feedback, Feedback) else parse(feedback)
+    suggestions = known.suggestions
+    if not suggestions:
+        return NeedsInput("the feedback suggests nothing")
+    first = suggestions[0]
+    if first.terminal or known.recovery is Recovery.TERMINAL:
+        return Terminal(first.action, first.message or known.message, first.parameters)
+    if pick is not None:
+        if not 0 <= pick < len(suggestions):
+            raise ReaderError(f"no suggestion {pick}")
+        plan = [_picked(suggestions, pick)]
+        usable = frozenset(i for i, s in plan[0].members if _usable(s, Applicability.MAYBE_INCORRECT))
+    elif known.type is not FeedbackType.RECOVERY_GUIDANCE:
+        return _ask(known, f"{known.type}: the choice is the caller's")
+    else:
+        usable = frozenset(i for i, s in enumerate(suggestions) if _usable(s, cap))
+        plan = _plan(suggestions, usable)
+    if not usable:
+        return _ask(known, "no suggestion may be applied without more input")
+    try:
+        return _run(known, request, plan, usable, confirm=confirm)
+    except _Unconfirmed:
+        return _ask(known, "a suggestion asks for confirmation", confirm=True)
+
+
+def _rank(suggestion: Suggestion) -> int:
+    """Return how far down the ladder a suggestion stands, taking no claim on trust."""
+    if suggestion.placeholders:
+        return _RANK[Applicability.HAS_PLACEHOLDERS]
+    rank = _RANK[suggestion.applicability or Applicability.UNSPECIFIED]
+    if suggestion.changes_intent or not suggestion.proven:
+        rank = max(rank, _RANK[Applicability.MAYBE_INCORRECT])
+    return rank
+
+
+def _usable(suggestion: Suggestion, cap: Applicability) -> bool:
+    refuted = suggestion.verification is not None and suggestion.verification.status is VerificationStatus.REFUTED
+    return not suggestion.terminal and not refuted and _rank(suggestion) <= _RANK[cap]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A suggestion that stands for itself (no relation), or a group."""
+
+    relation: Relation | None
+    members: tuple[tuple[int, Suggestion], ...]
+
+
+def _plan(suggestions: Sequence[Suggestion], usable: frozenset[int]) -> list[_Unit]:
+    """Return the units to apply, in order. A group that leads answers the root cause, and goes alone."""
+    units: dict[tuple[str, str | int], _Unit] = {}
+    for index, suggestion in enumerate(suggestions):
+        group = suggestion.group
+        key: tuple[str, str | int] = ("", index) if group is None else (group.relation, group.id)
+        before = units[key].members if key in units else ()
+        units[key] = _Unit(group.relation if group else None, (*before, (index, suggestion)))
+    plan = [unit for unit in units.values() if any(index in usable for index, _ in unit.members)]
+    leader = min(usable, default=-1)
+    leading = [unit for unit in plan if unit.relation and any(index == leader for index, _ in unit.members)]
+    return leading or plan
+
+
+def _picked(suggestions: Sequence[Suggestion], pick: int) -> _Unit:
+    group = suggestions[pick].group
+    if group is None or group.relation is Relation.ONE_OF:
+        return _Unit(None, ((pick, suggestions[pick]),))
+    return _Unit(group.relation, tuple((i, s) for i, s in enumerate(suggestions) if s.group == group))
+
+
+def _run(
+    feedback: Feedback, request: Request, plan: Sequence[_Unit], usable: frozenset[int], *, confirm: bool
+) -> Next | NeedsInput:
+    current = request
+    steps: list[Request] = []
+    applied: list[int] = []
+    reasons: list[str] = []
+    for unit in plan:
+        done, trouble = _apply_unit(unit, current, usable, confirm=confirm)
+        reasons += trouble
+        for index, after, before_it in done:
+            current = after
+            steps += before_it
+            applied.append(index)
+    if not applied:
+        return _ask(feedback, "; ".join(reasons) or "no suggestion fits this request")
+    retry = feedback.retry
+    return Next(
+        current,
+        tuple(steps),
+        retry.after_seconds or 0 if retry else 0,
+        retry is not None and retry.idempotency_key is IdempotencyKey.NEW,
+        tuple(applied),
+    )
+
+
+_Done = tuple[int, Request, tuple[Request, ...]]
+"""A suggestion's index, the request after it, the steps it needs."""
+
+
+def _apply_unit(
+    unit: _Unit, request: Request, usable: frozenset[int], *, confirm: bool
+) -> tuple[list[_Done], list[str]]:
+    """Apply what the relation allows: all or nothing, in order until one fails, or the first that fits."""
+    done: list[_Done] = []
+    reasons: list[str] = []
+    current = request
+    for index, suggestion in unit.members:
+        if index not in usable:
+            if unit.relation is Relation.ONE_OF:
+                continue
+            reasons.append(f"suggestion {index} may not be applied without more input")
+            break
+        try:
+            after = after_suggestion(suggestion, current)
+            steps = step_requests(suggestion, request)
+        except NotApplicable as no:
+            reasons.append(f"suggestion {index}: {no}")
+            if unit.relation is Relation.ONE_OF:
+                continue
+            break
+        if suggestion.requires_confirmation and not confirm:
+            raise _Unconfirmed
+        done.append((index, after, steps))
+        current = after
+        if unit.relation is Relation.ONE_OF:
+            break
+    if unit.relation is Relation.ALL and len(done) < len(unit.members):
+        return [], reasons
+    return done, reasons
+
+
+def _ask(feedback: Feedback, reason: str, *, confirm: bool = False) -> NeedsInput:
+    open_ones = tuple(Choice(i, s) for i, s in enumerate(feedback.suggestions) if not s.terminal)
+    return NeedsInput(
+        reason,
+        tuple(_placeholders(open_ones)),
+        tuple(choice for choice in open_ones if _rank(choice.suggestion) < 2),
+        confirm,
+    )
+
+
+def _placeholders(choices: Sequence[Choice]) -> Iterator[Placeholder]:
+    for choice in choices:
+        yield from choice.suggestion.placeholders
