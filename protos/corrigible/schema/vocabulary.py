@@ -33,22 +33,12 @@ class Action:
     base_action: BaseAction
     parameters: Mapping[str, Json] = field(default_factory=lambda: _ANY_OBJECT)
     """JSON Schema (2020-12) of a suggestion's `parameters`."""
-    _validator: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # jsonschema costs more to import than the rest of the package, and readers check no parameters.
-        from jsonschema import Draft202012Validator, SchemaError
-
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise VocabularyError(f"{self.name}: not upper snake case")
         if not self.description.strip():
             raise VocabularyError(f"{self.name}: no description")
-        schema = dict(self.parameters)
-        try:
-            Draft202012Validator.check_schema(schema)
-        except SchemaError as error:
-            raise VocabularyError(f"{self.name}: parameters are no JSON Schema: {error.message}") from None
-        object.__setattr__(self, "_validator", Draft202012Validator(schema))
 
     @property
     def terminal(self) -> bool:
@@ -59,7 +49,7 @@ class Action:
         """Return what is wrong with `parameters`, by pointer."""
         return sorted(
             f"/parameters{''.join(f'/{part}' for part in error.absolute_path)}: {error.message}"
-            for error in self._validator.iter_errors(parameters)
+            for error in _validator(self.parameters).iter_errors(parameters)
         )
 
 
@@ -79,6 +69,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Return a vocabulary with one action more. The same definition twice is fine, another one is not."""
         schema = _ANY_OBJECT if parameters is None else parameters
+        _check_schema(name, schema)
         action = Action(name, description.strip(), _base(name, base_action), schema)
         known = self.actions.get(name)
         if known is not None and known != action:
@@ -129,6 +120,26 @@ def _complaints(unknown: list[str], missing: list[str]) -> Iterator[str]:
         yield f"unknown {', '.join(unknown)}"
     if missing:
         yield f"missing {', '.join(missing)}"
+
+
+# jsonschema costs more to import than the rest of the package: who neither registers nor checks does not pay.
+
+
+def _check_schema(name: str, schema: Mapping[str, Json]) -> None:
+    if schema is _ANY_OBJECT:
+        return
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        Draft202012Validator.check_schema(dict(schema))
+    except SchemaError as error:
+        raise VocabularyError(f"{name}: parameters are no JSON Schema: {error.message}") from None
+
+
+def _validator(schema: Mapping[str, Json]) -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(dict(schema))
 
 
 def _base(name: str, base_action: str) -> BaseAction:

@@ -16,7 +16,7 @@ from corrigible.rules.lookup import LookupAnswer
 from .build import build_translator
 from .corrector import Corrector, RequestHead, ResponseHead
 from .lookup import NO_ANSWER, drive
-from .mode import Mode
+from .mode import Mode, parse_mode
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -41,13 +41,20 @@ class ReflectiveMiddleware:
     ) -> None:
         """`mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`."""
         self.app = app
-        self.corrector = corrector or Corrector(build_translator(packs), mode=Mode(mode), query_mode=True)
+        self.corrector = corrector or Corrector(build_translator(packs), mode=_mode(mode), query_mode=True)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         await _Responder(self.app, self.corrector, scope, receive, send).run()
+
+
+def _mode(name: Mode | str) -> Mode:
+    mode = parse_mode(name)
+    if mode is None:
+        raise ValueError(f'"{name}" is no mode: {", ".join(Mode)}')
+    return mode
 
 
 class _Responder:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from corrigible.adapters.adapter import Adapter
 from corrigible.adapters.catalogue import adapter_for
+from corrigible.adapters.operation import Operations
 from corrigible.adapters.specification import operations_of
 from corrigible.rules.index import RuleIndex
 from corrigible.rules.pack import load_pack
@@ -19,7 +20,7 @@ from .translate import Known, Translator
 
 
 def build_known(packs: Sequence[str | Path], spec: Path | None = None) -> list[Known]:
-    """Load packs, each with the adapter of its name. With a spec its operations are known besides the adapter's.
+    """Load packs, each with the adapter of its name. Operations are the adapter's, the pack's and the spec's.
 
     Raises AuthoringError for a wrong pack or spec, with file and line.
     """
@@ -28,8 +29,9 @@ def build_known(packs: Sequence[str | Path], spec: Path | None = None) -> list[K
     for name in packs:
         pack = load_pack(name)
         adapter: Adapter = adapter_for(pack.name)
-        if operations is not None:
-            adapter = replace(adapter, operations=adapter.operations.joined(operations))
+        for more in (Operations(pack.text.operations) if pack.text.operations else None, operations):
+            if more is not None:
+                adapter = replace(adapter, operations=adapter.operations.joined(more))
         known.append(Known(adapter, pack, RuleIndex(pack.rules)))
     return known
 

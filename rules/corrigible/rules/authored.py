@@ -144,6 +144,10 @@ class PackText(Authored):
     version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
     api: ApiText
     license: str
+    operations: dict[Annotated[str, Field(pattern="^[A-Z]+ /")], str] = Field(
+        {},
+        description="What `on.operation` may name: `POST /v1/refunds: CreateRefund`. Besides the adapter's and the spec's.",
+    )
     mirror: str | None = Field(None, pattern="^/")
     redact: list[str] = []
     lookups: list[str] = []

@@ -33,7 +33,11 @@ from .source import Source, Trail
 def compile_rule(source: Source, *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
     """Compile one rule file. Raises one AuthoringError that lists everything wrong with it."""
     text = checked(RuleText, source)
-    return _Compiler(source, text, vocabulary).rule(pack, major)
+    compiler = _Compiler(source, text, vocabulary)
+    try:
+        return compiler.rule(pack, major)
+    finally:
+        environment(compiler.names - RESERVED).release()
 
 
 def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:

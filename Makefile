@@ -1,0 +1,45 @@
+# Everything runs from a virtual environment in this checkout, made with Python 3.11 or newer and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint types bench ci clean
+
+help:
+	@echo "make demo    one refused call, corrected, for each local sandbox"
+	@echo "make test    all tests"
+	@echo "make lint    ruff: rules and format        make types   mypy"
+	@echo "make bench   speed                         make ci      all that CI checks"
+	@echo "make clean   remove what was built"
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	touch $@
+
+demo: $(READY)
+	@$(BIN)/corrigible demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(READY)
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench.translation
+	$(BIN)/python -m tests.bench.traffic
+
+ci:
+	.ci/run
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,68 @@
+"""The examples in the documentation, run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from corrigible.proxy import cli
+from corrigible.proxy.trial import try_pack
+from corrigible.rules.pack import load_pack
+
+ROOT = Path(__file__).parent.parent
+
+
+def blocks(file: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / file).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> None:
+    rule, _, cases, manifest = blocks("rules/README.md", "yaml")
+    pack = tmp_path / "shop"
+    pack.mkdir()
+    (pack / "pack.yaml").write_text(manifest, "utf-8")
+    (pack / "refund-exceeds-remaining.yaml").write_text(rule, "utf-8")
+    (pack / "refund-exceeds-remaining.cases.yaml").write_text(cases, "utf-8")
+    trial = try_pack(pack)
+    assert [verdict.complaints for verdict in trial.verdicts] == [(), ()]
+    assert trial.problems == ()
+
+
+def test_the_patch_of_the_guide_is_taken_by_the_rule_language(tmp_path: Path) -> None:
+    rule, patch, _, manifest = blocks("rules/README.md", "yaml")
+    written = yaml.safe_load(rule.replace("on:", '"on":', 1))
+    written["suggest"] = [{"action": "MODIFY_PARAMS", "message": "Take milk.", **yaml.safe_load(patch)}]
+    (tmp_path / "pack.yaml").write_text(manifest, "utf-8")
+    (tmp_path / "refund-exceeds-remaining.yaml").write_text(yaml.safe_dump(written), "utf-8")
+    assert load_pack(tmp_path).rules[0].entries[0].condition is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line.partition("#")[0].strip()
+        for file, language in (("README.md", "sh"), ("rules/README.md", ""))
+        for block in [
+            *blocks(file, language),
+            *re.findall(r"(?:^    .*\n)+", (ROOT / file).read_text("utf-8"), re.MULTILINE),
+        ]
+        for line in block.splitlines()
+        if line.strip().startswith("corrigible ")
+    ],
+)
+def test_every_command_shown_is_one_that_the_parser_takes(line: str) -> None:
+    assert callable(cli.parser().parse_args(shlex.split(line)[1:]).run)
+
+
+def test_the_feedback_in_the_picture_is_what_the_rule_says() -> None:
+    picture = (ROOT / "README.md").read_text("utf-8")
+    for member in ('"amount": 300', '"op": "test"', "stripe.refund-exceeds-remaining@1", "GET /v1/charges/{charge}"):
+        assert member in picture
+    stripe = {rule.version: rule for rule in load_pack("stripe").rules}
+    rule = stripe["stripe.refund-exceeds-remaining@1"]
+    assert json.dumps(rule.diagnosis) in picture
