@@ -1,0 +1,133 @@
+"""The journal: one JSON line for each exchange and what was decided about it, secrets left out.
+
+Knows: exchanges that ended, what a secret looks like, one append-only file. Does not know: HTTP libraries,
+rules, headers or bodies (they never get here). Writing never raises: live traffic matters more than its record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+REDACTED = "[redacted]"
+
+_SECRET_NAME = re.compile(
+    r"key|token|secret|passw|pwd|auth|credential|signature|session|cookie|jwt|otp|cvc|cvv|card_?number"
+    r"|(^|\[)(card|number|pan|pin|sig|code)(\]|$)",
+    re.IGNORECASE,
+)
+"""Parameter names whose values are never written."""
+
+_SECRET_VALUE = re.compile(
+    r"""
+      (?<![A-Za-z0-9]) (?: sk | rk | pk | tok | whsec | ek | gh[oprsu] | github_pat | glpat | xox[abprs] )
+          [-_] [A-Za-z0-9_\-]{3,}                                                   # prefixed keys and tokens
+    | [A-Za-z0-9_]+ _secret_ [A-Za-z0-9]+                                            # pi_..._secret_...
+    | \b (?: bearer | basic ) (?: \s | %20 | \+ )+ [A-Za-z0-9._~+/=\-]+
+    | \b eyJ [A-Za-z0-9_\-]+ \. [A-Za-z0-9_\-]+ (?: \. [A-Za-z0-9_\-]* )?          # JSON Web Tokens
+    | \b AKIA [A-Z0-9]{12,}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_DIGITS = re.compile(r"(?<!\d)\d(?:(?:[ +\-]|%20)?\d){12,18}(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One exchange, when it is over."""
+
+    time: float
+    """Unix seconds when the request came in."""
+    id: str
+    method: str
+    path: str
+    """Path and query as sent: redacted when written, not before."""
+    status: int | None
+    """What the upstream answered; None where it did not."""
+    outcome: str
+    """`annotated`, `blanked` (mode traditional), `untouched`, or `failed` (no answer from the upstream)."""
+    milliseconds: float
+    operation: str | None = None
+    rules: tuple[str, ...] = ()
+    reason: str | None = None
+    error: str | None = None
+    lookups: int = 0
+    feedback: Mapping[str, Any] | None = field(default=None)
+    """Only its verdict and its actions are written, never its values."""
+
+    def document(self) -> dict[str, Any]:
+        """Return what is written: a fixed order of members, and nothing secret."""
+        document: dict[str, Any] = {
+            "time": datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds"),
+            "id": self.id,
+            "method": self.method,
+            "path": redact_target(self.path),
+            "operation": self.operation,
+            "status": self.status,
+            "outcome": self.outcome,
+            "rules": list(self.rules),
+            "reason": redact(self.reason) if self.reason else None,
+            "error": redact(self.error) if self.error else None,
+            "lookups": self.lookups,
+            "ms": round(self.milliseconds, 3),
+        }
+        if self.feedback is not None:
+            suggestions = self.feedback.get("suggestions") or ()
+            document["recovery"] = self.feedback.get("recovery")
+            document["actions"] = [suggestion.get("action") for suggestion in suggestions]
+        return document
+
+
+class Journal:
+    """An append-only file of JSON lines. What cannot be written is dropped and counted in `dropped`."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open the file for appending. Raises OSError where that is impossible: now, not on live traffic."""
+        self.dropped = 0
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def write(self, entry: Entry) -> None:
+        """Append one line in one write, so that several processes may share the file."""
+        try:
+            line = json.dumps(entry.document(), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+            if os.write(self._descriptor, line) != len(line):
+                self.dropped += 1
+        except Exception:  # whatever it is, the exchange it describes must not suffer
+            self.dropped += 1
+
+    def close(self) -> None:
+        """Close the file; later entries are dropped and counted."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def redact(text: str) -> str:
+    """Return the text without keys, tokens, bearer credentials, client secrets and card numbers."""
+    return _DIGITS.sub(_unless_a_card, _SECRET_VALUE.sub(REDACTED, text))
+
+
+def redact_target(target: str) -> str:
+    """Return a path and query without the values of secret-looking parameters, and without secret-looking values."""
+    path, mark, query = target.partition("?")
+    if not mark:
+        return redact(path)
+    pairs = []
+    for pair in query.split("&"):
+        name, equals, value = pair.partition("=")
+        hidden = equals and value and _SECRET_NAME.search(name.replace("%5B", "[").replace("%5D", "]"))
+        pairs.append(f"{name}={REDACTED}" if hidden else redact(pair))
+    return f"{redact(path)}?{'&'.join(pairs)}"
+
+
+def _unless_a_card(match: re.Match[str]) -> str:
+    digits = [int(digit) for digit in match[0].replace("%20", "") if digit.isdigit()]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
+    return REDACTED if (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 else match[0]

@@ -1,0 +1,217 @@
+"""The mitmproxy front end: an embedded mitmproxy that carries exchanges and lets the corrector speak.
+
+Knows: how to set mitmproxy up, when it is ready, when it is over. Does not know: rules, what an error means.
+Needs the extra `corrigible[mitmproxy]`; nothing outside the `mitm*` modules imports mitmproxy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mitmproxy import addons as mitmproxy_addons
+from mitmproxy import options
+from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
+from mitmproxy.master import Master
+from mitmproxy.proxy import layer
+from mitmproxy.tls import ClientHelloData
+
+from .journal import Journal, redact
+from .limit import Limits
+from .mitm_engine import HookTable, Listener, frozen, whole_chain
+from .mitm_hooks import Correcting, Exchanges
+from .mitm_http1 import use_own_http
+from .mitm_lookup import LookupClient
+
+EngineMode = Literal["reverse", "regular", "transparent"]
+DRAIN_SECONDS = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one running proxy is told."""
+
+    host: str
+    port: int
+    """0 lets the system choose."""
+    upstream: str | None = None
+    """`scheme://host:port`; None in the regular and transparent modes."""
+    engine_mode: EngineMode = "reverse"
+    all_addons: bool = False
+    """Keep mitmproxy's whole default addon set, and its own way to walk it."""
+    body_limit: int = Limits().body
+    """Bodies longer than this are never held back."""
+
+    @property
+    def spec(self) -> str:
+        """The mode as mitmproxy spells it."""
+        return f"reverse:{self.upstream}" if self.engine_mode == "reverse" else self.engine_mode
+
+
+class CannotListen(Exception):
+    """The address is taken, or not ours."""
+
+
+class Connections:
+    """The small addon beside `Exchanges`: our HTTP/1, and certificates only where a client wants TLS."""
+
+    def __init__(self, tls: tlsconfig.TlsConfig | None) -> None:
+        self._tls = tls
+
+    def next_layer(self, nextlayer: layer.NextLayer) -> None:
+        """Speak HTTP/1 our way."""
+        use_own_http(nextlayer)
+
+    def tls_clienthello(self, data: ClientHelloData) -> None:
+        """Open (or make) the certificate store: a plain reverse proxy never touches the home directory."""
+        if self._tls is not None and self._tls.certstore is None:
+            self._tls.configure({"confdir"})
+
+
+async def serve(
+    settings: Settings,
+    corrector: Correcting,
+    *,
+    journal: Journal | None = None,
+    ready: Callable[[str], None],
+    stop: asyncio.Event,
+    hurry: asyncio.Event | None = None,
+) -> None:
+    """Carry exchanges until `stop` is set, then drain; `hurry` cuts the draining short.
+
+    `ready` is called once with the address. Raises CannotListen before that.
+    """
+    lookups = LookupClient()
+    exchanges = Exchanges(corrector, lookups, journal)
+    master = _master(settings, exchanges)
+    listener = Listener(
+        settings.spec,
+        frozen(master.options),
+        whole_chain(master) if settings.all_addons else HookTable(master.addons.chain),
+        on_the_spot=not settings.all_addons,
+    )
+    try:
+        try:
+            exchanges.own_addresses = await listener.listen(settings.host, settings.port)
+        except OSError as problem:
+            raise CannotListen(f"cannot listen on {settings.host}:{settings.port}: {_reason(problem)}") from problem
+        if settings.all_addons:
+            await master.running()
+        gc.collect()
+        gc.freeze()  # what exists by now stays: no need to walk it again and again under load
+        host, port = exchanges.own_addresses[0]
+        ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        await stop.wait()
+        await _drain(listener, hurry)
+    finally:
+        gc.unfreeze()
+        await lookups.close()
+        await master.done()
+
+
+async def _drain(listener: Listener, hurry: asyncio.Event | None) -> None:
+    draining = asyncio.create_task(listener.drain(DRAIN_SECONDS))
+    waiting = [draining]
+    if hurry is not None:
+        waiting.append(asyncio.create_task(_set(hurry)))
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+    finished = draining.result() if draining.done() else await listener.drain(0)
+    if not finished:
+        logger.error("exchanges were still under way and have been cut off")
+
+
+async def _set(event: asyncio.Event) -> bool:
+    return await event.wait()
+
+
+def run(settings: Settings, corrector: Correcting, *, journal: Journal | None, line: Callable[[str], str]) -> int:
+    """Serve until SIGTERM or SIGINT (the second one hurries). `line` makes the line that says it is ready."""
+    _send_complaints_to_stderr()
+    try:
+        asyncio.run(_until_signalled(settings, corrector, journal, line))
+    except CannotListen as problem:
+        print(f"corrigible proxy: {problem}", file=sys.stderr)
+        return 1
+    if journal is not None and journal.dropped:
+        print(f"corrigible proxy: {journal.dropped} log lines could not be written", file=sys.stderr)
+    return 0
+
+
+async def _until_signalled(
+    settings: Settings, corrector: Correcting, journal: Journal | None, line: Callable[[str], str]
+) -> None:
+    stop, hurry = asyncio.Event(), asyncio.Event()
+
+    def end() -> None:
+        (hurry if stop.is_set() else stop).set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    await serve(
+        settings,
+        corrector,
+        journal=journal,
+        ready=lambda address: print(line(address), flush=True),
+        stop=stop,
+        hurry=hurry,
+    )
+
+
+def _master(settings: Settings, exchanges: Exchanges) -> Master:
+    opts = options.Options()
+    master = Master(opts)
+    addons: Any = master.addons  # mitmproxy leaves these parts untyped
+    update: Callable[..., None] = opts.update
+    if settings.all_addons:
+        default_addons: Any = mitmproxy_addons.default_addons
+        addons.add(*default_addons(), Connections(None), exchanges)
+        update(keep_alt_svc_header=True)
+    else:
+        tls = tlsconfig.TlsConfig()
+        proxy: Any = proxyserver.Proxyserver
+        addons.add(core.Core(), proxy(), next_layer.NextLayer(), Connections(tls), tls, exchanges)
+    update(
+        server=False,  # the listener is ours
+        mode=[settings.spec],
+        # a dead upstream is a 502 to be read, not a closed connection; elsewhere its ALPN is wanted early
+        connection_strategy="lazy" if settings.engine_mode == "reverse" else "eager",
+        stream_large_bodies=str(settings.body_limit),
+        validate_inbound_headers=False,  # odd headers are the two ends' business; we refuse unsafe framing
+        websocket=False,  # an upgraded connection is bytes
+    )
+    return master
+
+
+def _reason(problem: OSError) -> str:
+    known = isinstance(problem.errno, int) and problem.errno in errno.errorcode  # asyncio words it at length
+    return (os.strerror(problem.errno or 0) if known else problem.strerror or str(problem)).lower()
+
+
+class _Complaint(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            cause = record.exc_info[1] if record.exc_info else None
+            text = record.getMessage() + (f" ({type(cause).__name__}: {cause})" if cause else "")
+            print(f"corrigible proxy: {redact(text)[:500]}", file=sys.stderr)
+        except Exception:
+            self.handleError(record)
+
+
+def _send_complaints_to_stderr() -> None:
+    """Show errors of the engine, one line each; everything less stays silent."""
+    for name in ("mitmproxy", "corrigible.proxy"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.ERROR)
+        logger.addHandler(_Complaint())

@@ -1,0 +1,270 @@
+"""Connections: accept them, run mitmproxy's protocol layers over them, and end them in order.
+
+Knows: mitmproxy's layers, commands and hooks, asyncio streams. Does not know: what a hook decides, rules.
+
+mitmproxy starts a task for every hook and walks all addons in it, twice (the hook, then `update`). That is more
+than half of what a small exchange costs. Its protocol core is sans-I/O, though: layers take events and yield
+commands. So a connection of ours answers hooks on the spot, and starts a task only where one has to wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+from mitmproxy import connection, flow, hooks, options, platform
+from mitmproxy.master import Master
+from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server
+
+logger = logging.getLogger(__name__)
+
+JOIN_LIMIT = 1 << 16
+"""Head and body up to this size leave in one write."""
+
+_TOP: dict[str, type[layer.Layer]] = {
+    "reverse": layers.modes.ReverseProxy,
+    "regular": layers.modes.HttpProxy,
+    "transparent": layers.modes.TransparentProxy,
+}
+
+Answerer = Callable[[hooks.Hook], Awaitable[None] | None]
+"""Answers a hook: now (None), or later (an awaitable)."""
+
+
+class OnTheSpot:
+    """Stands before a connection's layers: answers their hooks at once, and joins successive writes."""
+
+    def __init__(
+        self, top: layer.Layer, client: connection.Client, answer: Callable[[commands.StartHook], bool]
+    ) -> None:
+        self._top = top
+        self._client = client
+        self._answer = answer
+        """Whether the hook is done; False sends it the slow way, as a task."""
+
+    def handle_event(self, event: events.Event) -> Iterator[commands.Command]:
+        """Let the layers handle an event, and all that follows without waiting. A crash ends the connection."""
+        held: commands.SendData | None = None
+        try:
+            for command in self._commands(event):
+                if isinstance(command, commands.SendData):
+                    if held is None:
+                        held = command
+                    elif held.connection is command.connection and len(held.data) + len(command.data) <= JOIN_LIMIT:
+                        held = commands.SendData(held.connection, held.data + command.data)
+                    else:
+                        yield held
+                        held = command
+                    continue
+                if held is not None:
+                    yield held
+                    held = None
+                yield command
+            if held is not None:
+                yield held
+        except Exception:
+            logger.exception("a protocol layer failed")
+            if held is not None:
+                yield held
+            yield commands.CloseConnection(self._client)  # rather than to leave it waiting
+
+    def _commands(self, event: events.Event) -> Iterator[commands.Command]:
+        pending = deque((event,))
+        while pending:
+            for command in self._top.handle_event(pending.popleft()):
+                if isinstance(command, commands.StartHook):
+                    if not self._answer(command):
+                        yield command
+                    elif command.blocking:
+                        pending.append(events.HookCompleted(command))
+                elif not isinstance(command, commands.Log) or command.level >= logging.WARNING:
+                    yield command
+
+
+class Conversation(server.LiveConnectionHandler):
+    """One client connection, and the upstream connections it needs."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        settings: options.Options,
+        mode: mode_specs.ProxyMode,
+        answer: Answerer,
+        *,
+        on_the_spot: bool,
+        fell_idle: Callable[[Conversation], None],
+    ) -> None:
+        super().__init__(reader, writer, settings, mode)
+        self.writer = writer
+        self.context = self.layer.context
+        self._answer = answer
+        self._fell_idle = fell_idle
+        self._later: dict[hooks.Hook, Awaitable[None]] = {}
+        self._under_way: set[str] = set()
+        top = _TOP[mode.type_name](self.context)
+        self.layer = top
+        if on_the_spot:
+            self.layer = cast(layer.Layer, OnTheSpot(top, self.client, self._at_once))
+
+    def _at_once(self, hook: commands.StartHook) -> bool:
+        later = self._answer(hook)
+        if later is not None:
+            self._later[hook] = later
+            return False
+        self._count(hook)
+        return True
+
+    async def handle_hook(self, hook: commands.StartHook) -> None:
+        """Answer a hook, waiting for it where it takes time."""
+        later = self._later.pop(hook, None) or self._answer(hook)
+        if later is not None:
+            with self.timeout_watchdog.disarm():
+                await later
+
+    async def hook_task(self, hook: commands.StartHook) -> None:
+        """Answer a hook and let the layers go on."""
+        await super().hook_task(hook)
+        self._count(hook)
+
+    def _count(self, hook: commands.StartHook) -> None:
+        if hook.name == "requestheaders":
+            self._under_way.add(hook.flow.id)  # type: ignore[attr-defined]  # this hook and the next two have one
+        elif hook.name in ("response", "error"):
+            self._under_way.discard(hook.flow.id)  # type: ignore[attr-defined]
+            if not self._under_way:
+                self._fell_idle(self)
+
+    def end_if_idle(self) -> None:
+        """Close the connection, unless an exchange is under way. What was written still arrives."""
+        if self._under_way or self.client not in self.transports:
+            return
+        if self.transports[self.client].handler is None:
+            self.writer.close()
+        else:
+            self.close_connection(self.client)
+
+    def abort(self) -> None:
+        """Close the connection now."""
+        self.writer.transport.abort()
+
+
+class Listener:
+    """Accepts connections, and knows which are open."""
+
+    def __init__(self, mode: str, settings: options.Options, answer: Answerer, *, on_the_spot: bool) -> None:
+        self._mode = mode_specs.ProxyMode.parse(mode)
+        self._settings = settings
+        self._answer = answer
+        self._on_the_spot = on_the_spot
+        self._open: set[Conversation] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._draining = False
+
+    async def listen(self, host: str, port: int) -> list[tuple[str, int]]:
+        """Start to accept; return the addresses. Raises OSError where one is taken."""
+        self._server = await asyncio.start_server(self._accept, host, port, backlog=1024)
+        return [bound.getsockname()[:2] for bound in self._server.sockets]
+
+    async def drain(self, seconds: float) -> bool:
+        """Accept no more, let exchanges under way finish, close. False where some had to be cut off."""
+        if self._server is not None:
+            self._server.close()
+        self._draining = True
+        for conversation in tuple(self._open):
+            conversation.end_if_idle()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+        finished = not self._tasks
+        for conversation in tuple(self._open):
+            conversation.abort()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=1)
+        return finished
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        conversation = Conversation(
+            reader,
+            writer,
+            self._settings,
+            self._mode,
+            self._answer,
+            on_the_spot=self._on_the_spot,
+            fell_idle=self._after_exchange,
+        )
+        if isinstance(self._mode, mode_specs.TransparentMode):
+            try:
+                assert platform.original_addr is not None
+                destination = platform.original_addr(writer.get_extra_info("socket"))
+            except Exception as problem:
+                logger.error("no original destination: %s", problem)
+                writer.close()
+                return
+            conversation.client.sockname = conversation.context.server.address = destination
+        self._tasks.add(task)
+        self._open.add(conversation)
+        try:
+            await conversation.handle_client()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+        finally:
+            self._open.discard(conversation)
+            self._tasks.discard(task)
+
+    def _after_exchange(self, conversation: Conversation) -> None:
+        if self._draining:  # soon, not now: the answer's last bytes are written when this hook returns
+            asyncio.get_running_loop().call_soon(conversation.end_if_idle)
+
+
+class HookTable:
+    """Which addons care about which hook, found out once per hook. Replaces the addon manager's walk."""
+
+    def __init__(self, addons: Iterable[object]) -> None:
+        self._addons = tuple(addons)
+        self._table: dict[str, tuple[str, tuple[Callable[[Any], Awaitable[None] | None], ...]]] = {}
+
+    def __call__(self, hook: hooks.Hook) -> Awaitable[None] | None:
+        """Run all that can be run now; return what has to be waited for. A mistake is logged, not raised."""
+        name = hook.name
+        found = self._table.get(name)
+        if found is None:
+            functions = (getattr(addon, name, None) for addon in self._addons)
+            found = self._table[name] = (
+                dataclasses.fields(hook)[0].name,  # type: ignore[arg-type]  # each hook is a dataclass
+                tuple(function for function in functions if callable(function)),
+            )
+        member, cared_for = found
+        later = None
+        for function in cared_for:
+            try:
+                later = function(getattr(hook, member)) or later
+            except Exception:
+                logger.exception("hook %s failed", name)
+        return later
+
+
+def whole_chain(master: Master) -> Answerer:
+    """Answer hooks the way mitmproxy does, with every addon it has."""
+
+    async def answer(hook: hooks.Hook) -> None:
+        await master.addons.handle_lifecycle(hook)
+        subject = hook.args()[0]
+        if isinstance(subject, flow.Flow):
+            await subject.wait_for_resume()  # type: ignore[no-untyped-call]  # theirs
+
+    return answer
+
+
+def frozen(settings: options.Options) -> options.Options:
+    """Return the options as plain attributes: the originals copy deeply each time a layer looks at one."""
+    values = {name: getattr(settings, name) for name, _ in settings.items()}  # type: ignore[no-untyped-call]  # theirs
+    return cast(options.Options, SimpleNamespace(**values))

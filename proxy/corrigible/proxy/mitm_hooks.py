@@ -1,0 +1,339 @@
+"""What happens to each exchange that mitmproxy carries: requests pass, refusals are handed to the corrector.
+
+Knows: mitmproxy's flows and their raw bytes. Does not know: sockets, rules, any API's name.
+A hook here never raises into mitmproxy: whatever goes wrong on our side leaves the exchange as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Generator, Sequence
+from typing import Protocol, overload
+
+from mitmproxy import http, tcp, websocket
+from mitmproxy.proxy import server_hooks
+
+from corrigible.rules.lookup import Lookup, LookupAnswer
+
+from .corrector import Outcome, RequestHead, ResponseHead
+from .journal import Entry, Journal
+from .lookup import drive
+from .mitm_lookup import LookupClient, Origin
+
+BUFFER_LIMIT = 1 << 16
+"""Answers nobody wants to read are held back only where they are known to be at most this long: cheaper than
+handing them on piece by piece. Everything else streams."""
+
+_TARGET = "corrigible.target"
+_CANDIDATE = "corrigible.candidate"
+_REASON = "corrigible.reason"
+_SECONDS = 3.0
+"""Past this even the look-ups' own time box has failed."""
+_BODILESS = frozenset((204, 205, 206, 304))
+
+
+class Correcting(Protocol):
+    """The face of the corrector that a front end needs."""
+
+    def upstream_target(self, target: str) -> str: ...
+
+    def wants_body(self, request: RequestHead, response: ResponseHead) -> bool: ...
+
+    def correct(
+        self,
+        request: RequestHead,
+        request_body: bytes,
+        response: ResponseHead,
+        response_body: bytes,
+        *,
+        id: str,
+        started: float,
+    ) -> Generator[Lookup, LookupAnswer, Outcome]: ...
+
+
+class FieldList(Sequence[tuple[str, str]]):
+    """mitmproxy's header fields as text, decoded only when somebody looks: mostly nobody does."""
+
+    __slots__ = ("_fields", "_text")
+
+    def __init__(self, fields: tuple[tuple[bytes, bytes], ...]) -> None:
+        self._fields = fields
+        self._text: list[tuple[str, str]] | None = None
+
+    def _decoded(self) -> list[tuple[str, str]]:
+        if self._text is None:
+            self._text = [(_text(name), _text(value)) for name, value in self._fields]
+        return self._text
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[str, str]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[str, str]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[str, str] | list[tuple[str, str]]:
+        return self._decoded()[index]
+
+
+class Exchanges:
+    """The one addon of ours."""
+
+    def __init__(self, corrector: Correcting, lookups: LookupClient, journal: Journal | None) -> None:
+        self._corrector = corrector
+        self._lookups = lookups
+        self._journal = journal
+        self.own_addresses: Sequence[tuple[str, int]] = ()
+        """Where this proxy listens, so that it never connects to itself."""
+
+    def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Refuse to be one's own upstream: that would only end when the file descriptors do."""
+        address = data.server.address
+        if address is not None:
+            host, port = address[0], address[1]
+            for own_host, own_port in self.own_addresses:
+                if port == own_port and host in ("localhost", "127.0.0.1", "::1", own_host):
+                    data.server.error = "this proxy is its own upstream"
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Let the request pass: only our own `mode` parameter and unsafe framing are taken out."""
+        data = flow.request.data
+        if _unsafe(flow.request):
+            flow.kill()  # type: ignore[no-untyped-call]  # theirs
+            return
+        if b"?" in data.path:
+            try:
+                target = _text(data.path)
+                stripped = self._corrector.upstream_target(target)
+            except Exception:
+                return
+            if stripped != target:
+                flow.metadata[_TARGET] = target
+                data.path = _bytes(stripped)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Decide what to hold back: possible refusals, and small answers. All others stream at once."""
+        response = flow.response
+        if response is None:
+            return
+        length, events = _framing(response)
+        if response.stream:  # longer than the limit
+            flow.metadata[_REASON] = "the answer is over the limit"
+        elif events:
+            response.stream = True
+        elif self._wanted(flow, response):
+            if flow.request.data.content is None:
+                flow.metadata[_REASON] = "the request is over the limit"
+                response.stream = length is None or length > BUFFER_LIMIT
+            else:
+                flow.metadata[_CANDIDATE] = True
+        elif length is None or length > BUFFER_LIMIT:
+            response.stream = True
+
+    def _wanted(self, flow: http.HTTPFlow, response: http.Response) -> bool:
+        status = response.data.status_code
+        if status < 200 or status in _BODILESS or flow.request.data.method.upper() == b"HEAD":
+            return False
+        try:
+            return self._corrector.wants_body(request_head(flow), response_head(response))
+        except Exception as problem:
+            flow.metadata[_REASON] = f"{type(problem).__name__}: {problem}"
+            return False
+
+    def is_candidate(self, flow: http.HTTPFlow) -> bool:
+        """Whether the answer is held back in full and may be a refusal."""
+        response = flow.response
+        return _CANDIDATE in flow.metadata and response is not None and not response.stream
+
+    def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Correct a candidate: that is the awaitable. Ends the exchange for the journal."""
+        if self.is_candidate(flow):
+            return self._correct(flow)
+        if self._journal is not None:
+            reason = "the answer is over the limit" if _CANDIDATE in flow.metadata else None
+            self._record(flow, "untouched", reason=flow.metadata.get(_REASON, reason))
+        return None
+
+    async def _correct(self, flow: http.HTTPFlow) -> None:
+        response = flow.response
+        assert response is not None
+        asked = 0
+        origin: Origin | None = None
+
+        async def fetch(path: str) -> LookupAnswer:
+            nonlocal asked, origin
+            asked += 1
+            origin = origin or _origin(flow)
+            return await self._lookups.get(origin, path)
+
+        outcome: Outcome | None = None
+        error: str | None = None
+        try:
+            translation = self._corrector.correct(
+                request_head(flow),
+                flow.request.raw_content or b"",
+                response_head(response),
+                response.raw_content or b"",
+                id=flow.id,
+                started=flow.request.timestamp_start,
+            )
+            async with asyncio.timeout(_SECONDS):
+                outcome = await drive(translation, fetch)
+            if outcome.rewrite is not None:
+                headers = _framed(outcome.rewrite.headers, outcome.rewrite.body)
+                response.headers, response.raw_content = headers, outcome.rewrite.body
+        except TimeoutError:
+            error = "the look-ups took too long"
+        except Exception as problem:
+            error = f"{type(problem).__name__}: {problem}"
+        if self._journal is not None:
+            changed = error is None and outcome is not None and outcome.rewrite is not None
+            spoken = changed and outcome is not None and outcome.feedback is not None
+            self._record(
+                flow,
+                "annotated" if spoken else "blanked" if changed else "untouched",
+                outcome=outcome,
+                reason=outcome.reason if outcome is not None else None,
+                error=error,
+                lookups=asked,
+            )
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Journal an exchange that broke: no answer from the upstream, or no client to give it to."""
+        if self._journal is not None:
+            self._record(flow, "failed", error=flow.error.msg if flow.error else None)
+
+    def tcp_message(self, flow: tcp.TCPFlow) -> None:
+        """Forget what passed through an upgraded connection: mitmproxy would keep all of it."""
+        flow.messages.clear()
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        """Forget all but the message under way."""
+        messages: list[websocket.WebSocketMessage] = flow.websocket.messages if flow.websocket else []
+        del messages[:-1]
+
+    def _record(
+        self,
+        flow: http.HTTPFlow,
+        verdict: str,
+        *,
+        outcome: Outcome | None = None,
+        reason: str | None = None,
+        error: str | None = None,
+        lookups: int = 0,
+    ) -> None:
+        assert self._journal is not None
+        started = flow.request.timestamp_start
+        self._journal.write(
+            Entry(
+                time=started,
+                id=flow.id,
+                method=flow.request.method,
+                path=flow.metadata.get(_TARGET, flow.request.path),
+                status=flow.response.status_code if flow.response is not None else None,
+                outcome=verdict,
+                milliseconds=(time.time() - started) * 1000,
+                operation=(outcome.operation or None) if outcome is not None else None,
+                rules=tuple(outcome.rules) if outcome is not None else (),
+                reason=reason or None,
+                error=error or (outcome.error if outcome is not None else None),
+                lookups=lookups,
+                feedback=outcome.feedback if outcome is not None else None,
+            )
+        )
+
+
+def request_head(flow: http.HTTPFlow) -> RequestHead:
+    """Return the request as the client sent it."""
+    data = flow.request.data
+    target = flow.metadata.get(_TARGET) or _text(data.path)
+    return RequestHead(_text(data.method), target, FieldList(data.headers.fields))
+
+
+def response_head(response: http.Response) -> ResponseHead:
+    """Return the answer's head as the upstream sent it."""
+    data = response.data
+    return ResponseHead(data.status_code, FieldList(data.headers.fields))
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "surrogateescape")
+
+
+def _bytes(value: str) -> bytes:
+    return value.encode("utf-8", "surrogateescape")
+
+
+def _framing(response: http.Response) -> tuple[int | None, bool]:
+    """Return the declared length, and whether this is an event stream. A length beside a coding goes.
+
+    RFC 9112 section 6.3: a sender MUST remove the received Content-Length field prior to forwarding such a
+    message.
+    """
+    length: int | None = None
+    coded = events = False
+    fields = response.data.headers.fields
+    for name, value in fields:
+        match name.lower():
+            case b"content-length":
+                length = int(value) if value.isdigit() else None
+            case b"transfer-encoding":
+                coded = True
+            case b"content-type":
+                events = value[:17].lower() == b"text/event-stream"
+    if coded and length is not None:
+        response.data.headers.fields = tuple(f for f in fields if f[0].lower() != b"content-length")
+        length = None
+    return length, events
+
+
+def _framed(headers: Sequence[tuple[str, str]], body: bytes) -> http.Headers:
+    """Return headers that frame exactly this body."""
+    fields: list[tuple[bytes, bytes]] = []
+    framed = False
+    for name, value in headers:
+        match name.lower():
+            case "transfer-encoding":
+                continue
+            case "content-length":
+                if not framed:
+                    fields.append((_bytes(name), b"%d" % len(body)))
+                    framed = True
+            case _:
+                fields.append((_bytes(name), _bytes(value)))
+    if not framed:
+        fields.append((b"Content-Length", b"%d" % len(body)))
+    return http.Headers(fields)
+
+
+def _unsafe(request: http.Request) -> bool:
+    """Whether two servers could disagree about where this request ends. Mends what RFC 9112 says how to."""
+    length = coding = False
+    fields = request.data.headers.fields
+    for name, value in fields:
+        lower = name.lower()
+        if lower == b"content-length":
+            length = True
+        elif lower == b"transfer-encoding":
+            coding = True
+        elif b"content-length" in lower or b"transfer-encoding" in lower:
+            if lower.strip(b"\0\t\n\v\f\r ") in (b"content-length", b"transfer-encoding"):
+                return True  # "Transfer-Encoding : chunked" is read by some servers, and not by others
+        elif request.is_http2 and (b"\r" in value or b"\n" in value or b"\r" in name or b"\n" in name):
+            return True
+    if length and coding:
+        request.data.headers.fields = tuple(f for f in fields if f[0].lower() != b"content-length")
+    return request.data.method == b"PRI" and request.data.path == b"*"  # HTTP/2 without TLS: not spoken here
+
+
+def _origin(flow: http.HTTPFlow) -> Origin:
+    request = flow.request
+    secure = request.scheme == "https"
+    return Origin(
+        scheme=request.scheme,
+        host=request.host,
+        port=request.port,
+        server_name=flow.server_conn.sni if secure else None,
+        headers=request.headers.fields,
+    )

@@ -1,0 +1,144 @@
+"""mitmproxy's HTTP/1, where it would make a working call fail, or answer in a way of its own.
+
+Knows: mitmproxy's protocol layers. Does not know: flows, rules, sockets.
+
+Interim answers (100, 102, 103) are skipped, and trailers dropped, which RFC 9110 (15.2, 6.5.1) lets a proxy do: the
+engine takes the first for the final answer and crashes on the second. Nothing follows the head of a 204 or 304, and
+an error page of the engine's own is one line of plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import h11
+from mitmproxy import http
+from mitmproxy.net.http import http1
+from mitmproxy.proxy import commands, events, layer, tunnel
+from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named in no __all__ of theirs
+    Http1Client,
+    Http1Server,
+    HttpClient,
+    HttpLayer,
+    RegisterHttpConnection,
+    ResponseEndOfMessage,
+    ResponseProtocolError,
+)
+
+_INTERIM = (b"100", b"102", b"103")
+
+
+class _WithoutTrailers:
+    """Reads a chunked body, and says nothing of what comes after it."""
+
+    def __init__(self, reader: Callable[[Any], Any]) -> None:
+        self._reader: Any = reader
+
+    def __call__(self, buffer: Any) -> Any:
+        event = self._reader(buffer)
+        return h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) and event.headers else event
+
+    def read_eof(self) -> Any:
+        return self._reader.read_eof()
+
+
+class ClientSide(Http1Server):
+    """Serves the client."""
+
+    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Read a piece of a request's body."""
+        _drop_trailers(self)
+        return super().read_body(event)
+
+    def send(self, event: Any) -> layer.CommandGenerator[None]:
+        """Send a piece of an answer."""
+        if isinstance(event, ResponseEndOfMessage) and self.response and self.response.status_code in (204, 304):
+            yield from self.mark_done(response=True)
+            return
+        for command in super().send(event):
+            if isinstance(event, ResponseProtocolError) and isinstance(command, commands.SendData):
+                yield commands.SendData(command.connection, error_page(command.data, event.message))
+            else:
+                yield command
+
+
+class ServerSide(Http1Client):
+    """Talks to the upstream."""
+
+    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Read a piece of an answer's body."""
+        _drop_trailers(self)
+        return super().read_body(event)
+
+    def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
+        """Read the head of an answer, once it is the final one."""
+        if isinstance(event, events.DataReceived) and self.request:
+            while is_interim(bytes(self.buf)[:12]):
+                if not self.buf.maybe_extract_lines():
+                    return  # the rest of this head is still to come
+        yield from super().read_headers(event)
+
+
+class Http(HttpLayer):
+    """mitmproxy's HTTP with the two sides above."""
+
+    def register_connection(self, command: RegisterHttpConnection) -> layer.CommandGenerator[None]:
+        """Take an upstream connection into use."""
+        client: layer.Layer = self.connections[command.connection]
+        while isinstance(client, tunnel.TunnelLayer):
+            client = client.child_layer
+        if not command.err and isinstance(client, HttpClient) and type(client.child_layer) is Http1Client:
+            own = ServerSide(client.context)
+            client.child_layer = own
+            client._handle_event = own.handle_event  # as HttpClient does itself
+            yield from own.handle_event(events.Start())
+        yield from super().register_connection(command)
+
+
+def use_own_http(nextlayer: layer.NextLayer) -> None:
+    """Where the next layer of a connection is to be HTTP, or TLS with HTTP inside, make that ours."""
+    outer: tunnel.TunnelLayer | None = None
+    inner = nextlayer.layer
+    while isinstance(inner, tunnel.TunnelLayer):
+        outer, inner = inner, inner.child_layer
+    if type(inner) is not HttpLayer:
+        return
+    inner.context.layers.remove(inner)
+    own = Http(inner.context, inner.mode)
+    if outer is None:
+        nextlayer.layer = own
+    else:
+        outer.child_layer = own
+    client = own.context.client
+    undecided = client.tls and not client.tls_established  # perhaps HTTP/2, later
+    if not undecided and client.alpn not in (b"h2", b"h3"):
+        own.connections[client] = ClientSide(own.context.fork())
+
+
+def is_interim(start: bytes) -> bool:
+    """Whether an answer that starts with these 12 bytes is followed by another one to the same request."""
+    return start[:7] == b"HTTP/1." and start[8:9] == b" " and start[9:12] in _INTERIM
+
+
+def error_page(page: bytes, message: str) -> bytes:
+    """Replace mitmproxy's HTML page by a line that says who failed at what, without the upstream's own words."""
+    status = int(page[9:12])
+    if status != 502:
+        text = message if message.isprintable() and len(message) < 200 else "the request is not valid HTTP"
+    elif message.startswith("server closed connection"):
+        text = "the upstream closed the connection without an answer"
+    elif message.startswith(("Cannot parse", "unexpected server response", "HTTP/1 protocol error")):
+        text = "the upstream's answer is not valid HTTP"
+    else:
+        text = f"no connection to the upstream: {message if message.isprintable() else 'unknown error'}"[:300]
+    headers = http.Headers(((b"Content-Type", b"text/plain; charset=utf-8"), (b"Connection", b"close")))
+    answer = http.Response.make(status, f"corrigible: {text}\n".encode(), headers)
+    whole: bytes = http1.assemble_response(answer)  # type: ignore[no-untyped-call]  # theirs
+    return whole
+
+
+def _drop_trailers(side: Http1Client | Http1Server) -> None:
+    reader: Any = side.body_reader
+    if type(reader).__name__ == "ChunkedReader":
+        side.body_reader = _WithoutTrailers(reader)  # type: ignore[assignment]  # called the same way

@@ -1,0 +1,111 @@
+"""Look-ups for the mitmproxy front end: GETs at the origin of a request, with that caller's own credentials.
+
+Knows: httpx, which headers may travel. Does not know: mitmproxy, rules, when a look-up is worth it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from urllib.parse import quote
+
+import httpx
+
+from corrigible.rules.lookup import LookupAnswer
+
+BODY_LIMIT = 1 << 20
+"""Longer answers count as none."""
+
+_NOT_FORWARDED = frozenset(
+    {
+        *("accept", "accept-encoding", "host", "user-agent"),  # set anew
+        *("connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"),  # hop by hop
+        *("proxy-authenticate", "proxy-authorization", "proxy-connection"),
+        *("expect", "origin", "prefer", "range", "want-digest"),  # about that one request
+    }
+)
+_NOT_FORWARDED_PREFIXES = ("content-", "if-", "idempotency-", "x-idempotency-", "sec-websocket-", "http2-")
+_NO_ANSWER = LookupAnswer(status=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request went, and what it takes to ask the same place again as the same caller."""
+
+    scheme: str
+    host: str
+    port: int
+    server_name: str | None
+    """The name the certificate is checked against, where it is not `host`."""
+    headers: tuple[tuple[bytes, bytes], ...]
+    """The headers of the original request."""
+
+
+class LookupClient:
+    """One connection pool for the life of the proxy. Keeps no cookie: callers never see each other's."""
+
+    def __init__(self, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._client = httpx.AsyncClient(
+            http1=True,
+            http2=False,
+            follow_redirects=False,
+            trust_env=False,
+            timeout=httpx.Timeout(5.0, connect=2.0),
+            limits=httpx.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=15),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            transport=transport,
+        )
+
+    async def get(self, origin: Origin, path: str) -> LookupAnswer:
+        """GET `path` at the origin. Anything but a whole answer within the limit is status 0."""
+        if not path.startswith("/"):
+            return _NO_ANSWER
+        target = quote(path, safe="/?&=%:@!$'()*+,;~[]-._")
+        extensions = {"sni_hostname": origin.server_name} if origin.server_name else None
+        try:
+            url = httpx.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=target.encode("ascii"))
+            request = self._client.build_request(
+                "GET", url, headers=list(credentials(origin.headers)), extensions=extensions
+            )
+            answer = await self._client.send(request, stream=True)
+            try:
+                body = bytearray()
+                async for part in answer.aiter_bytes():
+                    body += part
+                    if len(body) > BODY_LIMIT:
+                        return _NO_ANSWER
+                return LookupAnswer(status=answer.status_code, body=bytes(body))
+            finally:
+                await answer.aclose()
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError):
+            return _NO_ANSWER
+
+    async def close(self) -> None:
+        """Close the pool."""
+        await self._client.aclose()
+
+
+def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
+    """Yield the headers a look-up carries: who asks, for which account and version, and no more."""
+    headers = list(headers)
+    named = {
+        token.strip().lower()
+        for name, value in headers
+        if name.lower() == b"connection"
+        for token in value.decode("latin1").split(",")
+    }
+    agent = b"corrigible"
+    for name, value in headers:
+        lower = name.decode("latin1").lower()
+        if lower == "host":
+            yield name, value
+        elif lower == "user-agent":
+            agent = value
+        elif (
+            lower not in _NOT_FORWARDED and lower not in named and not lower.startswith((":", *_NOT_FORWARDED_PREFIXES))
+        ):
+            yield name, value
+    yield b"user-agent", agent
+    yield b"accept", b"application/json"
+    yield b"accept-encoding", b"gzip"

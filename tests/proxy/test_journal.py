@@ -1,0 +1,125 @@
+"""The journal: what a line says, and what never gets into it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from corrigible.proxy.journal import Entry, Journal, redact, redact_target
+
+ENTRY = Entry(
+    time=1_700_000_000.25,
+    id="x1",
+    method="POST",
+    path="/v1/refunds?limit=3",
+    status=400,
+    outcome="annotated",
+    milliseconds=1.23456,
+    operation="PostRefunds",
+    rules=("stripe.refund-exceeds-remaining",),
+    lookups=1,
+    feedback={"recovery": "correctable", "suggestions": [{"action": "MODIFY_PARAMS", "parameters": {"a": "b"}}]},
+)
+
+
+def test_a_line_is_one_json_document_with_a_fixed_order(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "log.jsonl")
+    journal.write(ENTRY)
+    journal.close()
+    assert (tmp_path / "log.jsonl").read_text() == (
+        '{"time":"2023-11-14T22:13:20.250+00:00","id":"x1","method":"POST","path":"/v1/refunds?limit=3",'
+        '"operation":"PostRefunds","status":400,"outcome":"annotated",'
+        '"rules":["stripe.refund-exceeds-remaining"],"reason":null,"error":null,"lookups":1,"ms":1.235,'
+        '"recovery":"correctable","actions":["MODIFY_PARAMS"]}\n'
+    )
+
+
+def test_two_journals_append_to_one_file(tmp_path: Path) -> None:
+    for _ in range(2):
+        journal = Journal(tmp_path / "log.jsonl")
+        journal.write(ENTRY)
+        journal.close()
+    assert [json.loads(line)["id"] for line in (tmp_path / "log.jsonl").read_text().splitlines()] == ["x1", "x1"]
+
+
+def test_a_log_is_readable_by_its_owner_only(tmp_path: Path) -> None:
+    Journal(tmp_path / "log.jsonl").close()
+    assert (tmp_path / "log.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_log_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        Journal(tmp_path / "no" / "such" / "folder.jsonl")
+
+
+def test_a_line_that_cannot_be_written_is_dropped_and_counted(tmp_path: Path) -> None:
+    full = Journal("/dev/full")
+    full.write(ENTRY)
+    full.write(ENTRY)
+    full.close()
+    closed = Journal(tmp_path / "log.jsonl")
+    closed.close()
+    closed.write(ENTRY)
+    assert (full.dropped, closed.dropped) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("no key: sk_test_4eC39HqLyjWDarjtT1zdp7dc", "no key: [redacted]"),
+        ("tok_1abc", "[redacted]"),
+        ("Bearer abc.def-ghi", "[redacted]"),
+        ("basic c2tfdGVzdDo=", "[redacted]"),
+        ("pi_3Mt_secret_Yr9", "[redacted]"),
+        ("at ghp_16C7e42F292c6912E7710c838347Ae178B4a", "at [redacted]"),
+        ("eyJhbGciOi.eyJzdWIi.sig", "[redacted]"),
+        ("card 4242424242424242", "card [redacted]"),
+        ("card 4242 4242 4242 4242!", "card [redacted]!"),
+        ("card 4000-0566-5566-5556", "card [redacted]"),
+        ("order 4242424242424243", "order 4242424242424243"),  # no Luhn number
+        ("ch_1NirD82eZvKYlo2CIvbtLWuY", "ch_1NirD82eZvKYlo2CIvbtLWuY"),
+        ("task_force_list", "task_force_list"),
+        ("a basic plan", "a [redacted]"),  # rather once too often
+    ],
+)
+def test_secrets_are_taken_out_of_text(text: str, clean: str) -> None:
+    assert redact(text) == clean
+
+
+@pytest.mark.parametrize(
+    ("target", "clean"),
+    [
+        ("/v1/charges?limit=3&expand[]=data", "/v1/charges?limit=3&expand[]=data"),
+        ("/v1/tokens/tok_visa", "/v1/tokens/[redacted]"),
+        ("/x?api_key=abc&b=1", "/x?api_key=[redacted]&b=1"),
+        ("/x?client_secret=pi_1_secret_2", "/x?client_secret=[redacted]"),
+        ("/x?card%5Bnumber%5D=1&card[cvc]=2", "/x?card%5Bnumber%5D=[redacted]&card[cvc]=[redacted]"),
+        ("/x?access_token=&b", "/x?access_token=&b"),
+        ("/x?page_number=2&zip=1&card_number=3", "/x?page_number=2&zip=1&card_number=[redacted]"),
+        ("/x?q=4242%204242%204242%204242", "/x?q=[redacted]"),
+        ("/x?q=bearer+abc", "/x?q=[redacted]"),
+        ("/x?code=", "/x?code="),
+    ],
+)
+def test_secrets_are_taken_out_of_targets(target: str, clean: str) -> None:
+    assert redact_target(target) == clean
+
+
+def test_reason_and_error_are_redacted_and_feedback_values_left_out(tmp_path: Path) -> None:
+    entry = Entry(
+        time=0.0,
+        id="x",
+        method="GET",
+        path="/?key=k1",
+        status=None,
+        outcome="failed",
+        milliseconds=0,
+        reason="bad sk_live_abcdef",
+        error="bearer zzz",
+        feedback={"recovery": "terminal", "suggestions": [{"action": "ESCALATE", "parameters": {"secret": "s3"}}]},
+    )
+    line = json.dumps(entry.document())
+    assert entry.document()["reason"] == "bad [redacted]"
+    assert [secret for secret in ("k1", "sk_live", "zzz", "s3") if secret in line] == []

@@ -1,0 +1,192 @@
+"""`corrigible proxy` as a user starts and stops it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.command import proxy as command
+
+pytest.importorskip("mitmproxy")
+
+START = (
+    "import argparse, sys; from corrigible.proxy.command import proxy; "
+    "p = argparse.ArgumentParser(); proxy.add(p.add_subparsers()); "
+    "a = p.parse_args(); sys.exit(proxy.run(a))"
+)
+
+
+def arguments(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    command.add(parser.add_subparsers())
+    return parser.parse_args(["proxy", *words])
+
+
+@contextmanager
+def started(*words: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, "proxy", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_it_says_one_line_finishes_what_is_under_way_and_exits_0(bench: Any, tmp_path: Path) -> None:
+    asked, release = threading.Event(), threading.Event()
+
+    def slow(connection: socket.socket) -> None:
+        asked.set()
+        assert release.wait(10)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+
+    log = tmp_path / "log.jsonl"
+    with bench.upstream({"/slow": slow}) as upstream:
+        url = f"http://127.0.0.1:{upstream.port}"
+        with started("--upstream", url, "--pack", "stripe", "--listen", "127.0.0.1:0", "--log", str(log)) as process:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.fullmatch(rf"corrigible: http://127\.0\.0\.1:(\d+) -> {url} \(stripe; reflective\)\n", line)
+            assert found is not None, line
+            wire = bench.Wire(int(found[1]))
+            wire.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert asked.wait(10)
+            process.send_signal(signal.SIGTERM)
+            idle = 0
+            while idle == 0:  # until it accepts no more
+                with socket.socket() as probe:
+                    idle = probe.connect_ex(("127.0.0.1", int(found[1])))
+            release.set()
+            assert wire.rest() == b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone"
+            wire.close()
+            assert process.wait(10) == 0
+            assert (process.stdout.read(), process.stderr.read() if process.stderr else "") == ("", "")
+    assert log.read_text().count("\n") == 1
+
+
+def test_a_taken_port_is_one_line_and_status_1() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with started("--upstream", "http://127.0.0.1:9", "--pack", "stripe", "--listen", address) as process:
+            out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (1, "")
+    assert err == f"corrigible proxy: cannot listen on {address}: address already in use\n"
+
+
+UP = ("--upstream", "http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--pack", "x"), "give --upstream URL (only --engine-mode regular and transparent go without)"),
+        (UP, "give at least one --pack"),
+        (("--upstream", "ftp://x", "--pack", "x"), "--upstream ftp://x: not http[s]://host[:port]"),
+        (("--upstream", "localhost:80", "--pack", "x"), "--upstream localhost:80: not http[s]://host[:port]"),
+        (("--upstream", "http://x:99999", "--pack", "x"), "--upstream http://x:99999: not http[s]://host[:port]"),
+        (
+            ("--upstream", "http://x/v1", "--pack", "x"),
+            "--upstream http://x/v1: an origin only, without path, query or credentials",
+        ),
+        (
+            ("--upstream", "http://127.0.0.1:8080", "--pack", "x"),
+            "--upstream http://127.0.0.1:8080: that is where this proxy listens",
+        ),
+        ((*UP, "--pack", "x", "--listen", "here"), "--listen here: not HOST:PORT"),
+        ((*UP, "--pack", "x", "--listen", "h:70000"), "--listen h:70000: not HOST:PORT"),
+        ((*UP, "--pack", "x", "--listen", "::1:80"), "--listen ::1:80: not HOST:PORT"),
+        (
+            (*UP, "--pack", "x", "--mode", "reflectiv"),
+            '--mode reflectiv: there is none, traditional, verbose, reflective; did you mean "reflective"?',
+        ),
+        (
+            (*UP, "--pack", "x", "--engine-mode", "socks"),
+            "--engine-mode socks: there is reverse, regular, transparent",
+        ),
+        ((*UP, "--pack", "x", "--addons", "some"), "--addons some: there is lean, full"),
+        (
+            (*UP, "--pack", "x", "--engine-mode", "regular"),
+            "--upstream has no meaning with --engine-mode regular",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_one_line_and_status_2(
+    words: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.run(arguments(*words)) == 2
+    assert capsys.readouterr() == ("", f"corrigible proxy: {complaint}\n")
+
+
+@pytest.mark.usefixtures("bench")
+def test_an_unknown_pack_is_status_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert command.run(arguments(*UP, "--pack", str(tmp_path / "nowhere"))) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("corrigible proxy: ")
+    assert "nowhere" in err
+
+
+@pytest.mark.usefixtures("bench")
+def test_a_log_that_cannot_be_written_is_status_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    log = tmp_path / "no" / "log.jsonl"
+    assert command.run(arguments(*UP, "--pack", "stripe", "--log", str(log))) == 2
+    assert capsys.readouterr() == ("", f"corrigible proxy: cannot write the log {log}: no such file or directory\n")
+
+
+def test_without_mitmproxy_it_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mitmproxy", None)
+    for name in [name for name in sys.modules if name.startswith("corrigible.proxy.mitm")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert command.run(arguments(*UP, "--pack", "stripe")) == 1
+    assert capsys.readouterr() == (
+        "",
+        "corrigible proxy: mitmproxy is not installed: pip install 'corrigible[mitmproxy]'\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:8080", ("127.0.0.1", 8080)),
+        (":0", ("127.0.0.1", 0)),
+        ("9000", ("127.0.0.1", 9000)),
+        ("[::1]:80", ("::1", 80)),
+        ("0.0.0.0:1", ("0.0.0.0", 1)),
+    ],
+)
+def test_an_address_to_listen_on(text: str, address: tuple[str, int]) -> None:
+    assert command.parse_listen(text) == address
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("http://127.0.0.1:18201", "http://127.0.0.1:18201"),
+        ("https://API.stripe.com/", "https://api.stripe.com"),
+        ("HTTP://[::1]:80", "http://[::1]:80"),
+    ],
+)
+def test_an_upstream_is_an_origin(text: str, origin: str) -> None:
+    assert command.parse_upstream(text) == origin
