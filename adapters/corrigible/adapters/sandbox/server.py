@@ -1,0 +1,147 @@
+"""Start a server on 127.0.0.1, wait until it listens, and stop it with everything it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from .error import SandboxError, last_lines
+
+HOST = "127.0.0.1"
+_TAIL = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run, and where."""
+
+    arguments: Sequence[str]
+    folder: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A kind of server that can be started here."""
+
+    name: str
+    title: str
+    """Product and version, as in a ready line."""
+    deviation: str
+    """In one clause, where it differs from the API it stands for."""
+    command: Callable[[int], Command]
+    """Installs what is missing and says how to listen on this port of 127.0.0.1."""
+
+    def start(self, port: int = 0, *, seconds: float = 60.0) -> Running:
+        """Return when the server listens. Port 0 takes a free one."""
+        chosen = port or free_port()
+        if not _is_free(chosen):
+            raise SandboxError(f"{self.title} cannot listen on {HOST}:{chosen}: something else does")
+        running = Running(self.title, self.command(chosen), chosen)
+        try:
+            running.wait_until_listening(seconds)
+        except BaseException:
+            running.stop()
+            raise
+        return running
+
+
+class Running:
+    """A server that was started. Leaving the `with` block stops it and all its children."""
+
+    def __init__(self, title: str, command: Command, port: int) -> None:
+        self.title = title
+        self.port = port
+        self.url = f"http://{HOST}:{port}"
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
+        self.process = subprocess.Popen(
+            command.arguments,
+            cwd=command.folder,
+            env={**os.environ, **command.environment},
+            stdin=subprocess.PIPE,  # held open, never written: the lifeline ends the server when we are gone
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a process group of its own, so that stop() reaches its children
+        )
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def wait_until_listening(self, seconds: float) -> None:
+        """Return once the port accepts a connection; raise when the server dies first or takes too long."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise SandboxError(self.obituary())
+            try:
+                socket.create_connection((HOST, self.port), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise SandboxError(f"{self.title} did not listen within {seconds:g} s:\n{last_lines(self.output())}")
+
+    def obituary(self) -> str:
+        """Say how the server ended, with its last words."""
+        status = self.process.wait()
+        how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
+        return f"{self.title} ended {how}:\n{last_lines(self.output())}"
+
+    def output(self) -> str:
+        """Return the end of what the server printed so far."""
+        if self._log.closed:
+            return ""
+        number = self._log.fileno()
+        size = os.fstat(number).st_size  # read by position: the server shares our offset
+        return os.pread(number, _TAIL, max(0, size - _TAIL)).decode(errors="replace")
+
+    def stop(self, grace: float = 5.0) -> int:
+        """End the whole process group, with force after `grace` seconds, and return the exit status."""
+        self._signal(signal.SIGTERM)
+        try:
+            self.process.wait(grace)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            self._signal(signal.SIGKILL)  # whatever is left of the group, also behind a leader that is gone
+            self.process.wait()
+            if self.process.stdin is not None:
+                self.process.stdin.close()
+            self._log.close()
+        return self.process.returncode
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            return
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,100 @@
+"""Send request documents to a server the way a client of its API would. Used by `demo` and `measure`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol
+from urllib.parse import urlencode
+
+import httpx
+
+from corrigible.schema.exchange import Json, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    reason: str
+    body: Json
+    """Decoded JSON, or text where it is none."""
+
+    @property
+    def feedback(self) -> Mapping[str, Json] | None:
+        """The `recovery_feedback` of this answer."""
+        found = self.body.get("recovery_feedback") if isinstance(self.body, dict) else None
+        return found if isinstance(found, dict) else None
+
+    @property
+    def succeeded(self) -> bool:
+        """Say whether the call did what it was for: 2xx, and no `success: false` inside."""
+        refused = isinstance(self.body, dict) and self.body.get("success") is False
+        return 200 <= self.status < 300 and not refused
+
+
+class Sender(Protocol):
+    """Whatever sends a request document somewhere."""
+
+    def send(self, request: Request) -> Answer: ...
+
+
+class Caller:
+    """A client of one server. `headers` go with every call and never enter a document: credentials."""
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+        self._headers = dict(headers or {})
+        self._client = httpx.Client(base_url=url, timeout=30.0, trust_env=False)  # no proxy on loopback
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def send(self, request: Request) -> Answer:
+        """Send one request and read its answer."""
+        headers = {**self._headers, **request.headers}
+        headers.pop("content-type", None)  # follows from the body below
+        content: bytes | None = None
+        if request.body is not None and request.form:
+            content = urlencode(list(form_pairs(request.body))).encode()
+            headers["content-type"] = "application/x-www-form-urlencoded"
+        elif request.body is not None:
+            content = json.dumps(request.body).encode()
+            headers["content-type"] = "application/json"
+        target = request.path + (f"?{urlencode(list(form_pairs(request.query)))}" if request.query else "")
+        answer = self._client.request(request.method, target, content=content, headers=headers)
+        try:
+            body = answer.json()
+        except ValueError:
+            body = answer.text
+        return Answer(answer.status_code, answer.reason_phrase, body)
+
+
+def form_pairs(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
+    """Flatten a document into form fields: `{"a": {"b": [1]}}` gives `("a[b][0]", "1")`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from form_pairs(inner, f"{name}[{key}]" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from form_pairs(inner, f"{name}[{index}]" if name else str(index))
+    else:
+        yield name, scalar_text(value)
+
+
+def scalar_text(value: Json) -> str:
+    """Return a scalar as it stands in a form or a query."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return str(value)

@@ -1,0 +1,55 @@
+"""`corrigible sandbox`: a local server to try things on, in the foreground until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from corrigible.adapters.sandbox.error import SandboxError
+
+from ..sandbox import SANDBOXES, find_server
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "sandbox",
+        help="run a local server that behaves like an API",
+        description="Run a local server on 127.0.0.1 that behaves like an API. It is installed on first use.",
+    )
+    parser.add_argument("api", choices=sorted(SANDBOXES))
+    parser.add_argument("--server", help="another server than the default: " + _choices("stripe"))
+    parser.add_argument("--port", type=int, default=0, help="default: a free one, see the ready line")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until SIGTERM or SIGINT (status 0) or until the server dies (status 1)."""
+    server = find_server(arguments.api, arguments.server)
+    if server is None:
+        known = _choices(arguments.api)
+        raise SandboxError(f"no server {arguments.server!r} for {arguments.api}, only {known}")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    try:
+        with server.start(arguments.port) as running:
+            print(f"{server.title} listening on {running.url}; it {server.deviation}", flush=True)
+            running.process.wait()
+            raise SandboxError(running.obituary())
+    except SandboxError as error:
+        print(f"corrigible sandbox: {error}", file=sys.stderr)
+        return 1
+
+
+def _choices(api: str) -> str:
+    return ", ".join(server.name for server in SANDBOXES[api])
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)

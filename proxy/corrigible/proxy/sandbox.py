@@ -1,0 +1,43 @@
+"""Servers that can be started here: those of other people, our recipe service, and the proxy itself."""
+
+from __future__ import annotations
+
+import sys
+
+from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.adapters.stripe.sandbox import SERVERS as STRIPE
+
+
+def _recipe(port: int) -> Command:
+    code = f"import sys; from corrigible.proxy.recipe_service import serve; serve('{HOST}', int(sys.argv[1]))"
+    return Command(python_arguments(code, str(port)))
+
+
+RECIPE = Server(
+    name="recipe",
+    title="recipe service",
+    deviation="is this project's own example and stands for no other API",
+    command=_recipe,
+)
+SANDBOXES = {"stripe": STRIPE, "recipe": (RECIPE,)}
+"""API -> the servers that stand for it, the default first."""
+
+
+def find_server(api: str, name: str | None = None) -> Server | None:
+    """Return the named server of an API, or its default; None where there is no such server."""
+    servers = SANDBOXES[api]
+    return servers[0] if name is None else next((server for server in servers if server.name == name), None)
+
+
+def proxy_for(upstream: str, *packs: str, mode: str = "reflective") -> Server:
+    """Describe `corrigible proxy` in front of this upstream."""
+
+    def command(port: int) -> Command:
+        code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
+        options = ["--upstream", upstream, "--listen", f"{HOST}:{port}", "--mode", mode]
+        for pack in packs:
+            options += ["--pack", pack]
+        return Command(python_arguments(code, "proxy", *options, executable=sys.executable))
+
+    return Server(name="proxy", title="corrigible proxy", deviation="adds recovery_feedback", command=command)

@@ -1,0 +1,85 @@
+"""`corrigible sandbox` in the foreground: one ready line, a quiet end, and an honest one."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from corrigible.adapters.sandbox.server import free_port
+
+COMMAND = [sys.executable, "-m", "corrigible.proxy.cli", "sandbox"]
+
+
+@contextmanager
+def sandbox(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+def ready(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def child_of(pid: int) -> int:
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(child)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            ["stripe"],
+            "stripe-stateful-mock 0.0.16 listening on URL; it speaks API version 2020-08-27, "
+            "has no PaymentIntents and accepts unknown parameters\n",
+        ),
+        (
+            ["stripe", "--server", "emulate"],
+            "emulate 0.12.2 listening on URL; it has no refunds, no POST /v1/charges, no declines and no idempotency\n",
+        ),
+        (
+            ["recipe"],
+            "recipe service listening on URL; it is this project's own example and stands for no other API\n",
+        ),
+    ],
+)
+def test_it_says_where_it_listens_and_sigterm_ends_it_and_its_server(arguments: list[str], line: str) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with sandbox(*arguments, "--port", str(port)) as process:
+        assert ready(process) == line.replace("URL", url)
+        assert httpx.get(f"{url}/nowhere").status_code in (401, 404)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out, err) == (0, "", "")
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{url}/nowhere")
+
+
+def test_the_death_of_the_server_is_reported() -> None:
+    with sandbox("stripe") as process:
+        assert re.search(r"listening on http://127\.0\.0\.1:\d+;", ready(process))
+        os.kill(child_of(process.pid), signal.SIGKILL)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 1
+        assert err == ("corrigible sandbox: stripe-stateful-mock 0.0.16 ended by SIGKILL:\n    (it printed nothing)\n")
+
+
+def test_a_server_that_is_not_known_is_refused_with_those_that_are() -> None:
+    done = subprocess.run([*COMMAND, "recipe", "--server", "emulate"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "no server 'emulate' for recipe, only recipe\n"
