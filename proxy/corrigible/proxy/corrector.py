@@ -17,7 +17,7 @@ from .document import read_request
 from .encoding import coding
 from .limit import Limits
 from .mode import PREFERENCE, Mode, preferred, queried, without_mode
-from .place import MEMBER, add_members, blank
+from .place import MEMBER, Members, add_members, blank
 from .translate import Annotate, Decision, Explanation, PassThrough, Translator
 
 Headers = Sequence[tuple[str, str]]
@@ -215,15 +215,16 @@ def spliced(text: str, decision: Annotate, mode: Mode) -> str | None:
     parsed = decision.body
     if not isinstance(parsed, dict):
         return None
-    members = []
+    top: list[tuple[str, str]] = []
+    additions: dict[str, Members] = {"": top}
     if "validation_errors" not in parsed:
-        members.append(("validation_errors", orjson.dumps(decision.diagnoses).decode()))
+        top.append(("validation_errors", orjson.dumps(decision.diagnoses).decode()))
     if mode is Mode.REFLECTIVE:
-        members.append((MEMBER, decision.encoded.decode()))
-    mirror = decision.pack.text.mirror
-    if mirror and mode is Mode.REFLECTIVE:
-        text = add_members(text, parsed, [mirror], [(MEMBER, decision.encoded.decode())])
-    return add_members(text, parsed, [""], members) if members else text
+        feedback = (MEMBER, decision.encoded.decode())
+        top.append(feedback)
+        if decision.pack.text.mirror:
+            additions[decision.pack.text.mirror] = [feedback]
+    return add_members(text, parsed, additions)
 
 
 def _headers(headers: Headers, length: int, applied: Mode | None, *, live: bool) -> list[tuple[str, str]]:

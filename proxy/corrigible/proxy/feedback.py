@@ -37,16 +37,23 @@ def combine(said: Sequence[Spoken]) -> dict[str, Json]:
     final = [one for one in said if one.recovery == "terminal"]
     if final:
         said = final[:1]
-    kinds = {one.type for one in said}
-    recoveries = {one.recovery for one in said}
-    suggestions = [dict(suggestion) for one in said for suggestion in one.suggestions]
-    if said[0].recovery == "terminal" and suggestions[0].get("base_action", suggestions[0]["action"]) in TERMINAL:
-        suggestions = suggestions[:1]
+    first = said[0]
+    suggestions = list(first.suggestions)
+    if first.recovery == "terminal" and suggestions[0].get("base_action", suggestions[0]["action"]) in TERMINAL:
+        del suggestions[1:]
+    kind, recovery, message = first.type, first.recovery, first.rule.diagnosis
+    if len(said) > 1:
+        suggestions = [suggestion for one in said for suggestion in one.suggestions]
+        message = " ".join(dict.fromkeys(one.rule.diagnosis for one in said))
+        if any(one.type == "intent_disambiguation" for one in said):
+            kind = "intent_disambiguation"
+        if any(one.recovery != recovery for one in said):
+            recovery = "correctable"
     out: dict[str, Json] = {
         "schema": SCHEMA,
-        "type": "intent_disambiguation" if "intent_disambiguation" in kinds else said[0].type,
-        "message": " ".join(dict.fromkeys(one.rule.diagnosis for one in said)),
-        "recovery": recoveries.pop() if len(recoveries) == 1 else "correctable",
+        "type": kind,
+        "message": message,
+        "recovery": recovery,
         "suggestions": suggestions,
     }
     if out["recovery"] != "terminal":

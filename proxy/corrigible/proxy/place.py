@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from corrigible.rules.pointer import segments
@@ -41,17 +41,26 @@ def span(text: str, pointer: str) -> Span | None:
     return here
 
 
-def add_members(text: str, parsed: Json, at: Sequence[str], members: Sequence[tuple[str, str]]) -> str:
-    """Add members (plain name, JSON text) to the objects at some pointers; where there is no object, nothing is added."""
+Members = Sequence[tuple[str, str]]
+"""Plain names and JSON texts."""
+
+
+def add_members(text: str, parsed: Json, additions: Mapping[str, Members]) -> str:
+    """Add members to the objects at some pointers; where there is no object, nothing is added."""
     cuts: list[tuple[int, str]] = []
-    added = ",".join([f'"{name}":{value}' for name, value in members])
-    for pointer in at:
-        place = _closing(text, parsed, pointer)
+    for pointer, members in additions.items():
+        place = _closing(text, parsed, pointer) if members else None
         if place is not None:
+            added = ",".join([f'"{name}":{value}' for name, value in members])
             cuts.append((place, added if text[_before(text, place)] == "{" else "," + added))
-    for place, piece in sorted(cuts, reverse=True):
-        text = f"{text[:place]}{piece}{text[place:]}"
-    return text
+    cuts.sort()
+    pieces: list[str] = []
+    done = 0
+    for place, piece in cuts:
+        pieces += (text[done:place], piece)
+        done = place
+    pieces.append(text[done:])
+    return "".join(pieces)
 
 
 def blank(text: str, pointers: Sequence[str]) -> str:

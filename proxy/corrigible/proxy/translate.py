@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -40,8 +40,7 @@ class PassThrough:
     """Whose dialect the answer speaks, where it speaks one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Annotate:
+class Annotate(NamedTuple):
     """Add this; the upstream's own members stay as they are."""
 
     feedback: Mapping[str, Json]
@@ -71,8 +70,7 @@ class Known:
     index: RuleIndex
 
 
-@dataclass(frozen=True, slots=True)
-class Identified:
+class Identified(NamedTuple):
     known: Known
     operation: str
     params: Mapping[str, str]
@@ -145,8 +143,8 @@ class Translator:
             encoded=encode(feedback, exchange.request, pack.guidance.secrets, self.limits),
             diagnoses=tuple(diagnoses),
             pack=pack,
-            rules=tuple(one.rule.id for one in said),
-            live=any(one.used_live_state for one in said),
+            rules=tuple([one.rule.id for one in said]),
+            live=any([one.used_live_state for one in said]),
             operation=found.operation,
             body=body,
         )
@@ -193,12 +191,12 @@ class Translator:
         number: int,
         explanation: Explanation | None,
     ) -> Generator[Lookup, LookupAnswer, Spoken | None]:
-        mine = {**scope, "error": scope["errors"][number]}
         candidates = found.known.index.candidates(found.operation, exchange.status, violation)
         if explanation is not None:
             explanation.lines += _not_asked(found, exchange.status, violation, candidates)
         for rule in candidates:
             notes: list[str] | None = None if explanation is None else []
+            mine = {**scope, "error": scope["errors"][number]}
             spoken = yield from speak(rule, exchange.request, mine, found.known.pack.guidance, f"{number + 1}.", notes)
             if explanation is not None and notes is not None:
                 verdict = "speaks" if spoken is not None else "silent"

@@ -111,6 +111,9 @@ class Entry(Authored):
         return self
 
 
+Each.model_rebuild()
+
+
 class RuleText(Authored):
     id: str = Field(pattern=r"^[a-z][a-z0-9-]*\.[a-z0-9]+(-[a-z0-9]+)*$")
     title: str = Field(min_length=1)
@@ -149,8 +152,8 @@ class PackText(Authored):
         description="What `on.operation` may name: `POST /v1/refunds: CreateRefund`. Besides the adapter's and the spec's.",
     )
     mirror: str | None = Field(None, pattern="^/")
-    redact: list[str] = []
-    lookups: list[str] = []
+    redact: list[Annotated[str, Field(pattern="^/")]] = []
+    lookups: list[Annotated[str, Field(pattern=r"^/[^?#\s]+$")]] = []
     idempotency_header: str | None = None
     secret_parameters: list[str] = []
     actions: dict[str, ActionText] = {}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from corrigible.schema.document import pointer_problem
 from corrigible.schema.vocabulary import Vocabulary
 
 from .authored import Each, On, PlaceholderEach, PlaceholderText, RuleText
@@ -13,6 +16,7 @@ from .authored import Entry as EntryText
 from .check import checked
 from .expression import RESERVED, Environment, Expression, ExpressionError, environment
 from .failure import AuthoringError, gather, meant
+from .lookup import Templates, uncovered
 from .rule import (
     TERMINAL,
     Edit,
@@ -30,10 +34,15 @@ from .rule import (
 from .source import Source, Trail
 
 
-def compile_rule(source: Source, *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
-    """Compile one rule file. Raises one AuthoringError that lists everything wrong with it."""
+def compile_rule(
+    source: Source, *, pack: str, major: str, vocabulary: Vocabulary, lookups: Templates | None = None
+) -> Rule:
+    """Compile one rule file. Raises one AuthoringError that lists everything wrong with it.
+
+    With `lookups`, the pack's allow-list, a look-up that none of them can cover is such a mistake.
+    """
     text = checked(RuleText, source)
-    compiler = _Compiler(source, text, vocabulary)
+    compiler = _Compiler(source, text, vocabulary, lookups)
     try:
         return compiler.rule(pack, major)
     finally:
@@ -46,17 +55,28 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
     return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
 class _Compiler:
-    def __init__(self, source: Source, text: RuleText, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, source: Source, text: RuleText, vocabulary: Vocabulary, lookups: Templates | None = None
+    ) -> None:
         self.source = source
         self.text = text
         self.vocabulary = vocabulary
+        self.lookups = lookups
         self.errors: list[AuthoringError] = []
         self.names = frozenset(text.lookup) | frozenset(text.let)
+        self.mentioned: set[str] = set()
 
     def rule(self, pack: str, major: str) -> Rule:
         text, scope = self.text, environment(self.names - RESERVED)
         self._identity(pack)
+        self._order()
         rule = Rule(
             id=text.id,
             version=f"{text.id}@{major}",
@@ -82,10 +102,38 @@ class _Compiler:
             type=text.type,
             names=self.names,
             scope=scope,
+            uses=(),
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
-        return rule
+        return replace(rule, uses=tuple(name for name in sorted(scope.names) if name in self.mentioned))
+
+    def _order(self) -> None:
+        """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""
+        waiting = [*self.text.lookup, *self.text.let]
+        for name, asked in self.text.lookup.items():
+            for key, text in (("get", asked.get), ("if", asked.condition)):
+                self._too_early(text, ("lookup", name, key), waiting)
+            waiting.pop(0)
+            beginning = uncovered(asked.get, self.lookups) if self.lookups is not None else None
+            if beginning is not None:
+                self._wrong(("lookup", name, "get"), f'"{beginning}" fits none of the lookups of pack.yaml')
+        for name, value in self.text.let.items():
+            self._too_early(value, ("let", name), waiting)
+            waiting.pop(0)
+
+    def _too_early(self, value: Any, trail: Trail, waiting: list[str]) -> None:
+        if isinstance(value, (dict, list)):
+            for inner in value.values() if isinstance(value, dict) else value:
+                self._too_early(inner, trail, waiting)
+        elif isinstance(value, str) and any(re.search(rf"(?<!\.)\b{re.escape(name)}\b", value) for name in waiting):
+            try:
+                Environment(environment(self.names - RESERVED).names - set(waiting)).compile(value)
+            except ExpressionError as problem:
+                for name in waiting:
+                    if f"undeclared reference to '{name}" in str(problem):
+                        self._wrong(trail, f'"{name}" is not known yet: it comes later')
+                        return
 
     def _identity(self, pack: str) -> None:
         owner, _, last = self.text.id.partition(".")
@@ -93,16 +141,22 @@ class _Compiler:
             self._wrong(("id",), f'id "{self.text.id}" must begin with the pack\'s name, "{pack}."')
         if self.source.path.stem != last:
             self._wrong(("id",), f'id "{self.text.id}" belongs in {last}.yaml: a file is named after its rule')
-        for name in sorted(self.names & environment().names):
-            where = "lookup" if name in self.text.lookup else "let"
-            self._wrong((where, name), f'"{name}" hides a name that every rule has')
-        for name in sorted(self.names & RESERVED):
-            self._wrong(("lookup" if name in self.text.lookup else "let", name), f'"{name}" is a word of CEL itself')
+        for name in sorted(self.names):
+            self._named(name, ("lookup" if name in self.text.lookup else "let", name))
+
+    def _named(self, name: str, trail: Trail) -> None:
+        if name in environment().names:
+            self._wrong(trail, f'"{name}" hides a name that every rule has')
+        elif name in RESERVED:
+            self._wrong(trail, f'"{name}" is a word of CEL itself')
+        elif _NAME.fullmatch(name) is None:
+            self._wrong(trail, f'"{name}" is no name for CEL: letters, digits and "_"')
 
     def _wrong(self, trail: Trail, problem: str) -> None:
         self.errors.append(self.source.error(trail, problem))
 
     def _cel(self, text: str, trail: Trail, scope: Environment) -> Expression:
+        self.mentioned.update(_WORD.findall(text))
         try:
             return scope.compile(text)
         except ExpressionError as problem:
@@ -124,7 +178,11 @@ class _Compiler:
         return value
 
     def _pointer(self, text: str, trail: Trail, scope: Environment) -> str | Expression:
-        return text if text.startswith("/") else self._cel(text, trail, scope)
+        if not text.startswith("/"):
+            return self._cel(text, trail, scope)
+        if (problem := pointer_problem(text)) is not None:
+            self._wrong(trail, f'"{text}" {problem}')
+        return text
 
     def _listens(self, on: On) -> Listens:
         pattern = None
@@ -145,18 +203,26 @@ class _Compiler:
     def _entry(self, entry: EntryText, trail: Trail, scope: Environment) -> Entry:
         condition = self._condition(entry.condition, (*trail, "if"), scope)
         if entry.all is not None:
-            members = tuple(self._entry(e, (*trail, "all", i), scope) for i, e in enumerate(entry.all))
-            return Together(condition, "all", members, entry.type)
+            return Together(condition, "all", self._members(entry.all, (*trail, "all"), scope), entry.type)
         if isinstance(entry.one_of, list):
-            members = tuple(self._entry(e, (*trail, "one_of", i), scope) for i, e in enumerate(entry.one_of))
-            return Together(condition, "one_of", members, entry.type)
+            return Together(condition, "one_of", self._members(entry.one_of, (*trail, "one_of"), scope), entry.type)
         if isinstance(entry.one_of, Each):
             return self._each(entry.one_of, condition, (*trail, "one_of"), scope, entry.type)
         return self._say(entry, condition, trail, scope)
 
+    def _members(self, entries: Sequence[EntryText], trail: Trail, scope: Environment) -> tuple[Entry, ...]:
+        members = tuple(self._entry(entry, (*trail, index), scope) for index, entry in enumerate(entries))
+        for index, member in enumerate(members):
+            if not isinstance(member, Say):
+                self._wrong((*trail, index), "a group has no groups inside")
+            elif member.base_action in TERMINAL:
+                self._wrong((*trail, index), f"{member.action} stands alone, not in a group")
+        return members
+
     def _each(
         self, each: Each, condition: Expression | None, trail: Trail, scope: Environment, kind: str | None
     ) -> ForEach:
+        self._named(each.name, (*trail, "as"))
         inner = environment(self.names | {each.name})
         if each.suggest.action is None:
             self._wrong((*trail, "suggest"), "an alternative made for each element is one action")
@@ -166,6 +232,8 @@ class _Compiler:
             (*trail, "suggest"),
             inner,
         )
+        if member.base_action in TERMINAL:
+            self._wrong((*trail, "suggest"), f"{member.action} stands alone, not in a group")
         return ForEach(condition, self._cel(each.each, (*trail, "each"), scope), each.name, member, kind)
 
     def _say(self, entry: EntryText, condition: Expression | None, trail: Trail, scope: Environment) -> Say:
@@ -180,6 +248,11 @@ class _Compiler:
             self._wrong(trail, f"{action} is terminal: it has no patch, steps or placeholders")
         if action != base and base == "MODIFY_PARAMS" and entry.patch is None and not entry.placeholders:
             self._wrong(trail, f"{action} needs a written patch: its parameters are not members of the request")
+        if entry.recovery is not None and (entry.recovery == "terminal") is not terminal:
+            said = "is always terminal" if terminal else "is never terminal"
+            self._wrong((*trail, "recovery"), f"{action} {said}")
+        if base == "WAIT_AND_RETRY" and entry.parameters:
+            self._wrong((*trail, "parameters"), f"{action} has no parameters: the wait belongs into retry")
         placeholders = self._placeholders(entry, (*trail, "placeholders"), scope)
         if placeholders and entry.applicability not in (None, "HAS_PLACEHOLDERS"):
             self._wrong((*trail, "applicability"), "with placeholders it is HAS_PLACEHOLDERS")
@@ -211,6 +284,7 @@ class _Compiler:
     def _placeholders(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Placeholder, ...]:
         if isinstance(entry.placeholders, PlaceholderEach):
             each = self._cel(entry.placeholders.each, (*trail, "each"), scope)
+            self._named(entry.placeholders.name, (*trail, "as"))
             inner = environment(scope.names | {entry.placeholders.name})
             return (self._placeholder(entry.placeholders, trail, inner, each, entry.placeholders.name),)
         return tuple(self._placeholder(p, (*trail, i), scope) for i, p in enumerate(entry.placeholders or ()))

@@ -29,6 +29,9 @@ SCOPE = (
 )
 """The names every expression may use; look-ups and `let` add their own."""
 
+Activation = cel.Activation
+"""Values under names, as the runtime takes them."""
+
 RESERVED = frozenset(
     """
     bool bytes double int list map null_type string timestamp duration type uint as break const continue else false
@@ -70,11 +73,13 @@ class Expression:
             compiled = self._compiled = self._scope.env.compile(self.text)
         try:
             value = compiled.eval(activation)
-            if value.type() == _ERROR:
-                raise EvaluationError(f"{self.text}: {value.plain_value()}")
-            return value.plain_value()
+            plain = value.plain_value()
         except RuntimeError as problem:
             raise EvaluationError(f"{self.text}: {problem}") from problem
+        # The runtime hands errors back as values whose plain form is their text.
+        if type(plain) is str and value.type() == _ERROR:
+            raise EvaluationError(f"{self.text}: {plain}")
+        return plain
 
     def holds(self, activation: cel.Activation) -> bool:
         """Return whether the expression is true; anything but a boolean is an EvaluationError."""

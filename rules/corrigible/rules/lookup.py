@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +22,57 @@ class LookupAnswer:
 
     status: int
     body: bytes = b""
+
+
+Templates = Sequence[Sequence[str]]
+"""Allow-listed path templates, split at `/`; `{...}` stands for one segment."""
+
+_SAFE_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]\-]*")
+_LITERAL = re.compile(r"""\s*(?:'([^'"\\]*)'|"([^'"\\]*)")\s*(\+|$)""")
+
+
+def allowed(path: str, templates: Templates) -> str | None:
+    """Return the allow-listed template that a path fits, written out, or None.
+
+    A value from the request may stand for one segment, never for several, and never for `.` or `..`, however written.
+    """
+    if not _SAFE_PATH.fullmatch(path):
+        return None
+    parts = path.partition("?")[0].split("/")[1:]
+    if not all(map(_plain_segment, parts)):
+        return None
+    for template in templates:
+        if len(template) == len(parts) and all(
+            want.startswith("{") or want == have for want, have in zip(template, parts, strict=True)
+        ):
+            return "/" + "/".join(template)
+    return None
+
+
+def _plain_segment(part: str) -> bool:
+    """Whether a segment stays one segment for every server on the way: `..;x` and `%2e%2e` are `..` for some."""
+    said = unquote(part) if "%" in part else part
+    if said.partition(";")[0] in ("", ".", ".."):
+        return False
+    return said == part or (said.isprintable() and not any(mark in said for mark in "/\\%"))
+
+
+def uncovered(expression: str, templates: Templates) -> str | None:
+    """Return the literal beginning of a look-up's path that no template fits; None where one may.
+
+    Only text that stands at the beginning of the expression is looked at: what is computed shows at run time.
+    """
+    found = _LITERAL.match(expression)
+    if found is None:
+        return None
+    beginning = found[1] if found[1] is not None else found[2]
+    if not found[3] or "?" in beginning:
+        return None if allowed(beginning, templates) is not None else beginning
+    *whole, last = beginning.split("/")[1:] or [""]
+    for template in templates:
+        fits = len(template) > len(whole) and all(
+            want.startswith("{") or want == have for want, have in zip(template, whole, strict=False)
+        )
+        if fits and (template[len(whole)].startswith("{") or template[len(whole)].startswith(last)):
+            return None
+    return beginning

@@ -73,13 +73,20 @@ def load_pack(name_or_path: str | Path) -> Pack:
     manifest = read_source(path / MANIFEST)
     text = checked(PackText, manifest)
     vocabulary = _vocabulary(manifest, text)
-    tables = load_tables(path)
+    lookups = tuple(tuple(template.strip("/").split("/")) for template in text.lookups)
     errors: list[AuthoringError] = []
+    tables: Mapping[str, Json] = {}
+    try:
+        tables = load_tables(path)
+    except AuthoringError as error:
+        errors.append(error)
     rules: dict[str, Rule] = {}
     major = text.version.partition(".")[0]
     for file in rule_files(path):
         try:
-            rule = compile_rule(read_source(file), pack=text.name, major=major, vocabulary=vocabulary)
+            rule = compile_rule(
+                read_source(file), pack=text.name, major=major, vocabulary=vocabulary, lookups=lookups
+            )
         except AuthoringError as error:
             errors.append(error)
             continue
@@ -87,7 +94,7 @@ def load_pack(name_or_path: str | Path) -> Pack:
     if (found := gather(errors)) is not None:
         raise found
     guidance = Guidance(
-        lookups=tuple(tuple(template.strip("/").split("/")) for template in text.lookups),
+        lookups=lookups,
         idempotency_header=(text.idempotency_header or "").lower(),
         secrets=frozenset(text.secret_parameters),
     )

@@ -61,4 +61,6 @@ def parameter_segments(name: str) -> list[str]:
 
 def parameter_pointer(name: str, under: str = "/body") -> str:
     """Turn `line_items[0][price]` into `/body/line_items/0/price`."""
+    if name.isidentifier():
+        return f"{under}/{name}"
     return under + "".join("/" + escape(part) for part in parameter_segments(name) if part != "") if name else ""

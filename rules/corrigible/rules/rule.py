@@ -11,7 +11,7 @@ import re2
 from corrigible.schema.exchange import Json
 
 from .authored import PatchText, RetryText
-from .expression import Environment, Expression
+from .expression import Activation, Environment, Expression
 
 Template = Any
 """A nest of maps and lists whose leaves are Expressions or literals."""
@@ -169,6 +169,13 @@ class Rule:
     names: frozenset[str]
     """The names that look-ups and `let` add to the scope."""
     scope: Environment
+
+    uses: tuple[str, ...]
+    """The names of the scope, its own included, that its expressions mention."""
+
+    def activation(self, scope: Mapping[str, Any]) -> Activation:
+        """Hand the runtime what this rule mentions, and no more: every name costs."""
+        return self.scope.activation({name: scope[name] for name in self.uses if name in scope})
 
     @property
     def verbose_code(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,14 @@ from typing import Any
 
 import yaml
 from yaml.constructor import SafeConstructor
+from yaml.reader import ReaderError
 
 from .failure import AuthoringError, Place
 
 Trail = tuple[str | int, ...]
 """Keys and indices from the top of the document to one value."""
+
+_DEEPEST = 100
 
 
 class _Constructor(SafeConstructor):
@@ -47,21 +51,22 @@ def read_source(path: Path) -> Source:
         raise AuthoringError(Place(path), "no such file") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise AuthoringError(Place(path), f"cannot be read: {problem}") from None
-    loader = yaml.SafeLoader(text)
     try:
-        node = loader.get_single_node()
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
-        said = (problem.problem or "not YAML").replace("could not determine a constructor for the tag", "unknown tag")
-        raise AuthoringError(Place(path, mark.line + 1 if mark else 1), said) from None
-    finally:
-        loader.dispose()
+        raise AuthoringError(Place(path, mark.line + 1 if mark else 1), problem.problem or "not YAML") from None
+    except ReaderError as problem:
+        line = text.count("\n", 0, problem.position) + 1
+        raise AuthoringError(Place(path, line), f"character U+{problem.character:04X} is not allowed") from None
     lines: dict[Trail, int] = {}
     data = None if node is None else _value(node, (), lines, path)
     return Source(path, data, lines)
 
 
 def _value(node: yaml.Node, trail: Trail, lines: dict[Trail, int], path: Path) -> Any:
+    if len(trail) > _DEEPEST:
+        raise AuthoringError(Place(path, node.start_mark.line + 1), f"nested deeper than {_DEEPEST} levels")
     lines.setdefault(trail, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}
@@ -78,9 +83,15 @@ def _value(node: yaml.Node, trail: Trail, lines: dict[Trail, int], path: Path) -
         return out
     if isinstance(node, yaml.SequenceNode):
         return [_value(item, (*trail, index), lines, path) for index, item in enumerate(node.value)]
+    if node.tag.endswith(":timestamp"):
+        return node.value  # dates are not JSON; a pack means the text
     try:
         value = _Constructor().construct_object(node)
     except yaml.MarkedYAMLError as problem:
-        raise AuthoringError(Place(path, node.start_mark.line + 1), problem.problem or "bad value") from None
-    # Dates are not JSON; a pack means the text.
+        said = (problem.problem or "bad value").replace("could not determine a constructor for the tag", "unknown tag")
+        raise AuthoringError(Place(path, node.start_mark.line + 1), said) from None
+    except ValueError as problem:
+        raise AuthoringError(Place(path, node.start_mark.line + 1), str(problem)) from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise AuthoringError(Place(path, node.start_mark.line + 1), f"{node.value} is no number of JSON")
     return value if value is None or isinstance(value, (str, int, float, bool)) else node.value

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -15,17 +13,14 @@ from corrigible.schema.exchange import Json, Request
 from .derive import Operation, Unfit, changes_request, derive, guarded
 from .expression import EvaluationError, Expression, environment, fresh_key
 from .failure import RuleFault
-from .lookup import Lookup, LookupAnswer
-from .pointer import parameter_segments, segments
+from .lookup import Lookup, LookupAnswer, allowed
+from .pointer import segments
 from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Rule, Say, Template, Together
 
 Asking = Generator[Lookup, LookupAnswer, "Spoken | None"]
 
-_SAFE_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]\-]*")
 
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(NamedTuple):
     """What a rule says about a violation."""
 
     rule: Rule
@@ -47,38 +42,20 @@ class Guidance:
     secrets: frozenset[str] = frozenset()
 
 
-def allowed(path: str, templates: Sequence[Sequence[str]]) -> str | None:
-    """Return the allow-listed template that a path fits, written out, or None.
-
-    A value from the request may stand for one segment, never for several, and never for `.` or `..`.
-    """
-    if not _SAFE_PATH.fullmatch(path):
-        return None
-    parts = urlsplit(path).path.split("/")[1:]
-    if path.startswith("//") or any(part in ("", ".", "..") or "%2f" in part.lower() for part in parts):
-        return None
-    for template in templates:
-        if len(template) == len(parts) and all(
-            want.startswith("{") or want == have for want, have in zip(template, parts, strict=True)
-        ):
-            return "/" + "/".join(template)
-    return None
-
-
 def speak(
     rule: Rule,
     request: Request,
-    scope: Mapping[str, Any],
+    scope: dict[str, Any],
     guidance: Guidance,
     group: str,
     explain: list[str] | None,
 ) -> Asking:
     """Let a rule whose `on` holds consider a violation. Raises RuleFault where it crashes.
 
-    `scope` holds the common names (`error` is this violation). `group` is a prefix that makes group ids unique.
+    `scope` holds the common names (`error` is this violation) and is added to. `group` is a prefix that makes group ids unique.
     """
     try:
-        return (yield from _Speech(rule, request, dict(scope), guidance, group, explain).speak())
+        return (yield from _Speech(rule, request, scope, guidance, group, explain).speak())
     except EvaluationError as problem:
         raise RuleFault(rule.id, str(problem)) from problem
     except Unfit as problem:
@@ -108,17 +85,16 @@ class _Speech:
 
     def speak(self) -> Asking:
         rule = self.rule
-        env = rule.scope
-        activation = env.activation(self.scope)
+        activation = rule.activation(self.scope)
         if rule.when is not None and not rule.when.holds(activation):
             self._note("when does not hold")
             return None
         if rule.questions:
             yield from self._ask()
-            activation = env.activation(self.scope)
+            activation = rule.activation(self.scope)
         for name, template in rule.lets:
             self.scope[name] = _filled(template, activation)
-            activation = env.activation(self.scope)
+            activation = rule.activation(self.scope)
         for number, entry in enumerate(rule.entries):
             if entry.condition is not None and not entry.condition.holds(activation):
                 self._note(f"suggest[{number}].if does not hold")
@@ -134,9 +110,8 @@ class _Speech:
             self.explain.append(text)
 
     def _ask(self) -> Generator[Lookup, LookupAnswer, None]:
-        env = self.rule.scope
         for question in self.rule.questions:
-            activation = env.activation(self.scope)
+            activation = self.rule.activation(self.scope)
             answer: Json = None
             if question.condition is None or question.condition.holds(activation):
                 path = question.get.evaluate(activation)
@@ -234,7 +209,8 @@ class _Speech:
     def _patch(self, say: Say, parameters: Mapping[str, Json], activation: Any) -> list[Operation]:
         if say.edits is not None:
             patch = [_operation(edit, activation) for edit in say.edits]
-            patch = [op for op in patch if not (op["op"] == "test" and self._secret(str(op["path"])))]
+            if self.guidance.secrets:
+                patch = [op for op in patch if op["op"] != "test" or not self._secret(str(op["path"]))]
         elif parameters and say.action == "MODIFY_PARAMS":
             patch = derive(self.request, parameters, self.guidance.secrets)
         else:
@@ -248,7 +224,7 @@ class _Speech:
         return patch
 
     def _secret(self, pointer: str) -> bool:
-        return any(part in self.guidance.secrets for raw in segments(pointer) for part in parameter_segments(raw))
+        return not self.guidance.secrets.isdisjoint(segments(pointer))
 
     def _safety(self, say: Say, patch: Sequence[Operation], terminal: bool) -> dict[str, Json]:
         if say.side_effects is not None:

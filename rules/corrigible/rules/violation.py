@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from corrigible.schema.exchange import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """What one part of a refusal says, whatever dialect it was said in.
 
     `pointer` is RFC 6901 into the request document, empty where the upstream named no place.
@@ -22,7 +22,7 @@ class Violation:
     constraint: str = ""
     type: str = ""
     param: str = ""
-    native: Mapping[str, Json] = field(default_factory=dict)
+    native: Mapping[str, Json] = MappingProxyType({})
 
     def scope(self) -> dict[str, Json]:
         """Return the map that expressions see as `error`: the six names always there, native extras beside them."""
