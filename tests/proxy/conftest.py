@@ -248,5 +248,5 @@ def bench() -> type[Bench]:
     """Upstreams, proxies and clients made of raw sockets."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of what mitmproxy depends on
-        importlib.import_module("corrigible.proxy.mitm")
+        importlib.import_module("corrigible.proxy.mitm").default_addons()
     return Bench

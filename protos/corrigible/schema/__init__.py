@@ -5,28 +5,11 @@ Protobuf stays outside: import `corrigible.schema.convert` where it is wanted.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from .error import ContractError, FeedbackError, ReaderError, VocabularyError
 from .exchange import Exchange, Json, Request
-from .feedback import (
-    MAX_DEPTH,
-    MEMBER,
-    SCHEMA,
-    Confidence,
-    Evidence,
-    Feedback,
-    Group,
-    Loop,
-    PatchOperation,
-    Placeholder,
-    Retry,
-    Safety,
-    StepRequest,
-    Suggestion,
-    Verification,
-    parse,
-)
-from .reader import Choice, NeedsInput, Next, Terminal, apply, find
-from .vocabulary import Action, Vocabulary
 from .word import (
     BASE_ACTIONS,
     TERMINAL_ACTIONS,
@@ -45,7 +28,29 @@ from .word import (
     VerificationMethod,
     VerificationStatus,
 )
-from .writer import validate
+
+if TYPE_CHECKING:
+    from .feedback import (
+        MAX_DEPTH,
+        MEMBER,
+        SCHEMA,
+        Confidence,
+        Evidence,
+        Feedback,
+        Group,
+        Loop,
+        PatchOperation,
+        Placeholder,
+        Retry,
+        Safety,
+        StepRequest,
+        Suggestion,
+        Verification,
+        parse,
+    )
+    from .reader import Choice, NeedsInput, Next, Terminal, apply, find
+    from .vocabulary import Action, Vocabulary
+    from .writer import validate
 
 __all__ = [
     "BASE_ACTIONS",
@@ -97,3 +102,16 @@ __all__ = [
     "parse",
     "validate",
 ]
+
+_HOMES = ("feedback", "reader", "vocabulary", "writer")
+"""Imported when one of their names is asked for: a proxy that only needs `Exchange` pays for no models."""
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(f".{home}", __name__)
+            if hasattr(module, name):
+                globals()[name] = found = getattr(module, name)
+                return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

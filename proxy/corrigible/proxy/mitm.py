@@ -9,15 +9,26 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import importlib.util
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
-from mitmproxy import addons as mitmproxy_addons
+import mitmproxy
+
+if "mitmproxy.addons" not in sys.modules:
+    # The package's own __init__ imports all 34 addons, with flask, ldap3 and passlib: 16 MB, half a second. We need
+    # four of its modules, so they are found without running it; `default_addons` runs it where all are wanted.
+    _addons = ModuleType("mitmproxy.addons")
+    _addons.__path__ = [str(Path(mitmproxy.__path__[0]) / "addons")]
+    sys.modules["mitmproxy.addons"] = _addons
+
 from mitmproxy import options
 from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
@@ -169,13 +180,24 @@ async def _until_signalled(
     )
 
 
+def default_addons() -> list[Any]:
+    """Return mitmproxy's whole default addon set, importing it where that was put off."""
+    package: Any = sys.modules["mitmproxy.addons"]
+    if not hasattr(package, "default_addons"):
+        spec = importlib.util.spec_from_file_location("mitmproxy.addons", Path(package.__path__[0]) / "__init__.py")
+        assert spec is not None and spec.loader is not None
+        package.__spec__ = spec
+        spec.loader.exec_module(package)
+    found: list[Any] = package.default_addons()
+    return found
+
+
 def _master(settings: Settings, exchanges: Exchanges) -> Master:
     opts = options.Options()
     master = Master(opts)
     addons: Any = master.addons  # mitmproxy leaves these parts untyped
     update: Callable[..., None] = opts.update
     if settings.all_addons:
-        default_addons: Any = mitmproxy_addons.default_addons
         addons.add(*default_addons(), Connections(None), exchanges)
         update(keep_alt_svc_header=True)
     else:

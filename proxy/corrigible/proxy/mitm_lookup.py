@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import httpx
-
 from corrigible.rules.lookup import LookupAnswer
+
+if TYPE_CHECKING:
+    import httpx
 
 BODY_LIMIT = 1 << 20
 """Longer answers count as none."""
@@ -46,6 +48,15 @@ class LookupClient:
     """One connection pool for the life of the proxy. Keeps no cookie: callers never see each other's."""
 
     def __init__(self, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._transport = transport
+        self._client: httpx.AsyncClient | None = None
+
+    def _pool(self) -> httpx.AsyncClient:
+        """Return the pool. Made, and httpx imported, by the first look-up: 4 MB that many a proxy does without."""
+        if self._client is not None:
+            return self._client
+        import httpx
+
         self._client = httpx.AsyncClient(
             http1=True,
             http2=False,
@@ -54,21 +65,23 @@ class LookupClient:
             timeout=httpx.Timeout(5.0, connect=2.0),
             limits=httpx.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=15),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            transport=transport,
+            transport=self._transport,
         )
+        return self._client
 
     async def get(self, origin: Origin, path: str) -> LookupAnswer:
         """GET `path` at the origin. Anything but a whole answer within the limit is status 0."""
         if not path.startswith("/"):
             return _NO_ANSWER
+        import httpx
+
+        client = self._pool()
         target = quote(path, safe="/?&=%:@!$'()*+,;~[]-._")
         extensions = {"sni_hostname": origin.server_name} if origin.server_name else None
         try:
             url = httpx.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=target.encode("ascii"))
-            request = self._client.build_request(
-                "GET", url, headers=list(credentials(origin.headers)), extensions=extensions
-            )
-            answer = await self._client.send(request, stream=True)
+            request = client.build_request("GET", url, headers=list(credentials(origin.headers)), extensions=extensions)
+            answer = await client.send(request, stream=True)
             try:
                 body = bytearray()
                 async for part in answer.aiter_bytes():
@@ -83,7 +96,8 @@ class LookupClient:
 
     async def close(self) -> None:
         """Close the pool."""
-        await self._client.aclose()
+        if self._client is not None:
+            await self._client.aclose()
 
 
 def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
