@@ -11,6 +11,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 from corrigible.adapters.catalogue import adapter_for
 from corrigible.proxy.corrector import Corrector, RequestHead, ResponseHead, spliced
@@ -31,31 +32,30 @@ CALLS = 300
 
 
 def rule(number: int, operation: str) -> Rule:
-    """One rule as authors write them: a typed capture, a condition, a written patch with a guard."""
+    """One rule as authors write them: a typed capture, two conditions, parameters whose patch is derived."""
     text = {
         "id": f"stripe.bench-{number}",
-        "title": "Unknown parameter",
+        "title": "Refund is larger than what is left",
         "status": "stable",
-        "references": ["https://docs.stripe.com/error-codes/parameter-unknown"],
+        "references": ["https://docs.stripe.com/refunds"],
         "on": {
             "operation": operation,
             "status": 400,
             "type": "invalid_request_error",
-            "message": rf"^Received unknown parameter: (?P<name>[a-z_]+{number or ''})\b",
+            "message": rf"^Refund amount{number or ''} \(\$[\d.]+\) is greater than .* \((?P<left>\d+) cents\)$",
         },
-        "when": "captures.name in request.body",
+        "when": "has(request.body.amount)",
         "suggest": [
             {
+                "if": "captures.left != '0'",
                 "action": "MODIFY_PARAMS",
-                "message": "Leave out the parameter that the API does not know.",
-                "patch": [
-                    {"op": "test", "path": "'/body/' + captures.name", "value": "request.body[captures.name]"},
-                    {"op": "remove", "path": "'/body/' + captures.name"},
-                ],
+                "message": "Refund what is left on the charge.",
+                "parameters": {"amount": "captures.left"},
                 "changes_intent": True,
-            }
+            },
+            {"action": "NO_RECOVERY_AVAILABLE", "message": "Nothing is left to refund on this charge."},
         ],
-        "diagnosis": "The request has a parameter that the API does not know.",
+        "diagnosis": "The refund is larger than what is left on the charge.",
     }
     return compile_text(text, pack="stripe", major="1", vocabulary=Vocabulary.base())
 
@@ -63,25 +63,27 @@ def rule(number: int, operation: str) -> Rule:
 def known(count: int) -> Known:
     """`count` rules, spread over Stripe's operations; the first is the one that will speak."""
     adapter, pack = adapter_for("stripe"), load_pack("stripe")
-    operations = [name for name in adapter.operations.names if name != "PostCharges"]
-    rules = [rule(0, "PostCharges")]
+    operations = [name for name in adapter.operations.names if name != "PostRefunds"]
+    rules = [rule(0, "PostRefunds")]
     rules += [rule(n, operations[n % len(operations)]) for n in range(1, count)]
     return Known(adapter, pack, RuleIndex(rules))
 
 
 def refusal(size: int) -> bytes:
-    body = {
-        "error": {
-            "message": "Received unknown parameter: colour",
-            "param": "colour",
-            "type": "invalid_request_error",
-            "doc_url": "https://docs.stripe.com/error-codes/parameter-unknown",
-            "request_log_url": "https://dashboard.stripe.com/test/logs/req_00000000000000",
-        }
+    error: dict[str, Any] = {
+        "message": "Refund amount ($5) is greater than unrefunded amount on charge (300 cents)",
+        "param": "amount",
+        "type": "invalid_request_error",
+        "doc_url": "https://docs.stripe.com/refunds",
+        "request_log_url": "https://dashboard.stripe.com/test/logs/req_00000000000000",
     }
+    body = {"error": error}
     padding = size - len(json.dumps(body, indent=2)) - 24
     members = {f"member_{n:03}": "x" * 40 for n in range(max(0, padding // 66))}
-    body["error"] |= {"charge": {"id": "ch_1", **members}} if size > 1000 else {"padding": "x" * padding}
+    if size > 1000:
+        error["charge"] = {"id": "ch_1", **members}
+    else:
+        error["request_log_url"] += "0" * (padding + 20)
     return json.dumps(body, indent=2).encode()
 
 
@@ -102,7 +104,7 @@ def microseconds(call: Callable[[], object]) -> tuple[float, float]:
 def cell(corrector: Corrector, size: int) -> dict[str, tuple[float, float]]:
     request = RequestHead(
         "POST",
-        "/v1/charges",
+        "/v1/refunds",
         [
             ("Authorization", "Bearer sk_test_bench"),
             ("Content-Type", "application/x-www-form-urlencoded"),
@@ -110,7 +112,7 @@ def cell(corrector: Corrector, size: int) -> dict[str, tuple[float, float]]:
             ("Stripe-Version", "2025-01-27.acacia"),
         ],
     )
-    sent = b"amount=1000&currency=usd&source=tok_visa&colour=red"
+    sent = b"charge=ch_1&amount=500&reason=requested_by_customer"
     body = refusal(size)
     response = ResponseHead(400, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
     document = read_request(request.method, request.target, request.headers, sent)
@@ -122,9 +124,9 @@ def cell(corrector: Corrector, size: int) -> dict[str, tuple[float, float]]:
         except StopIteration as done:
             decision = done.value
         assert isinstance(decision, Annotate), decision
-        text = spliced(body.decode(), decision, Mode.REFLECTIVE)
-        assert text is not None
-        return text.encode()
+        answer = spliced(body, decision, Mode.REFLECTIVE)
+        assert answer is not None
+        return answer
 
     def correct() -> object:
         try:

@@ -40,7 +40,7 @@ class Operations:
 
     @classmethod
     def load(cls, text: str) -> Operations:
-        return cls(yaml.safe_load(text) or {})
+        return cls(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {})
 
     def joined(self, more: Operations) -> Operations:
         """Return these operations and more; where both name one, these win."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -26,8 +27,18 @@ def operations_of(path: Path) -> Operations:
         for method, operation in item.items() if isinstance(item, dict) else ():
             if method in _METHODS and isinstance(operation, dict):
                 key = f"{method.upper()} {template}"
-                table[key] = operation.get("operationId") or key
+                name = operation.get("operationId") or key
+                for base in _bases(document):
+                    table.setdefault(f"{method.upper()} {base}{template}", name)
     return Operations(table)
+
+
+def _bases(document: Any) -> list[str]:
+    """Return what stands before the paths: nothing, and the path of every server that is no template."""
+    servers = document.get("servers")
+    urls = [server.get("url") for server in servers if isinstance(server, dict)] if isinstance(servers, list) else []
+    paths = [urlsplit(url).path.rstrip("/") for url in urls if isinstance(url, str) and "{" not in url]
+    return list(dict.fromkeys(["", *paths]))
 
 
 def _document(path: Path) -> Any:

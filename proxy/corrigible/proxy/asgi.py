@@ -5,11 +5,13 @@ app = ReflectiveMiddleware(app, packs=["recipe"])
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 from corrigible.rules.lookup import LookupAnswer
 
@@ -69,15 +71,23 @@ class _Responder:
         self.response: ResponseHead | None = None
         self.body = bytearray()
         self.passing = False
+        self.asked = False
+        """Whether the request has been received to its end."""
         self.started = time.time()
+        self.original = dict(scope)
+        """As it came: routers write into the scope that they are given."""
 
     async def run(self) -> None:
         await self.app(self.scope, self._receive, self._send)
+        if self.start is not None and not self.passing:
+            await self._pass(more=True)  # an app that broke off: whatever comes next is the server's to decide
 
     async def _receive(self) -> Message:
         message = await self.upstream_receive()
-        if message["type"] == "http.request" and len(self.request_body) <= self.corrector.limits.body:
-            self.request_body += message.get("body", b"")
+        if message["type"] == "http.request":
+            if len(self.request_body) <= self.corrector.limits.body:
+                self.request_body += message.get("body", b"")
+            self.asked = not message.get("more_body", False)
         return message
 
     async def _send(self, message: Message) -> None:
@@ -97,6 +107,9 @@ class _Responder:
             elif not message.get("more_body", False):
                 await self._finish()
         else:
+            if self.start is not None:  # an answer by other means, such as http.response.pathsend
+                self.passing = True
+                await self.upstream_send(self.start)
             await self.upstream_send(message)
 
     async def _pass(self, *, more: bool) -> None:
@@ -105,8 +118,23 @@ class _Responder:
         await self.upstream_send(self.start)
         await self.upstream_send({"type": "http.response.body", "body": bytes(self.body), "more_body": more})
 
+    async def _rest_received(self) -> bool:
+        """Receive what the app has left of the request: a body known by halves must not be judged."""
+        limits = self.corrector.limits
+        try:
+            async with asyncio.timeout(limits.seconds_with_lookups):
+                while not self.asked and len(self.request_body) <= limits.body:
+                    if (await self._receive())["type"] == "http.disconnect":
+                        return False
+        except TimeoutError:
+            return False
+        return True
+
     async def _finish(self) -> None:
         assert self.start is not None and self.response is not None
+        if not self.asked and not await self._rest_received():
+            await self._pass(more=False)
+            return
         outcome = await drive(
             self.corrector.correct(
                 self.request,
@@ -120,25 +148,33 @@ class _Responder:
             self.corrector.limits,
         )
         if outcome.rewrite is not None:
-            self.start["headers"] = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in outcome.rewrite.headers]
+            # ASGI wants lower-case names, and HTTP/2 servers insist.
+            headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in outcome.rewrite.headers]
+            self.start = {**self.start, "headers": headers}
             self.body = bytearray(outcome.rewrite.body)
         await self._pass(more=False)
 
     async def _fetch(self, path: str) -> LookupAnswer:
         """Ask the app itself."""
         plain, _, query = path.partition("?")
-        kept = [(n, v) for n, v in self.scope["headers"] if n.lower() not in _NOT_FOR_LOOKUPS]
+        kept = [(n, v) for n, v in self.original["headers"] if not n.lower().startswith(_NOT_FOR_LOOKUPS)]
         scope = {
-            **self.scope,
+            **self.original,
             "method": "GET",
-            "path": plain,
+            "path": unquote(plain),
             "raw_path": plain.encode(),
             "query_string": query.encode(),
             "headers": [*kept, (b"accept", b"application/json")],
         }
         status, body = 0, bytearray()
+        asked, answered = False, asyncio.Event()
 
         async def receive() -> Message:
+            nonlocal asked
+            if asked:  # the app waits for the caller to go away
+                await answered.wait()
+                return {"type": "http.disconnect"}
+            asked = True
             return {"type": "http.request", "body": b"", "more_body": False}
 
         async def send(message: Message) -> None:
@@ -147,26 +183,25 @@ class _Responder:
                 status = message["status"]
             elif message["type"] == "http.response.body":
                 body.extend(message.get("body", b""))
+                if len(body) > self.corrector.limits.body:
+                    raise ValueError("a look-up's answer is over the limit")
+                if not message.get("more_body", False):
+                    answered.set()
 
         await self.app(scope, receive, send)
         return LookupAnswer(status, bytes(body)) if status else NO_ANSWER
 
 
-_NOT_FOR_LOOKUPS = frozenset(
-    {
-        b"content-length",
-        b"content-type",
-        b"transfer-encoding",
-        b"accept",
-        b"accept-encoding",
-        b"idempotency-key",
-        b"prefer",
-    }
+_NOT_FOR_LOOKUPS = (
+    *(b"content-", b"transfer-encoding", b"expect"),  # of the body that a look-up does not have
+    *(b"accept", b"range", b"if-", b"prefer", b"idempotency-key"),  # about that one request
+    *(b"x-http-method", b"x-method-override"),  # a look-up only reads
 )
+"""How the names of headers begin that belong to the original request alone."""
 
 
 def _target(scope: Scope) -> str:
-    raw = scope.get("raw_path") or scope["path"].encode()
+    raw = scope.get("raw_path") or quote(scope["path"]).encode()
     query = scope.get("query_string", b"")
     target: bytes = raw.split(b"?")[0] + (b"?" + query if query else b"")
     return target.decode("latin-1")

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import orjson
 
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.rules.pointer import resolve
+from corrigible.schema.exchange import Exchange, Json
 
 from .document import read_request
 from .encoding import coding
@@ -131,15 +132,17 @@ class Corrector:
         mode, preferred_so = self.wanted(request)
         if mode is Mode.NONE:
             return Outcome(None, "mode is none", mode)
+        if len(request_body) > self.limits.body:
+            return Outcome(None, f"the request body is over {self.limits.body} bytes", mode)
         try:
             plain, encoding = self._plain(response, response_body)
             exchange = self._exchange(request, request_body, response, plain, id, started)
             decision = yield from self.translator.translate(exchange, explanation)
-            text = self._render(decision, mode, plain, exchange.request)
-            if text is None:
+            rendered = self._render(decision, mode, plain)
+            if rendered is None:
                 return self._untouched(decision, mode)
             scheme = coding(encoding)
-            body = text.encode() if scheme is None else scheme.encode(text.encode())
+            body = rendered if scheme is None else scheme.encode(rendered)
             live = isinstance(decision, Annotate) and decision.live
             headers = _headers(response.headers, len(body), mode if preferred_so else None, live=live)
             return self._annotated(decision, mode, Rewrite(headers, body))
@@ -174,26 +177,25 @@ class Corrector:
             low = name.lower()
             if low != "set-cookie":
                 headers[low] = f"{headers[low]}, {value}" if low in headers else value
-        document = read_request(request.method, self.upstream_target(request.target), request.headers, request_body)
+        sent = _decoded(request.headers, request_body, self.limits.body) if request_body else b""
+        document = read_request(request.method, self.upstream_target(request.target), request.headers, sent)
         return Exchange(document, response.status, headers, plain, id, started)
 
-    def _render(self, decision: Decision, mode: Mode, plain: bytes, request: Request) -> str | None:
+    def _render(self, decision: Decision, mode: Mode, plain: bytes) -> bytes | None:
         match decision:
             case PassThrough():
                 return self._blanked(decision, plain) if mode is Mode.TRADITIONAL else None
             case Annotate():
-                text = plain.decode()
                 if mode is Mode.TRADITIONAL:
-                    return blank(text, decision.pack.text.redact)
-                return spliced(text, decision, mode)
+                    return blank(plain.decode(), decision.pack.text.redact).encode()
+                return spliced(plain, decision, mode)
 
     @staticmethod
-    def _blanked(decision: PassThrough, plain: bytes) -> str | None:
+    def _blanked(decision: PassThrough, plain: bytes) -> bytes | None:
         if decision.pack is None:
             return None
-        text = plain.decode()
-        blanked = blank(text, decision.pack.text.redact)
-        return None if blanked == text else blanked
+        blanked = blank(plain.decode(), decision.pack.text.redact).encode()
+        return None if blanked == plain else blanked
 
     @staticmethod
     def _untouched(decision: Decision, mode: Mode) -> Outcome:
@@ -210,21 +212,35 @@ class Corrector:
         return Outcome(rewrite, "annotated", mode, decision.operation, feedback, decision.rules)
 
 
-def spliced(text: str, decision: Annotate, mode: Mode) -> str | None:
-    """Return the native text with what a mode adds to it; None where it is no object."""
+def _decoded(headers: Headers, body: bytes, limit: int) -> bytes:
+    """Undo the Content-Encoding of a request. Raises ValueError where it is not known here."""
+    for name, value in headers:
+        if name.lower() == "content-encoding":
+            scheme = coding(value)
+            if scheme is None:
+                raise ValueError(f"the request's content-encoding {value} is not known here")
+            body = scheme.decode(body, limit)
+    return body
+
+
+def spliced(native: bytes, decision: Annotate, mode: Mode) -> bytes | None:
+    """Return the native answer with what a mode adds to it; None where it is no object."""
     parsed = decision.body
     if not isinstance(parsed, dict):
         return None
-    top: list[tuple[str, str]] = []
+    top: list[tuple[bytes, bytes]] = []
     additions: dict[str, Members] = {"": top}
     if "validation_errors" not in parsed:
-        top.append(("validation_errors", orjson.dumps(decision.diagnoses).decode()))
+        top.append((b"validation_errors", orjson.dumps(decision.diagnoses)))
     if mode is Mode.REFLECTIVE:
-        feedback = (MEMBER, decision.encoded.decode())
+        feedback = (MEMBER.encode(), decision.encoded)
         top.append(feedback)
-        if decision.pack.text.mirror:
-            additions[decision.pack.text.mirror] = [feedback]
-    return add_members(text, parsed, additions)
+        mirror = decision.pack.text.mirror
+        if mirror:
+            inner = resolve(parsed, mirror)
+            if isinstance(inner, dict) and MEMBER not in inner:
+                additions[mirror] = [feedback]
+    return add_members(native, parsed, additions)
 
 
 def _headers(headers: Headers, length: int, applied: Mode | None, *, live: bool) -> list[tuple[str, str]]:

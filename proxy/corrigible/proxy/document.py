@@ -21,6 +21,11 @@ _LEFT_OUT = frozenset(
         "api-key",
         "x-auth-token",
         "x-amz-security-token",
+        "x-goog-api-key",
+        "x-access-token",
+        "x-vault-token",
+        "x-csrf-token",
+        "apikey",
         "private-token",
         "connection",
         "keep-alive",
@@ -39,7 +44,10 @@ _DEEPEST = 20
 
 
 def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes) -> Request:
-    """Build the request document. A body that cannot be decoded is kept as text, or left out where it is no text."""
+    """Build the request document. A body that cannot be decoded is kept as text: nothing may take it for absent.
+
+    Raises ValueError for a form or query of too many fields.
+    """
     path, _, query = target.partition("?")
     kept: dict[str, str] = {}
     media = ""
@@ -69,20 +77,14 @@ def _fields(text: str) -> list[tuple[str, str]]:
     if "%" not in text and "+" not in text and text.count("&") < _MOST_FIELDS:
         pairs = (part.partition("=") for part in text.split("&") if part)
         return [(name, value) for name, _, value in pairs]
-    try:
-        return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
-    except ValueError:
-        return []
+    return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
 
 
 def _json_or_text(body: bytes) -> Json:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        try:
-            return body.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
+        return body.decode("utf-8", "replace")
 
 
 def nested(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -116,6 +118,6 @@ def _into(here: dict[str, Any], name: str) -> dict[str, Any]:
 def _arrays(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    if value and all(name == str(index) for index, name in enumerate(value)):
-        return [_arrays(inner) for inner in value.values()]
+    if value and all(str(index) in value for index in range(len(value))):
+        return [_arrays(value[str(index)]) for index in range(len(value))]
     return {name: _arrays(inner) for name, inner in value.items()}

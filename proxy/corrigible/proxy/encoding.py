@@ -37,6 +37,10 @@ def _deflate(data: bytes, wbits: int) -> bytes:
     return stream.compress(data) + stream.flush()
 
 
+_SIP = 16
+"""Bytes of brotli decoded at once: its block of 16 MiB fits into less, and the decoder takes no limit."""
+
+
 def _brotli() -> dict[str, Coding]:
     try:
         brotli = importlib.import_module("brotli")
@@ -44,13 +48,17 @@ def _brotli() -> dict[str, Coding]:
         return {}
 
     def decode(data: bytes, limit: int) -> bytes:
+        stream, out = brotli.Decompressor(), bytearray()
         try:
-            out: bytes = brotli.decompress(data)
+            for at in range(0, len(data), _SIP):
+                out += stream.process(data[at : at + _SIP])
+                if len(out) > limit:
+                    raise ValueError(f"decodes to more than {limit} bytes")
         except brotli.error as problem:
             raise ValueError(str(problem)) from None
-        if len(out) > limit:
-            raise ValueError(f"decodes to more than {limit} bytes")
-        return out
+        if not stream.is_finished():
+            raise ValueError("not one whole stream")
+        return bytes(out)
 
     return {"br": Coding(decode, brotli.compress)}
 
@@ -63,7 +71,9 @@ def _zstandard() -> dict[str, Coding]:
 
     def decode(data: bytes, limit: int) -> bytes:
         try:
-            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+            # All frames, or what comes after the first would be lost. RFC 9659: windows of at most 8 MiB.
+            decoder = zstandard.ZstdDecompressor(max_window_size=8 << 20)
+            with decoder.stream_reader(data, read_across_frames=True) as reader:
                 out: bytes = reader.read(limit + 1)
         except zstandard.ZstdError as problem:
             raise ValueError(str(problem)) from None

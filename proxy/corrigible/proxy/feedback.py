@@ -10,19 +10,22 @@ import orjson
 
 from corrigible.rules.failure import CorrigibleError
 from corrigible.rules.rule import TERMINAL
-from corrigible.rules.speak import Spoken
+from corrigible.rules.speak import Spoken, slower
 from corrigible.schema.exchange import Json, Request
 
 from .limit import Limits
 
 SCHEMA = "self-reflective-api/0.1"
 
-# C0 and C1 controls, zero-width and bidirectional marks: invisible to a person, not to a model.
-_INVISIBLE = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_ESCAPED = re.compile(
-    rb"\\u00|\\[bfr]|\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf"
+# Invisible to a person, not to a model: C0 and C1 controls, zero-width and bidirectional marks, line separators,
+# fillers, variation selectors, tags.
+_INVISIBLE = re.compile(
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
 _SHORTEST_SECRET = 4
+"""A secret this long is looked for everywhere, a shorter one (a CVC) only as a whole value."""
+_SHORTEST_WHOLE_SECRET = 3
 
 
 class Withheld(CorrigibleError):
@@ -57,17 +60,15 @@ def combine(said: Sequence[Spoken]) -> dict[str, Json]:
         "suggestions": suggestions,
     }
     if out["recovery"] != "terminal":
-        retry = _slowest([one.retry for one in said if one.retry is not None])
+        retry: dict[str, Json] | None = None
+        for one in said:
+            if one.retry is not None:
+                retry = slower(retry, one.retry)
         if retry is not None:
+            if recovery == "correctable" and retry.get("same_request") and any("patch" in s for s in suggestions):
+                retry["same_request"] = False
             out["retry"] = retry
     return out
-
-
-def _slowest(retries: Sequence[Mapping[str, Json]]) -> dict[str, Json] | None:
-    if not retries:
-        return None
-    slowest = max(retries, key=lambda retry: float(retry.get("after_seconds") or 0))
-    return dict(slowest)
 
 
 def mirror_retry_after(feedback: dict[str, Json], seconds: float | None) -> None:
@@ -80,62 +81,98 @@ def mirror_retry_after(feedback: dict[str, Json], seconds: float | None) -> None
 
 def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str], limits: Limits) -> bytes:
     """Return compact JSON. Cuts alternatives that do not fit; raises Withheld where nothing can be said safely."""
-    del feedback["suggestions"][limits.suggestions :]
+    while len(feedback["suggestions"]) > limits.suggestions:
+        _cut(feedback["suggestions"])
     data = orjson.dumps(feedback)
     while len(data) > limits.feedback:
         if len(feedback["suggestions"]) == 1:
             raise Withheld(f"{len(data)} bytes of feedback, the limit is {limits.feedback}")
         _cut(feedback["suggestions"])
         data = orjson.dumps(feedback)
-    if _ESCAPED.search(data) is not None:
-        feedback["suggestions"] = [_visible(s) for s in feedback["suggestions"] if not _hidden_edit(s)]
+    if not data.isascii() or b"\\" in data or b"\x7f" in data:
+        for suggestion in [s for s in feedback["suggestions"] if _hidden_edit(s)]:
+            _drop(feedback["suggestions"], suggestion)
         if not feedback["suggestions"]:
             raise Withheld("an edit of invisible characters cannot be shown")
-        data = orjson.dumps(_visible(feedback))
+        feedback.update(_visible(feedback))
+        data = orjson.dumps(feedback)
     for secret in _secret_values(request, secrets):
-        if orjson.dumps(secret)[1:-1] in data:
+        if len(secret) < _SHORTEST_SECRET:
+            repeated = _holds(feedback["suggestions"], secret)
+        else:
+            repeated = orjson.dumps(secret)[1:-1] in data
+        if repeated:
             raise Withheld("a secret of the request would be repeated")
     return data
 
 
 def _cut(suggestions: list[dict[str, Json]]) -> None:
-    """Drop the last suggestion, and with it the rest of a group that only makes sense whole."""
-    dropped = suggestions.pop()
-    group = dropped.get("group")
-    if group is not None and group["relation"] != "one_of":
-        suggestions[:] = [s for s in suggestions if s.get("group", {}).get("id") != group["id"]]
+    """Drop the last suggestion."""
+    _drop(suggestions, suggestions[-1])
     if not suggestions:
         raise Withheld("a group larger than the limit")
+
+
+def _drop(suggestions: list[dict[str, Json]], dropped: Mapping[str, Json]) -> None:
+    """Drop a suggestion, and with it the rest of a group that only makes sense whole."""
+    group = dropped.get("group")
+    whole = group is not None and group["relation"] != "one_of"
+    suggestions[:] = [s for s in suggestions if s is not dropped and not (whole and s.get("group") == group)]
+
+
+def _holds(value: Any, text: str) -> bool:
+    """Whether a text or number is a value somewhere inside."""
+    match value:
+        case dict():
+            return any(_holds(inner, text) for inner in value.values())
+        case list():
+            return any(_holds(inner, text) for inner in value)
+        case bool() | None:
+            return False
+        case _:
+            return str(value) == text
 
 
 def _visible(value: Any) -> Any:
     if isinstance(value, str):
         return _INVISIBLE.sub("", value)
     if isinstance(value, dict):
-        return {name: _visible(inner) for name, inner in value.items()}
+        return {_visible(name): _visible(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_visible(inner) for inner in value]
     return value
 
 
 def _hidden_edit(suggestion: Mapping[str, Json]) -> bool:
-    """Whether a patch would no longer mean the same once invisible characters are gone."""
-    return "patch" in suggestion and _visible(suggestion["patch"]) != suggestion["patch"]
+    """Whether what it sends would no longer mean the same once invisible characters are gone."""
+    return any(name in suggestion and _visible(suggestion[name]) != suggestion[name] for name in ("patch", "steps"))
 
 
-def _secret_values(request: Request, secrets: frozenset[str]) -> Iterator[str]:
+def _secret_values(request: Request, secrets: frozenset[str]) -> list[str]:
+    found: list[str] = []
     if secrets:
-        yield from _named(request.body, secrets)
-        yield from _named(request.query, secrets)
+        for part in (request.body, request.query):
+            if part:
+                _collect(part, secrets, found)
+    return found
 
 
-def _named(value: Any, secrets: frozenset[str]) -> Iterator[str]:
+def _collect(value: Any, secrets: frozenset[str], found: list[str]) -> None:
     if isinstance(value, dict):
         for name, inner in value.items():
-            if name in secrets and isinstance(inner, (str, int)) and len(str(inner)) >= _SHORTEST_SECRET:
-                yield str(inner)
+            if name in secrets:
+                found.extend(_scalars(inner))
             elif isinstance(inner, (dict, list)):
-                yield from _named(inner, secrets)
+                _collect(inner, secrets, found)
     elif isinstance(value, list):
         for inner in value:
-            yield from _named(inner, secrets)
+            _collect(inner, secrets, found)
+
+
+def _scalars(value: Any) -> Iterator[str]:
+    """Yield every text and number inside, those too short to be a secret left out."""
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _scalars(inner)
+    elif isinstance(value, (str, int, float)) and len(str(value)) >= _SHORTEST_WHOLE_SECRET and value is not True:
+        yield str(value)

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from corrigible.rules.pointer import segments
+from corrigible.rules.pointer import resolve, segments
 from corrigible.schema.exchange import Json
 
 MEMBER = "recovery_feedback"
 _SPACE = " \t\n\r"
+_BYTES_OF_SPACE = _SPACE.encode()
 _EMPTY = {'"': '""', "[": "[]", "{": "{}"}
 _decode = json.JSONDecoder(strict=False).raw_decode
 
@@ -41,26 +42,33 @@ def span(text: str, pointer: str) -> Span | None:
     return here
 
 
-Members = Sequence[tuple[str, str]]
+Members = Sequence[tuple[bytes, bytes]]
 """Plain names and JSON texts."""
 
 
-def add_members(text: str, parsed: Json, additions: Mapping[str, Members]) -> str:
-    """Add members to the objects at some pointers; where there is no object, nothing is added."""
-    cuts: list[tuple[int, str]] = []
+def add_members(text: bytes, parsed: Json, additions: Mapping[str, Members]) -> bytes:
+    """Add members to the objects at some pointers; where there is no object, nothing is added.
+
+    `text` is JSON in UTF-8 and `parsed` its value. Every byte of it stays, in its order.
+    """
+    end = len(text.rstrip(_BYTES_OF_SPACE)) - 1
+    cuts: list[tuple[int, bytes]] = []
     for pointer, members in additions.items():
-        place = _closing(text, parsed, pointer) if members else None
+        there = resolve(parsed, pointer) if pointer else parsed
+        if not members or not isinstance(there, dict):
+            continue
+        place = _closing(text, parsed, pointer, end) if pointer else end
         if place is not None:
-            added = ",".join([f'"{name}":{value}' for name, value in members])
-            cuts.append((place, added if text[_before(text, place)] == "{" else "," + added))
+            added = b",".join([b'"' + name + b'":' + value for name, value in members])
+            cuts.append((place, b"," + added if there else added))
     cuts.sort()
-    pieces: list[str] = []
+    pieces: list[bytes] = []
     done = 0
     for place, piece in cuts:
         pieces += (text[done:place], piece)
         done = place
     pieces.append(text[done:])
-    return "".join(pieces)
+    return b"".join(pieces)
 
 
 def blank(text: str, pointers: Sequence[str]) -> str:
@@ -72,26 +80,16 @@ def blank(text: str, pointers: Sequence[str]) -> str:
     return text
 
 
-def _closing(text: str, parsed: Json, pointer: str) -> int | None:
-    """Return where the closing brace of the object at a pointer stands."""
-    end = _before(text, len(text))
-    if not pointer:
-        return end if isinstance(parsed, dict) else None
+def _closing(text: bytes, parsed: Json, pointer: str, end: int) -> int | None:
+    """Return where the closing brace of the object at a pointer stands; `end` is where the outermost one stands."""
     # The common case, {"error": {...}}: one member, so the object ends right before the outer one does.
-    if isinstance(parsed, dict) and len(parsed) == 1 and pointer.count("/") == 1:
-        value = next(iter(parsed.values()))
-        if pointer[1:] in parsed and isinstance(value, dict):
-            return _before(text, end)
-    found = span(text, pointer)
-    return found.end - 1 if found is not None and text[found.start] == "{" else None
-
-
-def _before(text: str, at: int) -> int:
-    """Return where the last visible character before a place stands."""
-    at -= 1
-    while text[at] in _SPACE:
-        at -= 1
-    return at
+    if len(parsed) == 1 and pointer.count("/") == 1:
+        return len(text[:end].rstrip(_BYTES_OF_SPACE)) - 1
+    decoded = text.decode()
+    found = span(decoded, pointer)
+    if found is None or decoded[found.start] != "{":
+        return None
+    return len(decoded[: found.end].encode()) - 1
 
 
 def _skip(text: str, at: int) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -15,6 +17,8 @@ from corrigible.rules.failure import AuthoringError, Place
 from corrigible.rules.lookup import LookupAnswer
 
 from .corrector import RequestHead, ResponseHead
+from .encoding import coding
+from .limit import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,14 @@ def read_recording(path: Path) -> Recording:
     except OSError as problem:
         raise AuthoringError(Place(path), f"cannot be read: {problem.strerror}") from None
     try:
-        document = orjson.loads(data)
+        document = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as problem:
         if _flow_like(data):
-            from .mitm_flow import read_flows
-
+            try:
+                from .mitm_flow import read_flows
+            except ImportError:
+                said = "this is a flow file: pip install 'corrigible[mitmproxy]'"
+                raise AuthoringError(Place(path), said) from None
             return recording(read_flows(path))
         raise AuthoringError(Place(path, problem.lineno), f"neither JSON nor a flow file: {problem.msg}") from None
     try:
@@ -66,11 +73,20 @@ def read_recording(path: Path) -> Recording:
 def recording(exchanges: Sequence[Recorded]) -> Recording:
     """Bundle exchanges with the reads among them."""
     reads = {
-        one.request.target: LookupAnswer(200, one.response_body)
+        one.request.target: LookupAnswer(200, decoded(one.response.headers, one.response_body))
         for one in exchanges
         if one.request.method == "GET" and one.response.status == 200
     }
     return Recording(tuple(exchanges), reads)
+
+
+def decoded(headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
+    """Return a body without its Content-Encoding, as it is where that is not known here."""
+    for name, value in headers:
+        if name.lower() == "content-encoding" and (scheme := coding(value)) is not None:
+            with suppress(ValueError):
+                return scheme.decode(body, Limits().body)
+    return body
 
 
 def _flow_like(data: bytes) -> bool:
@@ -88,7 +104,7 @@ def _har(log: Mapping[str, Any]) -> Iterator[Recorded]:
         text = posted.get("text") or urlencode([(p["name"], p.get("value", "")) for p in posted.get("params", ())])
         content = answered.get("content") or {}
         body = content.get("text") or ""
-        decoded = base64.b64decode(body) if content.get("encoding") == "base64" else body.encode()
+        plain = base64.b64decode(body) if content.get("encoding") == "base64" else body.encode()
         headers = _pairs(asked.get("headers", ()))
         if posted.get("mimeType") and not any(name.lower() == "content-type" for name, _ in headers):
             headers.append(("Content-Type", posted["mimeType"]))
@@ -97,9 +113,17 @@ def _har(log: Mapping[str, Any]) -> Iterator[Recorded]:
             RequestHead(asked["method"], target, headers),
             text.encode(),
             # HAR 1.2 section content: the text is stored decoded, so the header no longer describes it.
-            ResponseHead(answered["status"], _plain(_pairs(answered.get("headers", ())), content.get("mimeType"))),
-            decoded,
+            ResponseHead(int(answered["status"]), _plain(_pairs(answered.get("headers", ())), content.get("mimeType"))),
+            plain,
+            _unix(entry.get("startedDateTime")),
         )
+
+
+def _unix(date: str | None) -> float:
+    try:
+        return datetime.fromisoformat(date).timestamp() if date else 0.0
+    except ValueError:
+        return 0.0
 
 
 def _pairs(listed: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
@@ -133,7 +157,7 @@ def _captured(asked: Mapping[str, Any], answered: Mapping[str, Any], name: str) 
         name,
         RequestHead(asked["method"], asked["path"], headers),
         _bytes(asked.get("body"), form=form),
-        ResponseHead(answered["status"], _plain(answer_headers, None)),
+        ResponseHead(int(answered["status"]), _plain(answer_headers, None)),
         _bytes(answered.get("body"), form=False),
     )
 

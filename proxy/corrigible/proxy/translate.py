@@ -5,8 +5,10 @@ Knows: exchanges, adapters, rules, decisions. Does not know: sockets, HTTP libra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
@@ -23,6 +25,9 @@ from corrigible.schema.exchange import Exchange, Json
 
 from .feedback import combine, encode, mirror_retry_after
 from .limit import Limits
+
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
+"""A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""
 
 __all__ = ["Annotate", "Decision", "Known", "Lookup", "LookupAnswer", "PassThrough", "Translator"]
 
@@ -131,7 +136,9 @@ class Translator:
             spoken = yield from self._consider(exchange, found, violation, scope, number, explanation)
             if spoken is not None:
                 said.append(spoken)
-                code = spoken.rule.code or violation.code or spoken.rule.verbose_code
+                code = spoken.rule.verbose_code
+                if violation.code and not spoken.rule.code and _WORD.fullmatch(violation.code):
+                    code = violation.code
                 diagnoses.append({"code": code, "message": spoken.rule.diagnosis})
         if not said:
             return PassThrough("no rule speaks", tuple(violations), operation=found.operation, pack=found.known.pack)
@@ -150,12 +157,15 @@ class Translator:
         )
 
     def _read(self, exchange: Exchange, found: Identified, body: Json) -> tuple[Identified, Sequence[Violation]]:
-        for known in (found.known, *(k for k in self.known if k is not found.known)):
+        method, path = exchange.request.method, exchange.request.path
+        # A success that only looks like another API's refusal stays a success.
+        others = [k for k in self.known if k is not found.known] if exchange.status >= 400 else []
+        for known in (found.known, *others):
             for dialect in known.adapter.formats:
                 violations = dialect.read(exchange, body)
                 if violations:
                     if known is not found.known:
-                        found = Identified(known, "", {})
+                        found = Identified(known, *(known.adapter.operations.find(method, path) or ("", {})))
                     return found, violations
         return found, ()
 
@@ -220,11 +230,20 @@ def retry_after(exchange: Exchange) -> float | None:
     value = exchange.headers.get("retry-after", "").strip()
     if not value:
         return None
-    if value.isdecimal():
-        return int(value)
+    if value.isascii() and value.isdecimal():
+        return int(value) if len(value) <= _MOST_DIGITS else None
     try:
-        then = parsedate_to_datetime(value)
-        now = parsedate_to_datetime(exchange.headers["date"])
-        return max(0, int((then - now).total_seconds()))
-    except (KeyError, TypeError, ValueError):
+        then = _unix(value)
+        date = exchange.headers.get("date")
+        now = _unix(date) if date else exchange.started
+        return max(0, int(then - now)) if now else None
+    except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _unix(date: str) -> float:
+    moment = parsedate_to_datetime(date)
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+
+
+_MOST_DIGITS = 9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,7 @@ class _Compiler:
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
             diagnosis=" ".join(text.diagnosis.split()),
             code=text.code or "",
+            verbose_code=text.code or text.id.rpartition(".")[2].replace("-", "_").upper(),
             type=text.type,
             names=self.names,
             scope=scope,
@@ -192,9 +193,9 @@ class _Compiler:
             except ValueError as problem:
                 self._wrong(("on", "message"), f"not an RE2 pattern: {problem}")
         return Listens(
-            tuple(on.operation),
-            tuple(on.status),
-            tuple(on.code),
+            tuple(dict.fromkeys(on.operation)),
+            tuple(dict.fromkeys(on.status)),
+            tuple(dict.fromkeys(on.code)),
             frozenset(on.type),
             frozenset(on.param),
             pattern,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from corrigible.schema.document import CREDENTIALS
 from corrigible.schema.exchange import Json, Request
 
 from .pointer import MISSING, escape, resolve, segments, through_arrays
@@ -11,7 +12,8 @@ from .pointer import MISSING, escape, resolve, segments, through_arrays
 Operation = dict[str, Json]
 
 _BODYLESS = frozenset({"GET", "HEAD", "DELETE"})
-_UNTOUCHABLE = frozenset({"authorization", "proxy-authorization", "cookie"})
+_LONGEST_GUARD = 256
+"""A longer text is left unguarded: repeating it would leave no room for the edit."""
 
 
 class Unfit(Exception):
@@ -49,7 +51,7 @@ def _members(
             if value is not None:
                 ops.append({"op": "add", "path": path, "value": value})
             continue
-        if name not in secrets and not isinstance(old, dict):
+        if name not in secrets and not isinstance(old, dict) and len(str(old)) <= _LONGEST_GUARD:
             ops.append({"op": "test", "path": path, "value": old})
         ops.append({"op": "remove", "path": path} if value is None else {"op": "replace", "path": path, "value": value})
     return ops
@@ -63,12 +65,14 @@ def guarded(document: Mapping[str, Json], ops: Sequence[Operation]) -> None:
     tested: list[str] = []
     for op in ops:
         path = str(op["path"])
-        if path.startswith("/headers/") and segments(path)[1].lower() in _UNTOUCHABLE:
-            raise Unfit(f"{path} is a credential")
+        places = (path, str(op["from"])) if "from" in op else (path,)
+        for place in places:
+            if place.startswith("/headers/") and segments(place)[1].lower() in CREDENTIALS:
+                raise Unfit(f"{place} is a credential")
         if op["op"] == "test":
             tested.append(path)
             continue
-        for place in (path, str(op["from"])) if "from" in op else (path,):
+        for place in places:
             if place.count("/") < 3 and not isinstance(document["body"], list):
                 continue  # a member of the document or of its body: no array is passed through
             for element in through_arrays(document, place):

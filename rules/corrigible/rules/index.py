@@ -40,7 +40,7 @@ class _Bucket:
         if self._set is None:
             return self._plain
         hits = self._set.Match(message)
-        return [*self._plain, *(self._patterned[number] for number in hits)] if hits else self._plain
+        return self._plain + [self._patterned[number] for number in hits] if hits else self._plain
 
 
 class RuleIndex:

@@ -84,9 +84,7 @@ def load_pack(name_or_path: str | Path) -> Pack:
     major = text.version.partition(".")[0]
     for file in rule_files(path):
         try:
-            rule = compile_rule(
-                read_source(file), pack=text.name, major=major, vocabulary=vocabulary, lookups=lookups
-            )
+            rule = compile_rule(read_source(file), pack=text.name, major=major, vocabulary=vocabulary, lookups=lookups)
         except AuthoringError as error:
             errors.append(error)
             continue

@@ -29,6 +29,8 @@ def segments(pointer: str) -> list[str]:
 
 def resolve(document: Json, pointer: str) -> Json:
     """Return the value at a pointer, or `MISSING`."""
+    if type(document) is dict and pointer.rfind("/") == 0 and "~" not in pointer:
+        return document.get(pointer[1:], MISSING)
     here = document
     for part in segments(pointer):
         if isinstance(here, dict):

@@ -43,8 +43,12 @@ class Pattern:
         found = self._compiled.search(message.encode("utf-8", "surrogatepass"))
         if found is None:
             return None
-        said = ((name, found.group(number)) for number, name in self.names.items())
-        return {name: text.decode() for name, text in said if text is not None}
+        said = {}
+        for number, name in self.names.items():
+            text = found[number]
+            if text is not None:
+                said[name] = text.decode()
+        return said
 
 
 def _decoded(name: str | bytes) -> str:
@@ -164,7 +168,9 @@ class Rule:
     entries: tuple[Entry, ...]
     diagnosis: str
     code: str
-    """What verbose mode calls this, empty for the native code or the id's last part."""
+    """What verbose mode calls this, empty for the native code or the next."""
+    verbose_code: str
+    """The id's last part in upper snake case."""
     type: str
     names: frozenset[str]
     """The names that look-ups and `let` add to the scope."""
@@ -176,7 +182,3 @@ class Rule:
     def activation(self, scope: Mapping[str, Any]) -> Activation:
         """Hand the runtime what this rule mentions, and no more: every name costs."""
         return self.scope.activation({name: scope[name] for name in self.uses if name in scope})
-
-    @property
-    def verbose_code(self) -> str:
-        return self.code or self.id.rpartition(".")[2].replace("-", "_").upper()

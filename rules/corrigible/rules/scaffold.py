@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+from .authored import PackText
+from .check import checked
 from .failure import AuthoringError, Place
 from .shape import editor_schemas
+from .source import read_source
 
 _PACK = """\
 # yaml-language-server: $schema=pack.schema.json
@@ -57,7 +61,7 @@ def new_pack(folder: Path) -> list[Path]:
     """Make a pack with one example rule. Raises AuthoringError rather than touch what is there."""
     if folder.exists() and any(folder.iterdir()):
         raise AuthoringError(Place(folder), "is there already and not empty")
-    if not folder.name.replace("-", "").isalnum() or not folder.name[:1].islower():
+    if re.fullmatch(r"[a-z][a-z0-9-]*", folder.name) is None:
         raise AuthoringError(Place(folder), f'"{folder.name}" is no pack name: lower-case letters, digits and "-"')
     folder.mkdir(parents=True, exist_ok=True)
     manifest = folder / "pack.yaml"
@@ -69,6 +73,9 @@ def new_rule(path: Path) -> list[Path]:
     """Make FOLDER/RULE.yaml and its cases. Raises AuthoringError rather than overwrite."""
     name = path.name.removesuffix(".yaml")
     rule, cases = path.parent / f"{name}.yaml", path.parent / f"{name}.cases.yaml"
+    if re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) is None:
+        raise AuthoringError(Place(rule), f'"{name}" is no rule name: lower-case letters, digits and single "-"')
+    pack = checked(PackText, read_source(path.parent / "pack.yaml")).name
     for file in (rule, cases):
         if file.exists():
             raise AuthoringError(Place(file), "is there already")
@@ -76,7 +83,7 @@ def new_rule(path: Path) -> list[Path]:
     rule.write_text(
         _RULE.format(
             schema="rule.schema.json",
-            pack=path.parent.name,
+            pack=pack,
             rule=name,
             title=name.replace("-", " ").capitalize(),
             code=code,

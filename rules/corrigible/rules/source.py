@@ -52,7 +52,7 @@ def read_source(path: Path) -> Source:
     except (OSError, UnicodeDecodeError) as problem:
         raise AuthoringError(Place(path), f"cannot be read: {problem}") from None
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = _composed(text)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         raise AuthoringError(Place(path, mark.line + 1 if mark else 1), problem.problem or "not YAML") from None
@@ -62,6 +62,17 @@ def read_source(path: Path) -> Source:
     lines: dict[Trail, int] = {}
     data = None if node is None else _value(node, (), lines, path)
     return Source(path, data, lines)
+
+
+def _composed(text: str) -> yaml.Node | None:
+    """Compose with libyaml where PyYAML has it, ten times as fast; what is wrong the Python parser says better."""
+    fast = getattr(yaml, "CSafeLoader", None)
+    if fast is not None:
+        try:
+            return yaml.compose(text, Loader=fast)
+        except yaml.YAMLError:
+            pass
+    return yaml.compose(text, Loader=yaml.SafeLoader)
 
 
 def _value(node: yaml.Node, trail: Trail, lines: dict[Trail, int], path: Path) -> Any:

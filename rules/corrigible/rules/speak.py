@@ -52,14 +52,9 @@ def speak(
 ) -> Asking:
     """Let a rule whose `on` holds consider a violation. Raises RuleFault where it crashes.
 
-    `scope` holds the common names (`error` is this violation) and is added to. `group` is a prefix that makes group ids unique.
+    `scope` holds the common names (`error` is this violation) and is added to. `group` makes group ids unique.
     """
-    try:
-        return (yield from _Speech(rule, request, scope, guidance, group, explain).speak())
-    except EvaluationError as problem:
-        raise RuleFault(rule.id, str(problem)) from problem
-    except Unfit as problem:
-        raise RuleFault(rule.id, str(problem)) from problem
+    return _Speech(rule, request, scope, guidance, group, explain).speak()
 
 
 class _Speech:
@@ -84,6 +79,12 @@ class _Speech:
             scope["captures"] = pattern.search(scope["error"]["message"]) or {}
 
     def speak(self) -> Asking:
+        try:
+            return (yield from self._speak())
+        except (EvaluationError, Unfit) as problem:
+            raise RuleFault(self.rule.id, str(problem)) from problem
+
+    def _speak(self) -> Asking:
         rule = self.rule
         activation = rule.activation(self.scope)
         if rule.when is not None and not rule.when.holds(activation):
@@ -129,10 +130,14 @@ class _Speech:
 
     def _spoken(self, suggestions: list[dict[str, Json]], entry: Entry) -> Spoken:
         kind = entry.type or self.type
-        bases = {s.get("base_action", s["action"]) for s in suggestions}
-        recovery = self.recovery or (
-            "terminal" if bases & TERMINAL else "transient" if bases == {"WAIT_AND_RETRY"} else "correctable"
-        )
+        recovery = self.recovery
+        if not recovery:
+            bases = [said.get("base_action") or said["action"] for said in suggestions]
+            if not TERMINAL.isdisjoint(bases):
+                recovery = "terminal"
+            else:
+                waits = all([base == "WAIT_AND_RETRY" for base in bases])
+                recovery = "transient" if waits else "correctable"
         return Spoken(self.rule, tuple(suggestions), kind, recovery, self.retry, bool(self.looked))
 
     def _entry(self, entry: Entry, activation: Any, group: dict[str, str] | None) -> list[dict[str, Json]]:
@@ -240,7 +245,8 @@ class _Speech:
     def _pace(self, say: Say, activation: Any, patch: Sequence[Operation]) -> None:
         if say.recovery:
             self.recovery = say.recovery
-        header = self.guidance.idempotency_header
+        keyed = self.guidance.idempotency_header in self.request.headers
+        rekeyed = keyed and changes_request(patch)
         if say.retry is not None:
             said = say.retry.model_dump(exclude_none=True)
             if isinstance(say.after_seconds, Expression):
@@ -248,14 +254,28 @@ class _Speech:
                 if said["after_seconds"] is None:
                     del said["after_seconds"]
             unsafe = self.request.method not in ("GET", "HEAD", "OPTIONS")
-            if unsafe and not (header and header in self.request.headers):
+            if patch or (unsafe and not keyed):
                 said["same_request"] = False
-            self.retry = said
-        elif header and header in self.request.headers and changes_request(patch):
-            self.retry = {"same_request": False, "idempotency_key": "new"}
+            if rekeyed:
+                said["idempotency_key"] = "new"
+            self.retry = slower(self.retry, said)
+        elif rekeyed:
+            self.retry = slower(self.retry, {"same_request": False, "idempotency_key": "new"})
 
 
 _MOST_ALTERNATIVES = 3
+
+
+def slower(one: Mapping[str, Json] | None, other: Mapping[str, Json]) -> dict[str, Json]:
+    """Fold two paces into the more careful one."""
+    if one is None:
+        return dict(other)
+    longer = float(other.get("after_seconds") or 0) > float(one.get("after_seconds") or 0)
+    out = dict(other if longer else one)
+    out["same_request"] = bool(one.get("same_request") and other.get("same_request"))
+    if "new" in (one.get("idempotency_key"), other.get("idempotency_key")):
+        out["idempotency_key"] = "new"
+    return out
 
 
 def _decoded(answer: LookupAnswer) -> Json:

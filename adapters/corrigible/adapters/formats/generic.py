@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
-from corrigible.rules.pointer import escape, parameter_pointer
+from corrigible.rules.pointer import escape
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
@@ -12,6 +13,7 @@ _MESSAGE = ("message", "detail", "description", "error_description", "title", "m
 _CODE = ("code", "error_code", "errorCode", "type", "keyword", "rule")
 _PLACE = ("pointer", "field", "param", "parameter", "path", "property", "loc", "location", "source")
 _LISTS = ("errors", "validation", "violations", "invalid_params", "invalid-params", "detail", "details", "issues")
+_SEPARATORS = re.compile(r"[./\[\]]+")
 _PLACES = ("body", "query", "headers", "path")
 
 
@@ -23,7 +25,8 @@ class GenericFormat:
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         if not isinstance(body, Mapping):
             return ()
-        outer = body.get("error") if isinstance(body.get("error"), Mapping) else body
+        inner = body.get("error")
+        outer = inner if isinstance(inner, Mapping) else body
         for name in _LISTS:
             listed = outer.get(name)
             if isinstance(listed, list) and listed:
@@ -37,7 +40,8 @@ class GenericFormat:
 def _violation(said: Mapping[str, Json] | str, exchange: Exchange) -> Violation:
     if isinstance(said, str):
         return Violation(message=said)
-    place = next((said[name] for name in _PLACE if said.get(name)), "")
+    # Spring's `path` is where the request went, not what was wrong with it.
+    place = next((said[name] for name in _PLACE if said.get(name) and said[name] != exchange.request.path), "")
     return Violation(
         code=_text(said, _CODE),
         message=_text(said, _MESSAGE),
@@ -63,12 +67,7 @@ def _pointer(place: Json, exchange: Exchange) -> str:
     elif place.startswith(("#/", "/")):
         parts = [part.replace("~1", "/").replace("~0", "~") for part in place.lstrip("#")[1:].split("/")]
     else:
-        dotted = place.replace(".", "][")
-        head, bracket, rest = dotted.partition("][")
-        parts = [
-            p.replace("~1", "/").replace("~0", "~")
-            for p in parameter_pointer(f"{head}[{rest}]" if bracket else head, "")[1:].split("/")
-        ]
+        parts = _SEPARATORS.split(place)
     if parts and parts[0] in _PLACES:
         where, parts = parts[0], parts[1:]
     else:

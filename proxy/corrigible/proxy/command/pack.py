@@ -7,8 +7,9 @@ import json
 import sys
 from pathlib import Path
 
+from corrigible.rules.case import load_cases
 from corrigible.rules.failure import AuthoringError
-from corrigible.rules.pack import built_in, load_pack
+from corrigible.rules.pack import built_in, load_pack, rule_files
 from corrigible.rules.page import page
 from corrigible.rules.scaffold import new_pack, new_rule
 from corrigible.rules.shape import editor_schemas
@@ -60,11 +61,12 @@ def _lint(args: argparse.Namespace) -> int:
     for name in args.packs or built_in():
         try:
             pack = load_pack(name)
+            cases = sum(len(load_cases(file)) for file in rule_files(pack.path))
         except AuthoringError as error:
             wrong += len(error.each())
             print(error, file=sys.stderr)
         else:
-            print(f"{pack.label}: {len(pack.rules)} rules, {len(pack.tables)} tables, nothing wrong")
+            print(f"{pack.label}: {len(pack.rules)} rules, {cases} cases, {len(pack.tables)} tables, nothing wrong")
     return 1 if wrong else 0
 
 

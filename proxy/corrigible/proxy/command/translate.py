@@ -12,7 +12,7 @@ from corrigible.schema.exchange import Json
 from ..build import build_corrector
 from ..lookup import drive_sync
 from ..mode import Mode
-from ..recording import Recorded, Recording, read_recording
+from ..recording import Recorded, Recording, decoded, read_recording
 from ..translate import Explanation
 
 if TYPE_CHECKING:
@@ -92,5 +92,5 @@ def translated(
         "outcome": "annotated",
         "reason": ", ".join(outcome.rules) or outcome.reason,
         "headers": outcome.rewrite.headers,
-        "body": json.loads(outcome.rewrite.body),
+        "body": json.loads(decoded(outcome.rewrite.headers, outcome.rewrite.body)),
     }

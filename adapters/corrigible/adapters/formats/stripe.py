@@ -1,0 +1,153 @@
+"""Stripe's error object, `{"error": {type, code, message, param, ...}}`, and the leaner ones of local servers.
+
+Knows where things are. Whether they are right is for rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from corrigible.rules.pointer import MISSING, escape, parameter_pointer, resolve, segments
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+_TEXTS = ("decline_code", "advice_code", "network_advice_code", "network_decline_code", "payment_method_type")
+_NOTHING = dict.fromkeys((*_TEXTS, "charge", "intent", "intent_status", "setup_status"), "")
+_PLAIN = frozenset({"type", "code", "param", "message", "doc_url", "request_log_url"})
+"""Most refusals have no more than these."""
+_BODYLESS = frozenset({"GET", "HEAD", "DELETE"})
+_NAMED = re.compile(
+    r"^No such [\w ]{1,40}: (?:'(?P<quoted>[^']{1,200})'|(?P<bare>[^\s;']{1,200}))"
+    r"|with ID (?P<owned>[\w.|-]{1,200}?)\.?$"
+    r"|access to account '(?P<account>[^']{1,200})'"
+    r"|^Unexpected error: Unhandled source token '(?P<token>[^']{1,200})'"
+)
+"""An identifier that the message says does not exist: where it stands in the request is the place of the error."""
+
+_CLUES = ("No such", "with ID", "access to account", "Unhandled source")
+_CRASH = {"message", "stack"}
+"""All that the stateful mock says when a request makes it crash."""
+
+
+@dataclass(frozen=True, slots=True)
+class StripeFormat:
+    name: str = "stripe"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        if not isinstance(body, Mapping):
+            return ()
+        error = body.get("error")
+        if isinstance(error, dict) and (_text(error, "type") or _text(error, "message")):
+            return (_violation(exchange.request, error),)
+        if exchange.status == 500 and set(body) == _CRASH and _text(body, "message"):
+            return (_violation(exchange.request, {"type": "server_crash", "message": body["message"]}),)
+        return ()
+
+
+def _violation(request: Request, error: Mapping[str, Json]) -> Violation:
+    message, param = _text(error, "message"), _text(error, "param")
+    under = _under(request)
+    named = _named(message)
+    pointer = _pointer(request, under, param, named)
+    native = {**_NOTHING, "under": under, "named": named, "schema": _schema_place(pointer)}
+    if not _PLAIN.issuperset(error):
+        native |= _extras(error)
+    return Violation(
+        code=_text(error, "code"),
+        message=message,
+        pointer=pointer,
+        type=_text(error, "type"),
+        param=param,
+        native=native,
+    )
+
+
+def _extras(error: Mapping[str, Json]) -> dict[str, Json]:
+    intent, setup = _member(error, "payment_intent"), _member(error, "setup_intent")
+    return {name: _text(error, name) for name in _TEXTS} | {
+        "charge": _identifier(error.get("charge")),
+        "intent": _identifier(error.get("payment_intent")),
+        "intent_status": _text(intent, "status"),
+        "setup_status": _text(setup, "status"),
+    }
+
+
+def _text(error: Mapping[str, Json], name: str) -> str:
+    value = error.get(name, "")
+    return value if type(value) is str else ""
+
+
+def _member(error: Mapping[str, Json], name: str) -> Mapping[str, Json]:
+    value = error.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _identifier(value: Json) -> str:
+    """Return the id of an object that is written out or only named."""
+    if isinstance(value, Mapping):
+        return _text(value, "id")
+    return value if isinstance(value, str) else ""
+
+
+def _named(message: str) -> str:
+    if not any([clue in message for clue in _CLUES]):
+        return ""
+    found = _NAMED.search(message)
+    return next((text for text in found.groups() if text), "") if found is not None else ""
+
+
+def _under(request: Request) -> str:
+    """Return where the parameters of a request are."""
+    return "/query" if request.method in _BODYLESS and not request.body else "/body"
+
+
+def _pointer(request: Request, under: str, param: str, named: str) -> str:
+    """Return where the complaint belongs in the request, empty where nothing tells.
+
+    `param` is often an internal name (`id`, `intent`, `source`), so an identifier that the message names wins.
+    """
+    written = parameter_pointer(param, under)
+    if not named:
+        return written
+    document = request.document()
+    there = resolve(document, written) if written else MISSING
+    if there != named:
+        found = next(_places(document, named), "")
+        if found:
+            return found
+    return written
+
+
+def _places(document: Mapping[str, Json], value: str) -> Iterator[str]:
+    for root in ("body", "query"):
+        yield from _holding(document[root], value, f"/{root}")
+    if value in segments(document["path"]):
+        yield "/path"
+    if document["headers"].get("stripe-account") == value:
+        yield "/headers/stripe-account"
+
+
+def _holding(value: Json, wanted: str, pointer: str) -> Iterator[str]:
+    if value == wanted:
+        yield pointer
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _holding(inner, wanted, f"{pointer}/{escape(str(name))}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _holding(inner, wanted, f"{pointer}/{index}")
+
+
+def _schema_place(pointer: str) -> str:
+    """Return the pointer into an operation's facts that describes a place in the body or the query."""
+    if pointer.startswith("/body/") and pointer.count("/") == 2:
+        return f"/properties/{pointer[6:]}"
+    parts = segments(pointer)
+    if len(parts) < 2 or parts[0] not in ("body", "query"):
+        return ""
+    return "".join("/items" if part.isdecimal() else f"/properties/{escape(part)}" for part in parts[1:])
+
+
+STRIPE = StripeFormat()

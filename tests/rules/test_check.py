@@ -1,0 +1,104 @@
+"""Every complaint about a file has its line, its key, and the word that was likely meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from corrigible.rules.authored import PackText, RuleText
+from corrigible.rules.check import checked
+from corrigible.rules.failure import AuthoringError
+from corrigible.rules.source import read_source
+
+HEAD = "id: acme.x\ntitle: T\nstatus: stable\nreferences: [r]\ndiagnosis: D\n"
+SAID = "suggest: [{action: ESCALATE, message: m}]\n"
+
+
+def complaints(tmp_path: Path, text: str, model: type[RuleText] | type[PackText] = RuleText) -> list[str]:
+    path = tmp_path / "x.yaml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(AuthoringError) as caught:
+        checked(model, read_source(path))
+    assert str(caught.value) == "\n".join(f"{error.place}: {error.problem}" for error in caught.value.each())
+    return [f"{error.place.line}: {error.problem}" for error in caught.value.each()]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SAID + "wehn: 'true'\n", ['7: unknown key "wehn"; did you mean "when"?']),
+        (SAID + "zzz: 1\n", ['7: unknown key "zzz"']),
+        (SAID + "when: 5\n", ['7: "when" is 5, expected text or true or false']),
+        (SAID + "when: [a]\n", ['7: "when" is a list, expected text or true or false']),
+        (SAID + "on: {statsu: 4}\n", ['7: unknown key "statsu" in on; did you mean "status"?']),
+        (SAID + "on: {status: [400, abc]}\n", ['7: "status" is abc, expected a whole number']),
+        (SAID + "on: {code: 7}\n", ['7: "code" is 7, expected text']),
+        (SAID + "on: [a]\n", ['7: "on" is a list, expected a map']),
+        (SAID + "on:\n", ['7: "on" is empty, expected a map']),
+        (SAID + "lookup: {a: '/v1'}\n", ['7: "a" is /v1, expected a map']),
+        (SAID + "lookup:\n  a: {gt: x}\n", ['8: "get" is missing', '8: unknown key "gt" in a; did you mean "get"?']),
+        (SAID + "priority: high\n", ['7: "priority" is high, expected a whole number']),
+        ("suggest: []\n", ['6: "suggest": list should have at least 1 item after validation, not 0']),
+        ("suggest:\n  - message: m\n", ["7: suggest says exactly one of action, all, one_of"]),
+        ("suggest:\n  - {action: ESCALATE}\n", ["7: suggest an action needs a message"]),
+        (
+            "suggest:\n  - action: ESCALATE\n    mesage: m\n",
+            ['8: unknown key "mesage" in suggest; did you mean "message"?'],
+        ),
+        (
+            "suggest:\n  - action: MODIFY_PARAMS\n    message: m\n    applicability: MACHINE_APPLICABLE\n",
+            ['9: "applicability" is MACHINE_APPLICABLE, expected MAYBE_INCORRECT, HAS_PLACEHOLDERS or UNSPECIFIED'],
+        ),
+        (
+            "suggest:\n  - action: MODIFY_PARAMS\n    message: m\n    patch:\n      - {op: replce, path: /body/x}\n",
+            [
+                '10: "op" is replce, expected add, remove, replace, move, copy or test; did you mean "replace"?',
+            ],
+        ),
+        (
+            "suggest:\n  - one_of:\n      - {action: ESCALATE, mesage: m}\n",
+            ['8: unknown key "mesage" in one_of; did you mean "message"?'],
+        ),
+        (
+            "suggest:\n  - one_of: {eachh: '[1]', suggest: {action: ESCALATE, mesage: m}}\n",
+            [
+                '7: "each" is missing',
+                '7: unknown key "mesage" in suggest; did you mean "message"?',
+                '7: unknown key "eachh" in one_of; did you mean "each"?',
+            ],
+        ),
+        ("suggest:\n  - one_of: 5\n", ['7: "one_of" is 5, expected a list or a map']),
+        (
+            "suggest:\n  - {action: MODIFY_PARAMS, message: m, placeholders: [{pointr: /body/x}]}\n",
+            ['7: "pointer" is missing', '7: unknown key "pointr" in placeholders; did you mean "pointer"?'],
+        ),
+    ],
+)
+def test_a_rule_that_is_wrong(tmp_path: Path, text: str, said: list[str]) -> None:
+    assert complaints(tmp_path, HEAD + text) == said
+
+
+def test_several_mistakes_come_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    text = "titel: T\nid: Acme.x\nstatus: stabel\nreferences: []\nsuggest: [{action: ESCALATE, message: m}]\n"
+    assert complaints(tmp_path, text) == [
+        '1: "title" is missing',
+        '1: "diagnosis" is missing',
+        '1: unknown key "titel"; did you mean "title"?',
+        "2: \"id\": string should match pattern '^[a-z][a-z0-9-]*\\.[a-z0-9]+(-[a-z0-9]+)*$'",
+        '3: "status" is stabel, expected draft, stable or deprecated; did you mean "stable"?',
+        '4: "references": list should have at least 1 item after validation, not 0',
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "text\n"])
+def test_a_file_that_is_no_map(tmp_path: Path, text: str) -> None:
+    (said,) = complaints(tmp_path, text, PackText)
+    assert said.startswith("1: expected a map of name, title, version, api, license,")
+
+
+def test_a_scalar_is_as_good_as_a_list_of_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(HEAD + SAID + "on: {operation: A, status: 400, code: [a, b]}\n", "utf-8")
+    on = checked(RuleText, read_source(path)).on
+    assert (on.operation, on.status, on.code, on.param) == (["A"], [400], ["a", "b"], [])

@@ -1,0 +1,204 @@
+"""What lint finds in a rule: each mistake with its line, and the likely word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corrigible.rules.failure import AuthoringError
+from corrigible.rules.lookup import uncovered
+from corrigible.rules.pack import load_pack
+
+ESCALATE = "suggest: [{action: ESCALATE, message: m}]\n"
+MANIFEST = """\
+lookups: ["/v1/things/{id}", /v1/things]
+actions:
+  PICK_BRAND: {base_action: MODIFY_PARAMS, description: Take another brand.}
+  CALL_US: {base_action: ESCALATE, description: Call the vendor.}
+"""
+
+
+def suggest(entry: str) -> str:
+    return f"suggest:\n  - {{message: m, {entry}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "when: reqest.method == 'GET'",
+            "7: CEL: column 7: undeclared reference to 'reqest.method'; did you mean \"request\"?",
+        ),
+        ("when: 1 +", "7: CEL: column 4: Syntax error: mismatched input '<EOF>' expecting"),
+        (
+            "when: thing.x\nlookup: {thing: {get: \"'/v1/things'\"}}",
+            "7: CEL: column 6: undeclared reference to 'thing.x'",
+        ),
+        ("on: {message: '(?=x)'}", "7: not an RE2 pattern: invalid perl operator: (?="),
+        ("on: {message: '('}", "7: not an RE2 pattern: missing ): ("),
+        ("on: {message: '(?P<a-b>x)'}", "7: not an RE2 pattern: invalid named capture group: (?P<a-b>"),
+        ("let: {request: '1'}", '7: "request" hides a name that every rule has'),
+        ("let: {in: '1'}", '7: "in" is a word of CEL itself'),
+        ("let: {a-b: '1'}", '7: "a-b" is no name for CEL: letters, digits and "_"'),
+        ("let:\n  a: b + 1\n  b: '1'", '8: "b" is not known yet: it comes later'),
+        ("let:\n  a: {x: [a]}", '8: "a" is not known yet: it comes later'),
+        (
+            "lookup:\n  a: {get: \"'/v1/things/' + b.id\"}\n  b: {get: \"'/v1/things'\"}",
+            '8: "b" is not known yet: it comes later',
+        ),
+        ("lookup:\n  a: {get: \"'/v1/things'\", if: b}\nlet: {b: '1'}", '8: "b" is not known yet: it comes later'),
+        (
+            "lookup:\n  a:\n    get: \"'/v1/thing/' + request.body.id\"",
+            '9: "/v1/thing/" fits none of the lookups of pack.yaml',
+        ),
+    ],
+)
+def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: str) -> None:
+    folder = write_pack(manifest=MANIFEST, x=ESCALATE + text)
+    with pytest.raises(AuthoringError) as caught:
+        load_pack(folder)
+    assert str(caught.value).startswith(f"{folder / 'x.yaml'}:{said}")
+    assert len(caught.value.each()) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("action: MODIFY_PARAM", 'action "MODIFY_PARAM" is not registered in pack.yaml; did you mean "MODIFY_PARAMS"?'),
+        ("action: ZZZ", 'action "ZZZ" is not registered in pack.yaml'),
+        (
+            "action: ESCALATE, patch: [{op: remove, path: /body/x}]",
+            "ESCALATE is terminal: it has no patch, steps or placeholders",
+        ),
+        (
+            "action: CALL_US, steps: [{method: \"'GET'\"}]",
+            "CALL_US is terminal: it has no patch, steps or placeholders",
+        ),
+        ("action: ESCALATE, recovery: correctable", "ESCALATE is always terminal"),
+        ("action: MODIFY_PARAMS, recovery: terminal", "MODIFY_PARAMS is never terminal"),
+        (
+            "action: WAIT_AND_RETRY, parameters: {seconds: 5}",
+            "WAIT_AND_RETRY has no parameters: the wait belongs into retry",
+        ),
+        (
+            "action: PICK_BRAND, parameters: {brand: \"'x'\"}",
+            "PICK_BRAND needs a written patch: its parameters are not members of the request",
+        ),
+        (
+            "action: MODIFY_PARAMS, applicability: MAYBE_INCORRECT, placeholders: [{pointer: /body/x}]",
+            "with placeholders it is HAS_PLACEHOLDERS",
+        ),
+        ("action: MODIFY_PARAMS, patch: [{op: add, path: /body/x}]", '"add" needs a value'),
+        ("action: MODIFY_PARAMS, patch: [{op: move, path: /body/x}]", '"from" belongs to move and copy'),
+        (
+            "action: MODIFY_PARAMS, patch: [{op: remove, path: /body/x, from: /body/y}]",
+            '"from" belongs to move and copy',
+        ),
+        (
+            "action: MODIFY_PARAMS, patch: [{op: remove, path: /bdy/x}]",
+            '"/bdy/x" points to no member of the request document',
+        ),
+        (
+            "action: MODIFY_PARAMS, patch: [{op: remove, path: /headers/Authorization}]",
+            '"/headers/Authorization" points to no header that may change',
+        ),
+        (
+            "action: MODIFY_PARAMS, patch: [{op: copy, path: /body/x, from: /headers/cookie}]",
+            '"/headers/cookie" points to no header that may change',
+        ),
+        (
+            "action: MODIFY_PARAMS, patch: [{op: remove, path: body.x}]",
+            "CEL: column 5: undeclared reference to 'body.x'",
+        ),
+        ("action: MODIFY_PARAMS, placeholders: [{pointer: /body/~2}]", '"/body/~2" is no JSON pointer'),
+        (
+            "action: MODIFY_PARAMS, placeholders: {each: errors, as: error, pointer: /body/x}",
+            '"error" hides a name that every rule has',
+        ),
+        ("action: MODIFY_PARAMS, parameters: {a: {b: [1, x]}}", "CEL: column 1: undeclared reference to 'x'"),
+        ("action: WAIT_AND_RETRY, retry: {after_seconds: x}", "CEL: column 1: undeclared reference to 'x'"),
+        (
+            "one_of: [{action: ESCALATE, message: m}, {action: MODIFY_PARAMS, message: m}]",
+            "ESCALATE stands alone, not in a group",
+        ),
+        ("all: [{one_of: [{action: MODIFY_PARAMS, message: m}]}]", "a group has no groups inside"),
+        ("one_of: {each: '[1]', suggest: {action: CALL_US, message: m}}", "CALL_US stands alone, not in a group"),
+        (
+            "one_of: {each: '[1]', suggest: {all: [{action: MODIFY_PARAMS, message: m}]}}",
+            "an alternative made for each element is one action",
+        ),
+        (
+            "one_of: {each: '[1]', as: request, suggest: {action: MODIFY_PARAMS, message: m}}",
+            '"request" hides a name that every rule has',
+        ),
+        (
+            "one_of: {each: '[1]', as: c, suggest: {action: MODIFY_PARAMS, message: m, parameters: {a: choice}}}",
+            "CEL: column 1: undeclared reference to 'choice'",
+        ),
+    ],
+)
+def test_a_suggestion_that_is_wrong(write_pack: Callable[..., Path], entry: str, said: str) -> None:
+    folder = write_pack(manifest=MANIFEST, x=suggest(entry))
+    with pytest.raises(AuthoringError) as caught:
+        load_pack(folder)
+    assert said in [error.problem.partition(" (in container")[0] for error in caught.value.each()]
+    assert {str(error.place) for error in caught.value.each()} == {f"{folder / 'x.yaml'}:7"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lookup: {charge: {get: \"'/v1/things/' + request.body.charge\"}}",  # a member of its own name
+        "lookup:\n  a: {get: \"'/v1/things'\"}\n  b: {get: \"'/v1/things/' + a.id\"}\nlet: {c: a.x + b.x, d: c}",
+        "let: {note: \"'the word later'\", later: '1'}",
+        "lookup: {a: {get: request.path}}",
+        "when: true",
+    ],
+)
+def test_what_is_fine(write_pack: Callable[..., Path], text: str) -> None:
+    (rule,) = load_pack(write_pack(manifest=MANIFEST, x=ESCALATE + text)).rules
+    assert (rule.id, rule.version, rule.verbose_code) == ("acme.x", "acme.x@2", "X")
+
+
+def test_the_name_of_a_file_and_the_pack_are_the_id(write_pack: Callable[..., Path]) -> None:
+    folder = write_pack(x=ESCALATE)
+    (folder / "x.yaml").rename(folder / "y.yaml")
+    text = (folder / "y.yaml").read_text("utf-8")
+    (folder / "z.yaml").write_text(text.replace("acme.x", "acne.z"), "utf-8")
+    with pytest.raises(AuthoringError) as caught:
+        load_pack(folder)
+    assert str(caught.value).splitlines() == [
+        f'{folder / "y.yaml"}:1: id "acme.x" belongs in x.yaml: a file is named after its rule',
+        f'{folder / "z.yaml"}:1: id "acne.z" must begin with the pack\'s name, "acme."',
+    ]
+
+
+TEMPLATES = [["v1", "things"], ["v1", "things", "{id}"], ["v1", "{kind}", "{id}", "parts"]]
+
+
+@pytest.mark.parametrize(
+    ("expression", "beginning"),
+    [
+        ("'/v1/things'", None),
+        ("'/v1/things?limit=3'", None),
+        ("'/v1/things?id=' + x", None),
+        ("'/v1/things/' + x", None),
+        ('"/v1/" + x', None),
+        ("'/v1/thi' + x", None),
+        ("'/v1/other/' + x + '/parts'", None),
+        ("'/v1/other/a/' + x", None),
+        ("request.path", None),
+        ("x ? '/v1/a' : '/v1/b'", None),
+        ("'/v1/thing'", "/v1/thing"),
+        ("'/v2/things/' + x", "/v2/things/"),
+        ("'/v1/things/a/b/' + x", "/v1/things/a/b/"),
+        ("'/v1/things/a/x' + x", "/v1/things/a/x"),
+        ("'/v1/a?b=' + x", "/v1/a?b="),
+        ("'//host/' + x", "//host/"),
+        ("''", ""),
+    ],
+)
+def test_the_beginning_of_a_look_up_that_no_template_fits(expression: str, beginning: str | None) -> None:
+    assert uncovered(expression, TEMPLATES) == beginning

@@ -1,0 +1,156 @@
+"""CEL as rules use it: the scope, our functions, and how each failure is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.expression import EvaluationError, ExpressionError, environment, integer, nearest
+
+ENV = environment(frozenset({"charge"}))
+VALUES: dict[str, Any] = {
+    "request": {"method": "POST", "body": {"amount": "500", "tags": ["a", "b"], "none": None}},
+    "charge": {"amount": 1000, "refunded": 700},
+}
+
+
+def result(text: str, **values: Any) -> Any:
+    return ENV.compile(text).evaluate(ENV.activation({**VALUES, **values}))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("charge.amount - charge.refunded", 300),
+        ("request.body.tags", ["a", "b"]),
+        ("request.body", VALUES["request"]["body"]),
+        ("has(request.body.absent)", False),
+        ("request.body.none", None),
+        ("'a-b-c'.split('-')[1]", "b"),
+        ("math.greatest(1, 5, 3)", 5),
+        ("request.method.matches('^P.ST$')", True),
+        ("at(request, '/body/tags/1')", "b"),
+        ("at(request, '/body/tags/2')", None),
+        ("at(request, '/body/absent/x')", None),
+        ("integer(request.body.amount) + 1", 501),
+        ("pointer_of('line_items[0][price]')", "/body/line_items/0/price"),
+        ("pointer_of('')", ""),
+        ("nearest('ammount', ['currency', 'amount'])", ["amount"]),
+        ("fresh_key('x')", "f94a1e60-62fa-56ba-a0fa-10c0c0dbfde2"),
+        ("covers(request, {'body': {'amount': 500}})", True),
+        ("covers(request, {'body': {'amount': 501}})", False),
+        ("covers(request.body, {'gone': ''})", True),
+        ("covers([1], [1, 2])", False),
+    ],
+)
+def test_values(text: str, value: Any) -> None:
+    found = result(text)
+    assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("request.body.absent", 'Key not found in map : "absent"'),
+        ("1 / (charge.amount - 1000)", "divide by zero"),
+        ("request.body.tags[7]", "Index error: index=7 size=2"),
+        ("request.body.amount + 1", "No matching overloads found"),
+        ("9223372036854775807 + charge.amount", "integer overflow"),
+        ("int('x')", "cannot convert string to int"),
+        ("at(1, 2)", "argument of type 'int' is not iterable"),
+        ("nearest(7, ['a'])", "'int' object has no attribute"),
+        ("fresh_key(7)", "encoding without a string argument"),
+    ],
+)
+def test_what_fails_at_run_time_is_one_kind_of_error(text: str, said: str) -> None:
+    with pytest.raises(EvaluationError) as caught:
+        result(text)
+    assert str(caught.value).startswith(f"{text}: ")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("reqest.method", "CEL: column 7: undeclared reference to 'reqest.method'; did you mean \"request\"?"),
+        ("chrge", "CEL: column 1: undeclared reference to 'chrge'; did you mean \"charge\"?"),
+        ("nearst('a', [])", "CEL: column 7: undeclared reference to 'nearst'; did you mean \"nearest\"?"),
+        ("zzz", "CEL: column 1: undeclared reference to 'zzz'"),
+        ("'a' + 1", "CEL: column 5: found no matching overload for '_+_' applied to '(string, int)'"),
+        ("1 +", "CEL: column 4: Syntax error: mismatched input '<EOF>' expecting"),
+        ("'x", "CEL: column 1: Syntax error: token recognition error at: ''x'"),
+        ("", "CEL: column 1: Syntax error: mismatched input '<EOF>' expecting"),
+    ],
+)
+def test_what_does_not_compile_is_said_on_one_line(text: str, said: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        ENV.compile(text)
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["1", "'true'", "null", "request"])
+def test_only_a_boolean_holds(text: str) -> None:
+    kind = type(result(text)).__name__
+    with pytest.raises(EvaluationError, match=f"gives {kind}, not a boolean"):
+        ENV.compile(text).holds(ENV.activation(VALUES))
+
+
+def test_an_environment_is_shared_by_its_names() -> None:
+    assert environment(frozenset({"charge"})) is ENV
+    with pytest.raises(ExpressionError, match="undeclared reference to 'charge'"):
+        environment().compile("charge")
+
+
+def test_an_expression_outlives_the_environment_that_checked_it() -> None:
+    expression = ENV.compile("charge.amount")
+    ENV.release()
+    assert expression.evaluate(ENV.activation(VALUES)) == 1000
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**63])
+def test_large_integers_stay_exact(number: int) -> None:
+    assert result("charge", charge=number) == number
+
+
+def test_the_largest_numbers_of_a_json_reader_do_no_harm_to_others() -> None:
+    assert result("charge.small", charge={"small": 1, "large": [2**64 - 1, 1.8446744073709552e19, 1e308]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (5, 5),
+        (5.0, 5),
+        (5.5, None),
+        ("5", 5),
+        (" -5 ", -5),
+        ("5.0", None),
+        ("", None),
+        ("1" * 19, None),
+        (True, None),
+        (None, None),
+        ([1], None),
+    ],
+)
+def test_integer(value: Any, number: int | None) -> None:
+    assert integer(value) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "near"),
+    [
+        ("ammount", ["amount", "account", "currency"], ["amount"]),
+        ("PAID", ["paid", "unpaid"], ["paid"]),
+        ("requested-by-customer", ["requested_by_customer", "duplicate"], ["requested_by_customer"]),
+        ("zzz", ["amount", "currency"], []),
+        ("", ["amount"], []),
+        ("x", [], []),
+        ("dup", ["duplicate", "fraudulent"], ["duplicate"]),
+        ("id", ["ids", 7, None], ["ids"]),
+        ("aaab", ["aaac", "aaac", "aaad", "aaae", "aaaf"], ["aaac", "aaad", "aaae"]),
+    ],
+)
+def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
+    assert nearest(text, candidates) == near

@@ -1,0 +1,88 @@
+"""Which rules are candidates, in which order, and what is said about the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corrigible.rules.index import RuleIndex, why_not
+from corrigible.rules.pack import load_pack
+from corrigible.rules.violation import Violation
+
+SAYS = "suggest: [{action: ESCALATE, message: m}]\n"
+RULES = {
+    "any": SAYS,
+    "first": f"priority: 5\non: {{status: 400}}\n{SAYS}",
+    "create": f"on: {{operation: [Create, Update], status: [400, 422]}}\n{SAYS}",
+    "coded": f"on: {{code: [bad, worse]}}\n{SAYS}",
+    "param": f"on: {{param: amount, type: invalid}}\n{SAYS}",
+    "worded": f"on: {{message: '(?i)^no such (?P<what>\\w+)'}}\n{SAYS}",
+    "worded_too": f"on: {{message: 'such'}}\n{SAYS}",
+    "narrow": f"on: {{operation: Create, status: 400, code: bad, message: such}}\n{SAYS}",
+}
+
+
+@pytest.fixture
+def index(write_pack: Callable[..., Path]) -> RuleIndex:
+    folder = write_pack(**RULES)
+    old = (folder / "any.yaml").read_text("utf-8").replace("acme.any", "acme.old")
+    (folder / "old.yaml").write_text(old.replace("status: stable", "status: deprecated"), "utf-8")
+    return RuleIndex(load_pack(folder).rules)
+
+
+@pytest.mark.parametrize(
+    ("operation", "status", "violation", "asked"),
+    [
+        ("", 500, Violation(), ["any"]),
+        ("", 400, Violation(), ["first", "any"]),
+        ("Create", 400, Violation(), ["first", "create", "any"]),
+        ("Update", 422, Violation(), ["create", "any"]),
+        ("Update", 404, Violation(), ["any"]),
+        ("", 404, Violation(code="worse"), ["coded", "any"]),
+        ("", 404, Violation(code="BAD"), ["any"]),
+        ("", 404, Violation(param="amount", type="invalid"), ["param", "any"]),
+        ("", 404, Violation(param="amount"), ["any"]),
+        ("", 404, Violation(message="No such thing"), ["worded", "worded-too", "any"]),
+        ("", 404, Violation(message="there is no such thing"), ["worded-too", "any"]),
+        (
+            "Create",
+            400,
+            Violation(code="bad", message="such"),
+            ["first", "narrow", "create", "coded", "worded-too", "any"],
+        ),
+        ("", 404, Violation(message="\x00\U0001f600 such \ud7ff"), ["worded-too", "any"]),
+    ],
+)
+def test_candidates(index: RuleIndex, operation: str, status: int, violation: Violation, asked: list[str]) -> None:
+    found = index.candidates(operation, status, violation)
+    assert [rule.id.removeprefix("acme.") for rule in found] == asked
+    held = [rule.id for rule in index.rules if why_not(rule, operation, status, violation) is None]
+    assert [rule.id for rule in found] == held
+
+
+def test_deprecated_rules_are_never_asked(index: RuleIndex) -> None:
+    assert "acme.old" not in {rule.id for rule in index.rules}
+
+
+@pytest.mark.parametrize(
+    ("rule", "violation", "said"),
+    [
+        ("create", Violation(), "operation is not named, the rule listens for Create, Update"),
+        ("first", Violation(), "status is 404, the rule listens for 400"),
+        ("coded", Violation(code="x"), "code is x, the rule listens for bad, worse"),
+        ("param", Violation(type="y"), "type is y, the rule listens for invalid"),
+        ("param", Violation(type="invalid"), "param is not named, the rule listens for amount"),
+        ("worded", Violation(message="such"), "the message does not match its pattern"),
+        ("any", Violation(), None),
+    ],
+)
+def test_why_a_rule_is_not_asked(index: RuleIndex, rule: str, violation: Violation, said: str | None) -> None:
+    (found,) = [one for one in index.rules if one.id == f"acme.{rule}"]
+    assert why_not(found, "", 404, violation) == said
+
+
+def test_a_rule_that_names_a_value_twice_is_asked_once(write_pack: Callable[..., Path]) -> None:
+    pack = load_pack(write_pack(twice=f"on: {{operation: [A, A], status: [400, 400]}}\n{SAYS}"))
+    assert len(RuleIndex(pack.rules).candidates("A", 400, Violation())) == 1

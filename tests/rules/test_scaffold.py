@@ -1,0 +1,93 @@
+"""What `pack new` makes is in order at once, and nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from corrigible.rules.case import load_cases
+from corrigible.rules.failure import AuthoringError
+from corrigible.rules.pack import load_pack
+from corrigible.rules.scaffold import new_pack, new_rule
+from corrigible.rules.shape import editor_schemas
+
+
+def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "acme-two"
+    made = new_pack(folder)
+    assert [file.name for file in made] == [
+        "pack.yaml",
+        "rule.schema.json",
+        "pack.schema.json",
+        "cases.schema.json",
+        "unknown-parameter.yaml",
+        "unknown-parameter.cases.yaml",
+    ]
+    pack = load_pack(folder)
+    assert [(pack.name, rule.id) for rule in pack.rules] == [("acme-two", "acme-two.unknown-parameter")]
+    assert [case.text.silent for case in load_cases(folder / "unknown-parameter.yaml")] == [False, True]
+    for file in made:
+        if file.suffix == ".yaml":
+            text = file.read_text("utf-8")
+            named = text.splitlines()[0].removeprefix("# yaml-language-server: $schema=")
+            schema = json.loads((folder / named).read_text("utf-8"))
+            # YAML 1.2, which editors read, has no boolean called `on`.
+            document = yaml.safe_load(text.replace("\non:", '\n"on":'))
+            Draft202012Validator(schema).validate(document)
+
+
+@pytest.mark.parametrize("name", sorted(editor_schemas()))
+def test_the_schemas_are_schemas(name: str) -> None:
+    schema = editor_schemas()[name]
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    Draft202012Validator.check_schema(schema)
+
+
+def test_a_rule_more(tmp_path: Path) -> None:
+    folder = tmp_path / "acme"
+    new_pack(folder)
+    made = new_rule(folder / "too-many.yaml")
+    assert [file.name for file in made] == ["too-many.yaml", "too-many.cases.yaml"]
+    assert [rule.id for rule in load_pack(folder).rules] == ["acme.too-many", "acme.unknown-parameter"]
+
+
+def test_a_rule_takes_the_name_of_its_pack_not_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_pack(tmp_path / "acme")
+    folder = (tmp_path / "acme").rename(tmp_path / "elsewhere")
+    monkeypatch.chdir(folder)
+    new_rule(Path("too-many"))
+    assert [rule.id for rule in load_pack(folder).rules] == ["acme.too-many", "acme.unknown-parameter"]
+
+
+@pytest.mark.parametrize("name", ["Acme", "acMe", "1st", "a_b", "\u00e9", "a b", "-a"])
+def test_a_name_that_no_pack_may_have(tmp_path: Path, name: str) -> None:
+    with pytest.raises(AuthoringError) as caught:
+        new_pack(tmp_path / name)
+    assert caught.value.problem == f'"{name}" is no pack name: lower-case letters, digits and "-"'
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["Too-Many", "a--b", "-a", "a_b", "a.b"])
+def test_a_name_that_no_rule_may_have(tmp_path: Path, name: str) -> None:
+    new_pack(tmp_path / "acme")
+    with pytest.raises(AuthoringError, match="is no rule name"):
+        new_rule(tmp_path / "acme" / name)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    folder = tmp_path / "acme"
+    new_pack(folder)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    with pytest.raises(AuthoringError, match=r"acme:1: is there already and not empty$"):
+        new_pack(folder)
+    with pytest.raises(AuthoringError, match=r"unknown-parameter\.yaml:1: is there already$"):
+        new_rule(folder / "unknown-parameter")
+    (folder / "b.cases.yaml").write_text("[]", "utf-8")
+    with pytest.raises(AuthoringError, match=r"b\.cases\.yaml:1: is there already$"):
+        new_rule(folder / "b")
+    (folder / "b.cases.yaml").unlink()
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before

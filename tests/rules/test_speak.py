@@ -1,0 +1,389 @@
+"""One rule considers one violation: what it asks, what it says, how it keeps silent, how it crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.rules.failure import RuleFault
+from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
+from corrigible.rules.pack import load_pack
+from corrigible.rules.speak import Spoken, slower, speak
+from corrigible.schema.exchange import Request
+
+WritePack = Callable[..., Path]
+MANIFEST = """\
+lookups: ["/v1/things/{id}", /v1/things]
+idempotency_header: Idempotency-Key
+secret_parameters: [cvc]
+actions:
+  PICK_BRAND: {base_action: MODIFY_PARAMS, description: Take another brand.}
+"""
+REQUEST = Request("POST", "/v1/x", body={"thing": "t_1", "amount": 500, "items": [{"id": "a"}], "cvc": "1234"})
+KEYED = Request("POST", "/v1/x", headers={"idempotency-key": "k"}, body={"amount": 500})
+
+
+def consider(
+    folder: Path,
+    request: Request = REQUEST,
+    answers: Mapping[str, LookupAnswer] | None = None,
+    notes: list[str] | None = None,
+    message: str = "",
+) -> tuple[Spoken | None, list[str]]:
+    """Let the only rule of a pack speak; return what it said and the paths it asked for."""
+    pack = load_pack(folder)
+    (rule,) = pack.rules
+    scope: dict[str, Any] = {
+        "request": {"method": request.method, "path": request.path, "query": request.query, "headers": {}}
+        | {"body": request.body or {}},
+        "error": {"code": "", "message": message, "pointer": "", "constraint": "", "type": "", "param": ""},
+        "captures": {},
+        "tables": pack.tables,
+        "exchange": {"id": "e1", "started": 0.0},
+    }
+    asked: list[str] = []
+    going = speak(rule, request, scope, pack.guidance, "1.", notes)
+    try:
+        wanted = next(going)
+        while True:
+            assert isinstance(wanted, Lookup)
+            asked.append(wanted.path)
+            wanted = going.send((answers or {}).get(wanted.path, LookupAnswer(0)))
+    except StopIteration as done:
+        return done.value, asked
+
+
+def said(folder: Path, request: Request = REQUEST, **more: Any) -> Spoken:
+    spoken, _ = consider(folder, request, **more)
+    assert spoken is not None
+    return spoken
+
+
+def entry(text: str) -> str:
+    return f"suggest:\n  - {{message: m, {text}}}\n"
+
+
+MODIFY = entry("action: MODIFY_PARAMS, parameters: {amount: 300}")
+
+
+def test_a_whole_suggestion(write_pack: WritePack) -> None:
+    spoken = said(write_pack(x=MODIFY))
+    assert (spoken.type, spoken.recovery, spoken.retry, spoken.used_live_state) == (
+        "recovery_guidance",
+        "correctable",
+        None,
+        False,
+    )
+    assert spoken.suggestions == (
+        {
+            "action": "MODIFY_PARAMS",
+            "message": "m",
+            "parameters": {"amount": 300},
+            "patch": [
+                {"op": "test", "path": "/body/amount", "value": 500},
+                {"op": "replace", "path": "/body/amount", "value": 300},
+            ],
+            "applicability": "MAYBE_INCORRECT",
+            "safety": {"side_effects": "certain", "changes_intent": False},
+            "evidence": {"kind": "rule", "rule": "acme.x@2"},
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "recovery"),
+    [
+        ("action: ESCALATE, parameters: {who: \"'owner'\"}", "terminal"),
+        ("action: ALREADY_DONE", "terminal"),
+        ("action: WAIT_AND_RETRY", "transient"),
+        ("action: WAIT_AND_RETRY, recovery: correctable", "correctable"),
+        ("action: MODIFY_PARAMS, parameters: {a: 1}", "correctable"),
+    ],
+)
+def test_recovery_follows_from_the_action(write_pack: WritePack, text: str, recovery: str) -> None:
+    spoken = said(write_pack(x=entry(text)))
+    assert spoken.recovery == recovery
+    (suggestion,) = spoken.suggestions
+    assert ("applicability" in suggestion, "patch" in suggestion) == (recovery != "terminal", "MODIFY" in text)
+
+
+def test_the_first_entry_that_holds_speaks(write_pack: WritePack) -> None:
+    text = """\
+        let: {half: integer(request.body.amount) / 2, nested: {twice: half * 4}}
+        suggest:
+          - {if: half > 300, action: ESCALATE, message: one}
+          - {if: nested.twice == 1000, action: MODIFY_PARAMS, message: two, parameters: {amount: half}}
+          - {action: ESCALATE, message: three}
+        """
+    notes: list[str] = []
+    spoken = said(write_pack(x=text), notes=notes)
+    assert [(s["message"], s["parameters"]) for s in spoken.suggestions] == [("two", {"amount": 250})]
+    assert notes == ["suggest[0].if does not hold"]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("when: request.method == 'GET'\n" + MODIFY, "when does not hold"),
+        ("when: false\n" + MODIFY, "when does not hold"),
+        (entry("if: 1 > 2, action: ESCALATE"), "nothing under suggest holds"),
+        (
+            entry("one_of: {each: '[]', suggest: {action: MODIFY_PARAMS, message: m}}").replace("message: m, o", "o"),
+            "nothing under suggest holds",
+        ),
+    ],
+)
+def test_silence_has_a_reason(write_pack: WritePack, text: str, note: str) -> None:
+    notes: list[str] = []
+    assert consider(write_pack(x=text), notes=notes) == (None, [])
+    assert notes[-1] == note
+
+
+def test_captures_are_the_groups_that_took_part(write_pack: WritePack) -> None:
+    text = "on: {message: 'got (?P<asked>\\d+)|(?P<other>none)'}\n" + entry(
+        "action: MODIFY_PARAMS, parameters: {asked: integer(captures.asked), other: has(captures.other)}"
+    )
+    (suggestion,) = said(write_pack(x=text), message="you got 42 \u00e9").suggestions
+    assert suggestion["parameters"] == {"asked": 42, "other": False}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "when: request.body.absent == 1\n" + MODIFY,
+        "when: request.method\n" + MODIFY,
+        "let: {x: 1 / (request.body.amount - 500)}\n" + MODIFY,
+        entry("action: MODIFY_PARAMS, parameters: {a: 'request.body.items[7].id'}"),
+        entry("action: MODIFY_PARAMS, parameters: {items: request.body.items}"),
+        entry("action: MODIFY_PARAMS, patch: [{op: remove, path: /body/items/0}]"),
+        entry("action: MODIFY_PARAMS, patch: [{op: remove, path: request.method}]"),
+        entry("action: MODIFY_PARAMS, patch: [{op: remove, path: \"'/headers/' + 'cookie'\"}]"),
+        "suggest: [{one_of: {each: request.method, suggest: {action: MODIFY_PARAMS, message: m}}}]\n",
+    ],
+)
+def test_a_crash_is_a_fault_of_the_rule(write_pack: WritePack, text: str) -> None:
+    with pytest.raises(RuleFault, match=r"^acme\.x: "):
+        consider(write_pack(manifest=MANIFEST, x=text))
+
+
+THING = "lookup:\n  thing: {get: \"'/v1/things/' + request.body.thing\"%s}\n"
+LOOKS = THING + entry("action: MODIFY_PARAMS, parameters: {amount: thing.left}")
+
+
+def test_a_look_up_is_a_value(write_pack: WritePack) -> None:
+    answers = {"/v1/things/t_1": LookupAnswer(200, b'{"left": 300}')}
+    spoken, asked = consider(write_pack(manifest=MANIFEST, x=LOOKS % ""), answers=answers)
+    assert asked == ["/v1/things/t_1"]
+    assert spoken is not None and spoken.used_live_state
+    assert spoken.suggestions[0]["parameters"] == {"amount": 300}
+    assert spoken.suggestions[0]["evidence"]["lookups"] == ["GET /v1/things/{id}"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [LookupAnswer(0), LookupAnswer(404, b'{"left": 1}'), LookupAnswer(200, b"<html>"), LookupAnswer(200, b"null")],
+)
+def test_a_look_up_that_fails(write_pack: WritePack, answer: LookupAnswer) -> None:
+    with pytest.raises(RuleFault, match=r"^acme\.x: look-up thing gave nothing$"):
+        consider(write_pack(manifest=MANIFEST, x=LOOKS % ""), answers={"/v1/things/t_1": answer})
+    optional = THING % ", optional: true" + entry("if: thing == null, action: ESCALATE")
+    assert said(write_pack(manifest=MANIFEST, x=optional), answers={"/v1/things/t_1": answer}).recovery == "terminal"
+
+
+def test_a_look_up_that_is_not_wanted_is_not_made(write_pack: WritePack) -> None:
+    text = THING % ", if: request.method == 'GET'" + entry("if: thing == null, action: ESCALATE")
+    spoken, asked = consider(write_pack(manifest=MANIFEST, x=text))
+    assert (asked, spoken is not None and spoken.used_live_state) == ([], False)
+
+
+TEMPLATES = [["v1", "things"], ["v1", "things", "{id}"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "template"),
+    [
+        ("/v1/things", "/v1/things"),
+        ("/v1/things/t_1", "/v1/things/{id}"),
+        ("/v1/things/t_1?expand[]=a&b=%2F", "/v1/things/{id}"),
+        ("/v1/things/a%20b", "/v1/things/{id}"),
+        ("/v1/things/...", "/v1/things/{id}"),
+        ("/v1/things/{id}", None),
+        ("/v1/other", None),
+        ("/v1/things/", None),
+        ("/v1/things/a/b", None),
+        ("/v1/things/..", None),
+        ("/v1/things/.", None),
+        ("/v1/things/../admin", None),
+        ("/v1/things/%2e%2e", None),
+        ("/v1/things/.%2E", None),
+        ("/v1/things/..;a=b", None),
+        ("/v1/things/a%2fb", None),
+        ("/v1/things/a%2Fb", None),
+        ("/v1/things/a%5cb", None),
+        ("/v1/things/a%252fb", None),
+        ("/v1/things/a%00", None),
+        ("/v1/things/a%0d%0aX:1", None),
+        ("/v1/things/a\r\nX: 1", None),
+        ("/v1/things/a b", None),
+        ("/v1/things/a#b", None),
+        ("/v1/things/a\\b", None),
+        ("/v1/things/\u00e9", None),
+        ("//host/v1/things", None),
+        ("//v1/things", None),
+        ("/v1//things", None),
+        ("http://host/v1/things", None),
+        ("//[", None),
+        ("v1/things", None),
+        ("", None),
+    ],
+)
+def test_which_paths_may_be_asked_for(path: str, template: str | None) -> None:
+    assert allowed(path, TEMPLATES) == template
+
+
+@pytest.mark.parametrize("thing", ["../admin", "a/b", "..", "a%2fb", "/host", "", "\u202e", "a\nb"])
+def test_a_value_of_the_request_never_leads_a_look_up_astray(write_pack: WritePack, thing: str) -> None:
+    request = Request("POST", "/x", body={"thing": thing})
+    with pytest.raises(RuleFault, match="look-up thing gave nothing"):
+        consider(write_pack(manifest=MANIFEST, x=LOOKS % ""), request)
+
+
+def test_alternatives_for_each_element(write_pack: WritePack) -> None:
+    text = """\
+        suggest:
+          - one_of:
+              each: request.body.choices
+              as: it
+              suggest: {if: it != 'skip', action: MODIFY_PARAMS, message: m, parameters: {choice: it}}
+        """
+    folder = write_pack(x=text)
+
+    def chosen(*choices: str) -> list[tuple[Any, Any]]:
+        spoken = said(folder, Request("POST", "/x", body={"choices": list(choices)}))
+        return [(s["parameters"]["choice"], s.get("group")) for s in spoken.suggestions]
+
+    group = {"id": "1.1", "relation": "one_of"}
+    assert chosen("a", "skip", "b", "c", "d") == [("a", group), ("b", group), ("c", group)]
+    assert chosen("skip", "a") == [("a", None)]
+
+
+def test_groups_keep_the_members_that_hold(write_pack: WritePack) -> None:
+    text = """\
+        suggest:
+          - type: intent_disambiguation
+            all:
+              - {action: MODIFY_PARAMS, message: one, parameters: {a: 1}}
+              - {if: 1 > 2, action: MODIFY_PARAMS, message: two, parameters: {b: 1}}
+              - {action: PICK_BRAND, message: three, patch: [{op: add, path: /body/brand, value: "'x'"}]}
+        """
+    spoken = said(write_pack(manifest=MANIFEST, x=text))
+    assert spoken.type == "intent_disambiguation"
+    assert [(s["message"], s["group"]["id"], s["group"]["relation"]) for s in spoken.suggestions] == [
+        ("one", "1.1", "all"),
+        ("three", "1.1", "all"),
+    ]
+    assert spoken.suggestions[1]["base_action"] == "MODIFY_PARAMS"
+
+
+def test_a_repaired_request_gets_a_new_idempotency_key(write_pack: WritePack) -> None:
+    spoken = said(write_pack(manifest=MANIFEST, x=MODIFY), KEYED)
+    edit = spoken.suggestions[0]["patch"][-1]
+    assert (edit["op"], edit["path"]) == ("replace", "/headers/idempotency-key")
+    assert edit["value"] not in ("", "k")
+    assert spoken.retry == {"same_request": False, "idempotency_key": "new"}
+    paced = entry("action: MODIFY_PARAMS, parameters: {amount: 1}, retry: {same_request: true, after_seconds: 2}")
+    spoken = said(write_pack(manifest=MANIFEST, x=paced), KEYED)
+    assert spoken.retry == {"same_request": False, "after_seconds": 2, "idempotency_key": "new"}
+
+
+def test_no_key_where_none_was_sent_or_nothing_changes(write_pack: WritePack) -> None:
+    spoken = said(write_pack(manifest=MANIFEST, x=MODIFY))
+    assert (spoken.retry, len(spoken.suggestions[0]["patch"])) == (None, 2)
+    text = entry("action: MODIFY_PARAMS, patch: [{op: add, path: /headers/x-version, value: \"'2'\"}]")
+    spoken = said(write_pack(manifest=MANIFEST, x=text), KEYED)
+    assert (spoken.retry, len(spoken.suggestions[0]["patch"])) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("request_", "same"),
+    [(REQUEST, False), (KEYED, True), (Request("GET", "/x"), True), (Request("DELETE", "/x"), False)],
+)
+def test_an_unsafe_call_is_never_simply_repeated(write_pack: WritePack, request_: Request, same: bool) -> None:
+    text = entry("action: WAIT_AND_RETRY, retry: {same_request: true, after_seconds: 1 + 1}")
+    assert said(write_pack(manifest=MANIFEST, x=text), request_).retry == {"same_request": same, "after_seconds": 2}
+
+
+def test_secrets_are_never_tested(write_pack: WritePack) -> None:
+    text = entry(
+        "action: MODIFY_PARAMS, patch: "
+        "[{op: test, path: /body/cvc, value: request.body.cvc}, {op: remove, path: /body/cvc}]"
+    )
+    assert said(write_pack(manifest=MANIFEST, x=text)).suggestions[0]["patch"] == [
+        {"op": "remove", "path": "/body/cvc"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        ("patch: [{op: add, path: /body/a, value: 1}, {op: remove, path: /body/amount}]", {"a": 1, "amount": None}),
+        ("patch: [{op: add, path: /body/a/b, value: 1}, {op: replace, path: /path, value: \"'/y'\"}]", {}),
+        ("patch: [{op: add, path: /body/a, value: {b: 1}}]", {}),
+        ("patch: [{op: add, path: /query/a, value: null}]", {"a": None}),
+        ("parameters: {z: 1}, patch: [{op: add, path: /body/a, value: 1}]", {"z": 1}),
+    ],
+)
+def test_a_written_patch_says_itself_as_parameters_too(write_pack: WritePack, text: str, parameters: Any) -> None:
+    (suggestion,) = said(write_pack(x=entry(f"action: MODIFY_PARAMS, {text}"))).suggestions
+    assert suggestion["parameters"] == parameters
+
+
+def test_placeholders(write_pack: WritePack) -> None:
+    text = """\
+        suggest:
+          - action: MODIFY_PARAMS
+            message: m
+            placeholders: {each: "['a', 'b']", as: name, pointer: "'/body/' + name", ask: agent, schema: {type: string},
+                           schema_from: "{'enum': [name]}"}
+        """
+    (suggestion,) = said(write_pack(x=text)).suggestions
+    assert suggestion["applicability"] == "HAS_PLACEHOLDERS"
+    assert suggestion["placeholders"] == [
+        {"pointer": "/body/a", "ask": "agent", "schema": {"type": "string", "enum": ["a"]}},
+        {"pointer": "/body/b", "ask": "agent", "schema": {"type": "string", "enum": ["b"]}},
+    ]
+
+
+def test_side_effects_follow_the_method_that_will_be_sent(write_pack: WritePack) -> None:
+    def effects(text: str, request: Request = REQUEST) -> Any:
+        return said(write_pack(x=entry(text)), request).suggestions[0]["safety"]["side_effects"]
+
+    assert effects("action: MODIFY_PARAMS, parameters: {a: 1}", Request("GET", "/x")) == "none"
+    assert (
+        effects("action: USE_ALTERNATIVE_ENDPOINT, patch: [{op: replace, path: /method, value: \"'GET'\"}]") == "none"
+    )
+    assert effects("action: MODIFY_PARAMS, parameters: {a: 1}, side_effects: possible") == "possible"
+    assert effects("action: ESCALATE") == "none"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        (None, {"same_request": True}, {"same_request": True}),
+        (
+            {"same_request": True, "after_seconds": 1},
+            {"same_request": True, "after_seconds": 5},
+            {"same_request": True, "after_seconds": 5},
+        ),
+        (
+            {"same_request": True, "after_seconds": 5, "idempotency_key": "reuse"},
+            {"same_request": False, "idempotency_key": "new"},
+            {"same_request": False, "after_seconds": 5, "idempotency_key": "new"},
+        ),
+    ],
+)
+def test_of_two_paces_the_more_careful(one: Any, other: Any, both: Any) -> None:
+    assert slower(one, other) == both
