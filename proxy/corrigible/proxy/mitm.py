@@ -30,6 +30,7 @@ if "mitmproxy.addons" not in sys.modules:
     sys.modules["mitmproxy.addons"] = _addons
 
 from mitmproxy import options
+from mitmproxy.addonmanager import traverse
 from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 from mitmproxy.proxy import layer
@@ -37,7 +38,7 @@ from mitmproxy.tls import ClientHelloData
 
 from .journal import Journal, redact
 from .limit import Limits
-from .mitm_engine import HookTable, Listener, frozen, whole_chain
+from .mitm_engine import HookTable, Listener, frozen
 from .mitm_hooks import Correcting, Exchanges
 from .mitm_http1 import use_own_http
 from .mitm_lookup import LookupClient
@@ -59,7 +60,7 @@ class Settings:
     """`scheme://host:port`; None in the regular and transparent modes."""
     engine_mode: EngineMode = "reverse"
     all_addons: bool = False
-    """Keep mitmproxy's whole default addon set, and its own way to walk it."""
+    """Keep mitmproxy's whole default addon set."""
     body_limit: int = Limits().body
     """Bodies longer than this are never held back."""
 
@@ -108,8 +109,7 @@ async def serve(
     listener = Listener(
         settings.spec,
         frozen(master.options),
-        whole_chain(master) if settings.all_addons else HookTable(master.addons.chain),
-        on_the_spot=not settings.all_addons,
+        HookTable(traverse(master.addons.chain)),  # type: ignore[no-untyped-call]  # theirs
     )
     try:
         try:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import inspect
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-from mitmproxy import connection, flow, hooks, options, platform
-from mitmproxy.master import Master
+from mitmproxy import connection, exceptions, flow, hooks, options, platform
 from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server
 
 logger = logging.getLogger(__name__)
@@ -32,6 +32,8 @@ _TOP: dict[str, type[layer.Layer]] = {
     "regular": layers.modes.HttpProxy,
     "transparent": layers.modes.TransparentProxy,
 }
+
+Handler = Callable[[Any], Awaitable[None] | None]
 
 Answerer = Callable[[hooks.Hook], Awaitable[None] | None]
 """Answers a hook: now (None), or later (an awaitable)."""
@@ -98,7 +100,6 @@ class Conversation(server.LiveConnectionHandler):
         mode: mode_specs.ProxyMode,
         answer: Answerer,
         *,
-        on_the_spot: bool,
         fell_idle: Callable[[Conversation], None],
     ) -> None:
         super().__init__(reader, writer, settings, mode)
@@ -109,9 +110,7 @@ class Conversation(server.LiveConnectionHandler):
         self._later: dict[hooks.Hook, Awaitable[None]] = {}
         self._under_way: set[str] = set()
         top = _TOP[mode.type_name](self.context)
-        self.layer = top
-        if on_the_spot:
-            self.layer = cast(layer.Layer, OnTheSpot(top, self.client, self._at_once))
+        self.layer = cast(layer.Layer, OnTheSpot(top, self.client, self._at_once))
 
     def _at_once(self, hook: commands.StartHook) -> bool:
         later = self._answer(hook)
@@ -158,11 +157,10 @@ class Conversation(server.LiveConnectionHandler):
 class Listener:
     """Accepts connections, and knows which are open."""
 
-    def __init__(self, mode: str, settings: options.Options, answer: Answerer, *, on_the_spot: bool) -> None:
+    def __init__(self, mode: str, settings: options.Options, answer: Answerer) -> None:
         self._mode = mode_specs.ProxyMode.parse(mode)
         self._settings = settings
         self._answer = answer
-        self._on_the_spot = on_the_spot
         self._open: set[Conversation] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -198,7 +196,6 @@ class Listener:
             self._settings,
             self._mode,
             self._answer,
-            on_the_spot=self._on_the_spot,
             fell_idle=self._after_exchange,
         )
         if isinstance(self._mode, mode_specs.TransparentMode):
@@ -226,42 +223,52 @@ class Listener:
 
 
 class HookTable:
-    """Which addons care about which hook, found out once per hook. Replaces the addon manager's walk."""
+    """Which addons care about which hook, found out once per hook. Replaces the addon manager's walk.
+
+    Every addon is asked that would be asked there, in the same order; a hook that waits makes the later ones wait.
+    """
 
     def __init__(self, addons: Iterable[object]) -> None:
         self._addons = tuple(addons)
-        self._table: dict[str, tuple[str, tuple[Callable[[Any], Awaitable[None] | None], ...]]] = {}
+        self._table: dict[str, tuple[str, tuple[Handler, ...]]] = {}
 
     def __call__(self, hook: hooks.Hook) -> Awaitable[None] | None:
         """Run all that can be run now; return what has to be waited for. A mistake is logged, not raised."""
-        name = hook.name
-        found = self._table.get(name)
+        found = self._table.get(hook.name)
         if found is None:
-            functions = (getattr(addon, name, None) for addon in self._addons)
-            found = self._table[name] = (
+            functions = (getattr(addon, hook.name, None) for addon in self._addons)
+            found = self._table[hook.name] = (
                 dataclasses.fields(hook)[0].name,  # type: ignore[arg-type]  # each hook is a dataclass
                 tuple(function for function in functions if callable(function)),
             )
         member, cared_for = found
-        later = None
-        for function in cared_for:
+        return self._run(hook.name, iter(cared_for), getattr(hook, member))
+
+    def _run(self, name: str, functions: Iterator[Handler], subject: Any) -> Awaitable[None] | None:
+        for function in functions:
             try:
-                later = function(getattr(hook, member)) or later
+                later = function(subject)
+            except exceptions.AddonHalt:
+                break
             except Exception:
                 logger.exception("hook %s failed", name)
-        return later
+                continue
+            if later is not None and inspect.isawaitable(later):
+                return self._rest(name, later, functions, subject)
+        if isinstance(subject, flow.Flow) and subject.intercepted:
+            resumed: Awaitable[None] = subject.wait_for_resume()  # type: ignore[no-untyped-call]  # theirs
+            return resumed
+        return None
 
-
-def whole_chain(master: Master) -> Answerer:
-    """Answer hooks the way mitmproxy does, with every addon it has."""
-
-    async def answer(hook: hooks.Hook) -> None:
-        await master.addons.handle_lifecycle(hook)
-        subject = hook.args()[0]
-        if isinstance(subject, flow.Flow):
-            await subject.wait_for_resume()  # type: ignore[no-untyped-call]  # theirs
-
-    return answer
+    async def _rest(self, name: str, later: Awaitable[None] | None, functions: Iterator[Handler], subject: Any) -> None:
+        while later is not None:
+            try:
+                await later
+            except exceptions.AddonHalt:
+                return
+            except Exception:
+                logger.exception("hook %s failed", name)
+            later = self._run(name, functions, subject)
 
 
 def frozen(settings: options.Options) -> options.Options:

@@ -22,6 +22,9 @@ def read_flows(path: Path) -> list[Recorded]:
                     found.append(_recorded(flow, flow.response))
         except exceptions.FlowReadException as problem:
             raise AuthoringError(Place(path), f"not a flow file: {problem}") from None
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:  # what its reader dies of on other data
+            said = f"not a flow file: {type(problem).__name__}: {problem}"
+            raise AuthoringError(Place(path), said) from None
     return found
 
 

@@ -104,7 +104,10 @@ def _har(log: Mapping[str, Any]) -> Iterator[Recorded]:
         text = posted.get("text") or urlencode([(p["name"], p.get("value", "")) for p in posted.get("params", ())])
         content = answered.get("content") or {}
         body = content.get("text") or ""
-        plain = base64.b64decode(body) if content.get("encoding") == "base64" else body.encode()
+        if content.get("encoding") == "base64":
+            plain = base64.b64decode("".join(body.split()), validate=True)
+        else:
+            plain = body.encode()
         headers = _pairs(asked.get("headers", ()))
         if posted.get("mimeType") and not any(name.lower() == "content-type" for name, _ in headers):
             headers.append(("Content-Type", posted["mimeType"]))

@@ -56,6 +56,7 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
 
 
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
@@ -72,6 +73,7 @@ class _Compiler:
         self.errors: list[AuthoringError] = []
         self.names = frozenset(text.lookup) | frozenset(text.let)
         self.mentioned: set[str] = set()
+        self.texts: list[str] = []
 
     def rule(self, pack: str, major: str) -> Rule:
         text, scope = self.text, environment(self.names - RESERVED)
@@ -104,10 +106,13 @@ class _Compiler:
             names=self.names,
             scope=scope,
             uses=(),
+            tables=None,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
-        return replace(rule, uses=tuple(name for name in sorted(scope.names) if name in self.mentioned))
+        uses = tuple(name for name in sorted(scope.names) if name in self.mentioned)
+        named = [found[1] for text in self.texts for found in _TABLE.finditer(text)]
+        return replace(rule, uses=uses, tables=None if None in named else frozenset(named))
 
     def _order(self) -> None:
         """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""
@@ -158,6 +163,7 @@ class _Compiler:
 
     def _cel(self, text: str, trail: Trail, scope: Environment) -> Expression:
         self.mentioned.update(_WORD.findall(text))
+        self.texts.append(text)
         try:
             return scope.compile(text)
         except ExpressionError as problem:

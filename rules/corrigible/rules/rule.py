@@ -178,7 +178,12 @@ class Rule:
 
     uses: tuple[str, ...]
     """The names of the scope, its own included, that its expressions mention."""
+    tables: frozenset[str] | None
+    """The tables that they name, None where that cannot be told."""
 
     def activation(self, scope: Mapping[str, Any]) -> Activation:
-        """Hand the runtime what this rule mentions, and no more: every name costs."""
-        return self.scope.activation({name: scope[name] for name in self.uses if name in scope})
+        """Hand the runtime what this rule mentions, and no more: every name costs, a table by its size."""
+        values = {name: scope[name] for name in self.uses if name in scope}
+        if self.tables is not None and "tables" in values:
+            values["tables"] = {name: table for name, table in values["tables"].items() if name in self.tables}
+        return self.scope.activation(values)

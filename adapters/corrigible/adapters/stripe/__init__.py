@@ -1,0 +1,1 @@
+"""Stripe: dialect, operations, facts of its description, local servers to try it on."""

@@ -1,0 +1,67 @@
+"""The common JSON error shapes, read without knowing the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.schema.exchange import Exchange, Request
+
+
+def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str, str]]:
+    exchange = Exchange(request or Request("POST", "/v1/orders", body={}), 400, {}, b"")
+    return [(v.code, v.message, v.pointer, v.param) for v in GenericFormat().read(exchange, body)]
+
+
+@pytest.mark.parametrize(
+    ("body", "violations"),
+    [
+        ({"error": {"code": "bad", "message": "m", "param": "a[b]"}}, [("bad", "m", "/body/a/b", "a[b]")]),
+        ({"code": 7, "message": "m"}, [("7", "m", "", "")]),
+        ({"error": "broken"}, [("", "broken", "", "")]),
+        ({"error": "invalid_grant", "error_description": "expired"}, [("", "expired", "", "")]),
+        (
+            {"type": "https://a.test/p", "title": "Bad", "status": 400, "detail": "no such thing"},
+            [("https://a.test/p", "no such thing", "", "")],
+        ),
+        (
+            {"detail": [{"loc": ["body", "items", 0, "n"], "msg": "too big", "type": "less_than"}]},
+            [("less_than", "too big", "/body/items/0/n", "")],
+        ),
+        ({"detail": [{"loc": ["query", "limit"], "msg": "m"}]}, [("", "m", "/query/limit", "")]),
+        (
+            {"errors": [{"code": "a", "detail": "d", "source": {"pointer": "/data/x~1y"}}, "plain"]},
+            [("a", "d", "/body/data/x~1y", ""), ("", "plain", "", "")],
+        ),
+        ({"errors": [{"detail": "d", "source": {"parameter": "sort"}}]}, [("", "d", "/body/sort", "")]),
+        ({"errors": [{"field": "a.b[0].c", "message": "m"}]}, [("", "m", "/body/a/b/0/c", "a.b[0].c")]),
+        ({"errors": [{"pointer": "#/a/0", "detail": "m"}]}, [("", "m", "/body/a/0", "#/a/0")]),
+        ({"errors": [{"path": "items/0", "message": "m"}]}, [("", "m", "/body/items/0", "items/0")]),
+        (
+            {"timestamp": 1, "status": 400, "error": "Bad Request", "path": "/v1/orders"},
+            [("", "Bad Request", "", "")],
+        ),
+        ({"errors": [], "message": "m"}, [("", "m", "", "")]),
+        ({"errors": [7, None], "message": "m"}, [("", "m", "", "")]),
+        ({"status": 400}, []),
+        ({"message": ["a"]}, []),
+        ({}, []),
+        ([{"message": "m"}], []),
+        ("text", []),
+        (None, []),
+    ],
+)
+def test_shapes(body: Any, violations: list[tuple[str, str, str, str]]) -> None:
+    assert read(body) == violations
+
+
+def test_a_place_without_a_part_is_in_the_query_where_there_is_no_body() -> None:
+    assert read({"field": "limit", "message": "m"}, Request("GET", "/x")) == [("", "m", "/query/limit", "limit")]
+
+
+def test_further_members_are_kept() -> None:
+    exchange = Exchange(Request("POST", "/x"), 400, {}, b"")
+    (violation,) = GenericFormat().read(exchange, {"error": {"code": "bad", "limit": 5, "type": "t"}})
+    assert (violation.type, violation.scope()["limit"], violation.scope()["code"]) == ("t", 5, "bad")

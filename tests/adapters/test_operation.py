@@ -1,0 +1,58 @@
+"""From method and path to an operation."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.adapters.operation import Operations
+
+OPERATIONS = Operations.load(
+    """
+    GET /: Root
+    GET /v1/charges: ListCharges
+    POST /v1/charges: CreateCharge
+    GET /v1/charges/{charge}: GetCharge
+    GET /v1/charges/search: SearchCharges
+    POST /v1/charges/{charge}/capture: Capture
+    POST /v1/charges/search/{index}: PickFound
+    POST /v1/{kind}/{id}/{verb}: Anything
+    get /v1/lower: Lower
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "found"),
+    [
+        ("GET", "/", ("Root", {})),
+        ("GET", "/v1/charges", ("ListCharges", {})),
+        ("GET", "/v1/charges/", ("ListCharges", {})),
+        ("POST", "/v1/charges", ("CreateCharge", {})),
+        ("GET", "/v1/charges/search", ("SearchCharges", {})),
+        ("GET", "/v1/charges/ch_1", ("GetCharge", {"charge": "ch_1"})),
+        ("GET", "/v1/charges/a%2Fb%20c", ("GetCharge", {"charge": "a/b c"})),
+        ("POST", "/v1/charges/ch_1/capture", ("Capture", {"charge": "ch_1"})),
+        ("POST", "/v1/charges/search/1", ("PickFound", {"index": "1"})),
+        ("POST", "/v1/charges/search/capture", ("PickFound", {"index": "capture"})),
+        ("POST", "/v1/charges/ch_1/close", ("Anything", {"kind": "charges", "id": "ch_1", "verb": "close"})),
+        ("POST", "/v1/x/y/z", ("Anything", {"kind": "x", "id": "y", "verb": "z"})),
+        ("GET", "/v1/lower", ("Lower", {})),
+        ("DELETE", "/v1/charges", None),
+        ("get", "/v1/charges", None),
+        ("POST", "/v1/charges//capture", None),
+        ("GET", "/v1", None),
+        ("GET", "/v2/charges", None),
+        ("POST", "/v1/x/y/z/more", None),
+    ],
+)
+def test_find(method: str, path: str, found: tuple[str, dict[str, str]] | None) -> None:
+    assert OPERATIONS.find(method, path) == found
+
+
+def test_joined_operations_keep_the_names_of_the_first() -> None:
+    both = Operations({"GET /a": "MyA"}).joined(Operations({"GET /a": "TheirA", "GET /b": "TheirB"}))
+    assert [both.find("GET", path) for path in ("/a", "/b")] == [("MyA", {}), ("TheirB", {})]
+
+
+def test_no_operations() -> None:
+    assert Operations.load("").find("GET", "/") is None

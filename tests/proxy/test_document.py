@@ -1,0 +1,85 @@
+"""From HTTP bytes to the request document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.document import nested, read_request
+
+FORM = [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")]
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("a=1&b=", {"a": "1", "b": ""}),
+        ("a=1&a=2", {"a": "2"}),
+        ("a[b]=1&a[c][d]=2", {"a": {"b": "1", "c": {"d": "2"}}}),
+        ("a[]=1&a[]=2", {"a": ["1", "2"]}),
+        ("a[0][n]=1&a[1][n]=2", {"a": [{"n": "1"}, {"n": "2"}]}),
+        ("a[1]=y&a[0]=x", {"a": ["x", "y"]}),
+        ("a[1]=y", {"a": {"1": "y"}}),
+        ("a=1&a[b]=2", {"a": {"b": "2"}}),
+        ("a%5Bb%5D=%C3%A9+x&c=%2B", {"a": {"b": "\u00e9 x"}, "c": "+"}),
+        ("a", {"a": ""}),
+        ("=1", {"": "1"}),
+        ("a=b=c", {"a": "b=c"}),
+        ("&&", {}),
+        ("", {}),
+    ],
+)
+def test_forms(text: str, body: Any) -> None:
+    request = read_request("post", "/x", FORM, text.encode())
+    assert (request.method, request.form, request.body) == ("POST", True, body)
+    assert read_request("GET", f"/x?{text}", [], b"").query == body
+
+
+@pytest.mark.parametrize(
+    ("data", "body"),
+    [
+        (b'{"a": 1}', {"a": 1}),
+        (b"[1]", [1]),
+        (b"0", 0),
+        (b"", None),
+        (b"{not json", "{not json"),
+        (b'{"a": 1}\xff', '{"a": 1}\ufffd'),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+    ],
+)
+def test_other_bodies(data: bytes, body: Any) -> None:
+    assert read_request("POST", "/x", [("Content-Type", "application/json")], data).body == body
+
+
+def test_a_form_of_very_many_fields_is_not_taken_for_an_empty_one() -> None:
+    many = "&".join(f"f{number}=1" for number in range(2001))
+    with pytest.raises(ValueError, match="fields"):
+        read_request("POST", "/x", FORM, many.encode())
+    with pytest.raises(ValueError, match="fields"):
+        read_request("GET", f"/x?{many}", [], b"")
+
+
+def test_no_nesting_is_too_deep() -> None:
+    deep = nested([("a" + "[b]" * 500, "1")])
+    depth = 0
+    while isinstance(deep, dict):
+        depth, deep = depth + 1, next(iter(deep.values()))
+    assert (depth, deep) == (20, "1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Authorization", "PROXY-AUTHORIZATION", "cookie", "X-Api-Key", "X-Goog-Api-Key", "Host", "Content-Length", "TE"],
+)
+def test_credentials_and_framing_stay_out(name: str) -> None:
+    assert read_request("GET", "/x", [(name, "secret"), ("X-A", "1")], b"").headers == {"x-a": "1"}
+
+
+def test_repeated_headers_are_joined() -> None:
+    assert read_request("GET", "/x", [("X-A", "1"), ("x-a", "2")], b"").headers == {"x-a": "1, 2"}
+
+
+def test_the_path_has_no_query() -> None:
+    request = read_request("GET", "/v1/a%20b?x=1?y", [], b"")
+    assert (request.path, request.query) == ("/v1/a b", {"x": "1?y"})

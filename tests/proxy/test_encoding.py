@@ -1,0 +1,93 @@
+"""Content-Encoding, both ways and against bombs."""
+
+from __future__ import annotations
+
+import tracemalloc
+import zlib
+
+import pytest
+
+from corrigible.proxy.encoding import coding
+
+NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
+BODY = b'{"error": {"message": "no"}}' * 40
+
+
+def installed(name: str) -> None:
+    if name == "br":
+        pytest.importorskip("brotli")
+    if name == "zstd":
+        pytest.importorskip("zstandard")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("body", [b"", b"x", BODY])
+def test_round_trip(name: str, body: bytes) -> None:
+    installed(name)
+    scheme = coding(f" {name.upper()} ")
+    assert scheme is not None
+    assert scheme.decode(scheme.encode(body), len(body)) == body
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_what_would_grow_past_the_limit_is_refused(name: str) -> None:
+    installed(name)
+    scheme = coding(name)
+    assert scheme is not None
+    packed = scheme.encode(BODY)
+    with pytest.raises(ValueError, match=f"decodes to more than {len(BODY) - 1} bytes"):
+        scheme.decode(packed, len(BODY) - 1)
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_a_bomb_takes_no_memory(name: str) -> None:
+    installed(name)
+    scheme = coding(name)
+    assert scheme is not None
+    bomb = scheme.encode(bytes(1 << 27))
+    assert len(bomb) < 1 << 18
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError):
+            scheme.decode(bomb, 1 << 20)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_broken_streams_are_refused(name: str) -> None:
+    installed(name)
+    scheme = coding(name)
+    assert scheme is not None
+    packed = scheme.encode(BODY)
+    for broken in (b"not packed at all", packed + b"trailing", b"\x00" + packed):
+        with pytest.raises(ValueError):
+            scheme.decode(broken, 1 << 20)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br"])
+def test_half_a_stream_is_refused(name: str) -> None:
+    installed(name)
+    scheme = coding(name)
+    assert scheme is not None
+    with pytest.raises(ValueError):
+        scheme.decode(scheme.encode(BODY)[:-3], 1 << 20)
+
+
+def test_every_frame_of_zstd_counts() -> None:
+    installed("zstd")
+    scheme = coding("zstd")
+    assert scheme is not None
+    assert scheme.decode(scheme.encode(b"one ") + scheme.encode(b"two"), 100) == b"one two"
+
+
+@pytest.mark.parametrize("name", ["", "compress", "gzip, br", "exi"])
+def test_what_is_not_known_here(name: str) -> None:
+    assert coding(name) is None
+
+
+def test_deflate_is_zlib() -> None:
+    scheme = coding("deflate")
+    assert scheme is not None
+    assert zlib.decompress(scheme.encode(BODY)) == BODY

@@ -1,0 +1,225 @@
+"""What several rules said becomes one object: within limits, without secrets, without anything invisible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from corrigible.proxy.feedback import Withheld, combine, encode, mirror_retry_after
+from corrigible.proxy.limit import Limits
+from corrigible.rules.pack import load_pack
+from corrigible.rules.rule import Rule
+from corrigible.rules.speak import Spoken
+from corrigible.schema.exchange import Request
+
+NONE: frozenset[str] = frozenset()
+
+
+@pytest.fixture
+def rules(write_pack: Callable[..., Path]) -> dict[str, Rule]:
+    says = "suggest: [{action: ESCALATE, message: m}]\n"
+    return {rule.id[5:]: rule for rule in load_pack(write_pack(a=says, b=says)).rules}
+
+
+def suggestion(name: str = "MODIFY_PARAMS", **members: Any) -> dict[str, Any]:
+    return {"action": name, "message": "m", "parameters": {}, **members}
+
+
+def spoken(
+    rule: Rule,
+    *suggestions: dict[str, Any],
+    kind: str = "recovery_guidance",
+    recovery: str = "correctable",
+    retry: Mapping[str, Any] | None = None,
+) -> Spoken:
+    return Spoken(rule, suggestions or (suggestion(),), kind, recovery, retry, False)
+
+
+def test_one_rule(rules: dict[str, Rule]) -> None:
+    assert combine([spoken(rules["a"])]) == {
+        "schema": "self-reflective-api/0.1",
+        "type": "recovery_guidance",
+        "message": "It is a.",
+        "recovery": "correctable",
+        "suggestions": [suggestion()],
+    }
+
+
+def test_several_errors_come_in_order_and_a_message_once(rules: dict[str, Rule]) -> None:
+    one, two = suggestion(parameters={"n": 1}), suggestion(parameters={"n": 2})
+    said = combine([spoken(rules["a"], one), spoken(rules["b"], two), spoken(rules["a"])])
+    assert said["message"] == "It is a. It is b."
+    assert said["suggestions"] == [one, two, suggestion()]
+
+
+def test_a_terminal_answer_stands_alone(rules: dict[str, Rule]) -> None:
+    final = spoken(rules["b"], suggestion("ESCALATE"), recovery="terminal", retry={"after_seconds": 5})
+    said = combine([spoken(rules["a"], retry={"after_seconds": 1}), final, spoken(rules["a"])])
+    assert (said["recovery"], said["message"], said["suggestions"]) == (
+        "terminal",
+        "It is b.",
+        [suggestion("ESCALATE")],
+    )
+    assert "retry" not in said
+
+
+def test_disambiguation_dominates(rules: dict[str, Rule]) -> None:
+    said = combine([spoken(rules["a"]), spoken(rules["b"], kind="intent_disambiguation")])
+    assert said["type"] == "intent_disambiguation"
+
+
+@pytest.mark.parametrize(
+    ("recoveries", "recovery"),
+    [
+        (["transient"], "transient"),
+        (["transient", "transient"], "transient"),
+        (["transient", "correctable"], "correctable"),
+        (["correctable", "terminal"], "terminal"),
+    ],
+)
+def test_recoveries(rules: dict[str, Rule], recoveries: list[str], recovery: str) -> None:
+    assert combine([spoken(rules["a"], recovery=one) for one in recoveries])["recovery"] == recovery
+
+
+def test_the_slowest_and_most_careful_pace_counts(rules: dict[str, Rule]) -> None:
+    wait = {"same_request": True, "after_seconds": 5, "idempotency_key": "reuse"}
+    edit = {"same_request": False, "idempotency_key": "new"}
+    both = {"same_request": False, "after_seconds": 5, "idempotency_key": "new"}
+    for paces in ([wait, edit], [edit, wait]):
+        assert combine([spoken(rules["a"], retry=pace) for pace in paces])["retry"] == both
+    assert combine([spoken(rules["a"], recovery="transient", retry=wait)])["retry"] == wait
+
+
+def test_a_request_that_is_edited_is_not_the_same(rules: dict[str, Rule]) -> None:
+    wait = spoken(rules["a"], suggestion("WAIT_AND_RETRY"), recovery="transient", retry={"same_request": True})
+    edit = spoken(rules["b"], suggestion(patch=[{"op": "remove", "path": "/body/x"}]))
+    assert combine([wait, edit])["retry"] == {"same_request": False}
+    assert wait.retry == {"same_request": True}
+
+
+@pytest.mark.parametrize(
+    ("recovery", "retry", "seconds", "after"),
+    [
+        ("transient", None, 7, {"same_request": False, "after_seconds": 7}),
+        ("transient", {"same_request": True, "after_seconds": 1}, 7, {"same_request": True, "after_seconds": 7}),
+        ("correctable", {"after_seconds": 9}, 0, {"after_seconds": 0}),
+        ("correctable", None, None, None),
+        ("terminal", None, 7, None),
+    ],
+)
+def test_the_upstream_s_own_wait_is_mirrored(recovery: str, retry: Any, seconds: float | None, after: Any) -> None:
+    feedback = {"recovery": recovery} | ({"retry": retry} if retry else {})
+    mirror_retry_after(feedback, seconds)
+    assert feedback.get("retry") == after
+
+
+def encoded(
+    *suggestions: dict[str, Any], request: Request | None = None, secrets: frozenset[str] = NONE, **limits: int
+) -> Any:
+    feedback = {"message": "m", "suggestions": list(suggestions)}
+    data = encode(feedback, request or Request("POST", "/x"), secrets, Limits(**limits))
+    assert orjson.loads(data) == feedback
+    return [one.get("message") for one in feedback["suggestions"]]
+
+
+def member(message: str, group: str, relation: str = "all", **more: Any) -> dict[str, Any]:
+    return suggestion(**{"message": message, "group": {"id": group, "relation": relation}, **more})
+
+
+@pytest.mark.parametrize(
+    ("suggestions", "most", "left"),
+    [
+        ([suggestion(message=str(n)) for n in range(5)], 3, ["0", "1", "2"]),
+        ([suggestion(message="0"), member("1", "g"), member("2", "g")], 2, ["0"]),
+        ([suggestion(message="0"), member("1", "g", "sequence"), member("2", "g", "sequence")], 2, ["0"]),
+        ([member("0", "g", "one_of"), member("1", "g", "one_of"), member("2", "g", "one_of")], 2, ["0", "1"]),
+        ([member("0", "g"), member("1", "h"), member("2", "h")], 2, ["0"]),
+    ],
+)
+def test_the_limit_of_suggestions_cuts_whole_groups(suggestions: list[Any], most: int, left: list[str]) -> None:
+    assert encoded(*suggestions, suggestions=most) == left
+
+
+def test_the_limit_of_bytes_cuts_whole_groups() -> None:
+    pad = {"parameters": {"x": "y" * 100}}
+    assert encoded(suggestion(message="0"), member("1", "g", **pad), member("2", "g", **pad), feedback=400) == ["0"]
+    assert encoded(*(member(str(n), "g", "one_of", **pad) for n in range(3)), feedback=480) == ["0", "1"]
+
+
+def test_what_cannot_be_cut_is_withheld() -> None:
+    with pytest.raises(Withheld, match=r"^\d+ bytes of feedback, the limit is 100$"):
+        encoded(suggestion(message="x" * 100), feedback=100)
+    with pytest.raises(Withheld, match=r"^a group larger than the limit$"):
+        encoded(member("0", "g"), member("1", "g"), suggestions=1)
+
+
+INVISIBLE = [
+    "\x00", "\x1b", "\x7f", "\x85", "\u00ad", "\u061c", "\u200b", "\u200d", "\u200f", "\u2028", "\u202e", "\u2066",
+    "\ufe0f", "\ufeff", "\U000e0041", "\U000e0100",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", INVISIBLE, ids=ascii)
+def test_invisible_characters_never_leave(mark: str) -> None:
+    text = f"a{mark}b"
+    feedback = {
+        "message": text,
+        "suggestions": [
+            suggestion(parameters={text: [text]}),
+            suggestion(message="edit", patch=[{"op": "add", "path": "/body/x", "value": text}]),
+            suggestion(message="step", steps=[{"method": "GET", "path": f"/{text}"}]),
+            member("grouped", "g"),
+            member("edit", "g", patch=[{"op": "remove", "path": f"/body/{text}"}]),
+            suggestion(message="last", patch=[{"op": "add", "path": "/body/x", "value": "plain"}]),
+        ],
+    }
+    said = orjson.loads(encode(feedback, Request("POST", "/x"), NONE, Limits()))
+    assert said == feedback
+    assert said["message"] == "ab"
+    assert [s["message"] for s in said["suggestions"]] == ["m", "last"]
+    assert said["suggestions"][0]["parameters"] == {"ab": ["ab"]}
+
+
+def test_visible_characters_stay() -> None:
+    text = 'tab\t, line\n, "quoted" \\ backslash, \u00e9\u4e2d\U0001f600'
+    assert encoded(suggestion(message=text, patch=[{"op": "add", "path": "/body/x", "value": text}])) == [text]
+
+
+def test_an_edit_of_nothing_but_invisible_characters_is_withheld() -> None:
+    with pytest.raises(Withheld, match=r"^an edit of invisible characters cannot be shown$"):
+        encoded(suggestion(patch=[{"op": "add", "path": "/body/x", "value": "\u200b"}]))
+
+
+SECRETS = frozenset({"cvc", "card", "token"})
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "parameters", "kept"),
+    [
+        ({"token": "s3cr3t-value"}, {}, {"note": "see s3cr3t-value!"}, False),
+        ({"token": 's3"cr\u00e9t'}, {}, {"note": 's3"cr\u00e9t'}, False),
+        ({"a": [{"token": "s3cr3t"}]}, {}, {"note": ["s3cr3t"]}, False),
+        ({}, {"token": "s3cr3t"}, {"note": "s3cr3t"}, False),
+        ({"card": {"number": "4242424242424242", "exp": ["12/30"]}}, {}, {"note": "4242424242424242"}, False),
+        ({"card": {"number": "4242424242424242", "exp": ["12/30"]}}, {}, {"note": "12/30"}, False),
+        ({"token": 123456}, {}, {"n": 123456}, False),
+        ({"cvc": "123"}, {}, {"note": "123"}, False),
+        ({"cvc": 123}, {}, {"note": {"deep": ["123"]}}, False),
+        ({"cvc": "123"}, {}, {"amount": 12300}, True),
+        ({"cvc": "12"}, {}, {"amount": 12}, True),
+        ({"cvc": True, "token": None}, {}, {"x": True}, True),
+        ({"other": "s3cr3t"}, {}, {"note": "s3cr3t"}, True),
+    ],
+)
+def test_secrets_of_the_request(body: Any, query: Any, parameters: Any, kept: bool) -> None:
+    request = Request("POST", "/x", query=query, body=body)
+    if kept:
+        assert encoded(suggestion(parameters=parameters), request=request, secrets=SECRETS) == ["m"]
+        return
+    for where in (suggestion(parameters=parameters), suggestion(steps=[{"body": parameters}])):
+        with pytest.raises(Withheld, match=r"^a secret of the request would be repeated$"):
+            encoded(where, request=request, secrets=SECRETS)

@@ -1,0 +1,79 @@
+"""How far the proxy goes: past a limit the native answer passes, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import pytest
+
+from corrigible.proxy.build import build_corrector
+from corrigible.proxy.corrector import Outcome, RequestHead, ResponseHead
+from corrigible.proxy.limit import Limits
+from corrigible.proxy.lookup import drive_sync
+from corrigible.rules.lookup import LookupAnswer
+
+JSON = [("Content-Type", "application/json")]
+TEXT = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
+
+
+@pytest.fixture
+def outcome(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
+    def run(
+        *, asked: bytes = b"{}", answered: bytes = b'{"error":{"message":"m"}}', text: str = TEXT, **limits: int
+    ) -> Outcome:
+        folder = write_pack(manifest="lookups: ['/v1/{id}']\n", x=text)
+        corrector = build_corrector([folder], limits=Limits(**limits))
+        going = corrector.correct(
+            RequestHead("POST", "/v1/x", JSON), asked, ResponseHead(400, JSON), answered, id="e", started=1.0
+        )
+        return drive_sync(going, lambda path: LookupAnswer(200, b"{}"), corrector.limits)
+
+    return run
+
+
+def test_the_defaults() -> None:
+    limits = Limits()
+    assert (limits.body, limits.suggestions, limits.feedback) == (1 << 20, 16, 4096)
+    assert (limits.seconds, limits.seconds_with_lookups, limits.lookups) == (0.05, 1.0, 8)
+
+
+def test_within_them(outcome: Callable[..., Outcome]) -> None:
+    assert outcome().reason == "annotated"
+    assert outcome(asked=b"x" * 100, answered=b'{"error":{"message":"m"}}', body=100).error is not None
+
+
+def test_a_large_answer(outcome: Callable[..., Outcome]) -> None:
+    answered = orjson.dumps({"error": {"message": "m" * 100}})
+    assert outcome(answered=answered, body=len(answered)).reason == "annotated"
+    said = outcome(answered=answered, body=len(answered) - 1)
+    assert (said.rewrite, said.error) == (None, f"ValueError: the body is over {len(answered) - 1} bytes")
+
+
+def test_a_large_request(outcome: Callable[..., Outcome]) -> None:
+    asked = orjson.dumps({"x": "y" * 100})
+    assert outcome(asked=asked, body=len(asked)).reason == "annotated"
+    said = outcome(asked=asked, body=len(asked) - 1)
+    assert (said.rewrite, said.reason, said.error) == (None, f"the request body is over {len(asked) - 1} bytes", None)
+
+
+def test_large_feedback(outcome: Callable[..., Outcome]) -> None:
+    said = outcome(feedback=50)
+    assert said.rewrite is None
+    assert said.error is not None and said.error.endswith("bytes of feedback, the limit is 50")
+
+
+def test_many_violations(outcome: Callable[..., Outcome]) -> None:
+    answered = orjson.dumps({"errors": [{"message": str(n)} for n in range(10_000)]})
+    said = outcome(answered=answered, suggestions=3)
+    assert said.rules == ("acme.x",) * 3
+    assert len(said.feedback["suggestions"]) == 3
+
+
+def test_many_look_ups(outcome: Callable[..., Outcome]) -> None:
+    names = [f"l{n}" for n in range(5)]
+    lookups = "".join(f"  {name}: {{get: \"'/v1/{name}'\"}}\n" for name in names)
+    assert outcome(text=f"lookup:\n{lookups}{TEXT}", lookups=5).reason == "annotated"
+    said = outcome(text=f"lookup:\n{lookups}{TEXT}", lookups=4)
+    assert (said.rewrite, said.error) == (None, "acme.x: look-up l4 gave nothing")

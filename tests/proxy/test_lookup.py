@@ -1,0 +1,98 @@
+"""Performing look-ups: cached, counted, boxed in time, and never the end of anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Sequence
+
+import pytest
+
+from corrigible.proxy.limit import Limits
+from corrigible.proxy.lookup import drive, drive_sync
+from corrigible.rules.lookup import Lookup, LookupAnswer
+
+Asking = Generator[Lookup, LookupAnswer, list[int]]
+
+
+def asks(paths: Sequence[str]) -> Asking:
+    """Ask for some paths; return the status of each answer."""
+    said = []
+    for path in paths:
+        answer = yield Lookup(path)
+        said.append(answer.status)
+    return said
+
+
+class Server:
+    """Answers 200, but for the paths it is told about."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def fetch(self, path: str) -> LookupAnswer:
+        self.asked.append(path)
+        if path == "/broken":
+            raise ConnectionError("refused")
+        return LookupAnswer(404 if path == "/gone" else 200, b"x" * (2000 if path == "/large" else 1))
+
+    async def fetch_async(self, path: str) -> LookupAnswer:
+        if path == "/slow":
+            self.asked.append(path)
+            await asyncio.Event().wait()
+        return self.fetch(path)
+
+
+TABLE: list[tuple[list[str], list[int], list[str]]] = [
+    ([], [], []),
+    (["/a", "/b"], [200, 200], ["/a", "/b"]),
+    (["/a", "/a", "/b", "/a"], [200, 200, 200, 200], ["/a", "/b"]),
+    (["/gone", "/gone"], [404, 404], ["/gone"]),
+    (["/broken", "/a", "/broken"], [0, 200, 0], ["/broken", "/a"]),
+    (["/large"], [0], ["/large"]),
+    (["/a", "/b", "/c", "/d", "/a"], [200, 200, 200, 0, 200], ["/a", "/b", "/c"]),
+]
+LIMITS = Limits(lookups=3, body=1000, seconds_with_lookups=30)
+
+
+@pytest.mark.parametrize(("paths", "answers", "asked"), TABLE)
+def test_answers(paths: list[str], answers: list[int], asked: list[str]) -> None:
+    one, other = Server(), Server()
+    assert drive_sync(asks(paths), one.fetch, LIMITS) == answers
+    assert asyncio.run(drive(asks(paths), other.fetch_async, LIMITS)) == answers
+    assert one.asked == other.asked == asked
+
+
+def test_an_answer_that_never_comes_is_given_up_and_no_more_are_asked() -> None:
+    server = Server()
+    limits = Limits(seconds_with_lookups=0.05)
+    assert asyncio.run(drive(asks(["/a", "/slow", "/b", "/a"]), server.fetch_async, limits)) == [200, 0, 0, 200]
+    assert server.asked == ["/a", "/slow"]
+
+
+def test_past_the_deadline_nothing_is_asked() -> None:
+    server = Server()
+    assert drive_sync(asks(["/a"]), server.fetch, Limits(seconds_with_lookups=0)) == [0]
+    assert asyncio.run(drive(asks(["/a"]), server.fetch_async, Limits(seconds_with_lookups=0))) == [0]
+    assert server.asked == []
+
+
+def test_a_caller_who_goes_away_ends_it() -> None:
+    async def gone() -> None:
+        task = asyncio.create_task(drive(asks(["/slow"]), Server().fetch_async, LIMITS))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(gone())
+
+
+def test_a_mistake_of_the_translation_is_not_hidden() -> None:
+    def wrong() -> Asking:
+        yield Lookup("/a")
+        raise KeyError("ours")
+
+    with pytest.raises(KeyError, match="ours"):
+        drive_sync(wrong(), Server().fetch)
+    with pytest.raises(KeyError, match="ours"):
+        asyncio.run(drive(wrong(), Server().fetch_async))

@@ -1,0 +1,64 @@
+"""How a caller asks for a mode, and what of the asking a third party sees."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.proxy.mode import Mode, parse_mode, preferred, queried, without_mode
+
+
+@pytest.mark.parametrize(
+    ("values", "mode"),
+    [
+        (["recovery-feedback=verbose"], Mode.VERBOSE),
+        (["Recovery-Feedback=VERBOSE"], Mode.VERBOSE),
+        (['recovery-feedback="traditional"'], Mode.TRADITIONAL),
+        (["recovery-feedback = none"], Mode.NONE),
+        (["recovery-feedback=reflective; strict=1"], Mode.REFLECTIVE),
+        (['recovery-feedback=none;x="a,b"'], Mode.NONE),
+        (["respond-async, recovery-feedback=verbose, wait=10"], Mode.VERBOSE),
+        (['note="a, recovery-feedback=none", recovery-feedback=verbose'], Mode.VERBOSE),
+        (["return=minimal", "recovery-feedback=none"], Mode.NONE),
+        (["recovery-feedback=none, recovery-feedback=verbose"], Mode.NONE),
+        (["recovery-feedback=loud, recovery-feedback=verbose"], Mode.VERBOSE),
+        (["recovery-feedback=loud"], None),
+        (["recovery-feedback"], None),
+        (["recovery-feedback="], None),
+        (["recovery-feedback=none none"], None),
+        (["x-recovery-feedback=none"], None),
+        (["wait; recovery-feedback=none"], None),
+        ([""], None),
+        ([], None),
+    ],
+)
+def test_prefer(values: list[str], mode: Mode | None) -> None:
+    assert preferred(values) is mode
+
+
+@pytest.mark.parametrize(
+    ("target", "mode", "kept"),
+    [
+        ("/x?mode=verbose", Mode.VERBOSE, "/x"),
+        ("/x?a=1&mode=none&b=%20&&c", Mode.NONE, "/x?a=1&b=%20&&c"),
+        ("/x?mode=traditional_verbose&a", Mode.VERBOSE, "/x?a"),
+        ("/x?mode=%76erbose", Mode.VERBOSE, "/x"),
+        ("/x?mode=payment", None, "/x?mode=payment"),
+        ("/x?mode=payment&mode=reflective", Mode.REFLECTIVE, "/x?mode=payment"),
+        ("/x?mode=none&mode=verbose", Mode.NONE, "/x"),
+        ("/x?mode", None, "/x?mode"),
+        ("/x?xmode=none", None, "/x?xmode=none"),
+        ("/x?a=mode=none", None, "/x?a=mode=none"),
+        ("/x?", None, "/x?"),
+        ("/mode=none", None, "/mode=none"),
+        ("/x?a=%zz&mode=none&a=+", Mode.NONE, "/x?a=%zz&a=+"),
+        ("*", None, "*"),
+    ],
+)
+def test_the_query(target: str, mode: Mode | None, kept: str) -> None:
+    assert (queried(target), without_mode(target)) == (mode, kept)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_names(mode: Mode) -> None:
+    assert parse_mode(f" {mode.value.upper()} ") is mode
+    assert parse_mode(f"{mode.value}x") is None

@@ -1,0 +1,160 @@
+"""`corrigible pack`: what is printed, where, and the exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corrigible.proxy.cli import main
+
+WritePack = Callable[..., Path]
+Capture = pytest.CaptureFixture[str]
+RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
+CASES = """\
+- name: too much
+  origin: synthetic
+  request: {body: {amount: 500}}
+  response: {status: 400, body: {error: {code: bad}}}
+  speaks: {suggestions: [{parameters: {amount: %s}}]}
+- name: another
+  origin: synthetic
+  request: {}
+  response: {status: 400, body: {error: {code: other}}}
+  silent: true
+"""
+
+
+def run(capsys: Capture, *arguments: str | Path) -> tuple[int, list[str], list[str]]:
+    """Run the command; return the exit status and the lines of both outputs."""
+    try:
+        status = main([str(argument) for argument in arguments])
+    except SystemExit as end:  # argparse
+        assert isinstance(end.code, int)
+        status = end.code
+    said = capsys.readouterr()
+    return status, said.out.splitlines(), said.err.splitlines()
+
+
+def test_lint_of_a_pack_in_order(write_pack: WritePack, capsys: Capture) -> None:
+    folder = write_pack(x=RULE)
+    assert run(capsys, "pack", "lint", folder) == (0, ["acme 2.1.0: 1 rules, 0 cases, 0 tables, nothing wrong"], [])
+    (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
+    assert run(capsys, "pack", "lint", folder) == (0, ["acme 2.1.0: 1 rules, 2 cases, 0 tables, nothing wrong"], [])
+
+
+def test_lint_prints_every_mistake_with_its_line(write_pack: WritePack, capsys: Capture) -> None:
+    folder = write_pack(a=RULE + "wen: 1\n", b=RULE.replace("MODIFY_PARAMS", "MODIFY_PARAM"))
+    assert run(capsys, "pack", "lint", folder) == (
+        1,
+        [],
+        [
+            f'{folder}/a.yaml:8: unknown key "wen"; did you mean "when"?',
+            f'{folder}/b.yaml:7: action "MODIFY_PARAM" is not registered in pack.yaml; did you mean "MODIFY_PARAMS"?',
+        ],
+    )
+
+
+def test_lint_reads_the_cases_too(write_pack: WritePack, capsys: Capture) -> None:
+    folder = write_pack(x=RULE)
+    (folder / "x.cases.yaml").write_text(CASES.replace("speaks", "speeks"), "utf-8")
+    status, out, err = run(capsys, "pack", "lint", folder)
+    assert (status, out) == (1, [])
+    assert err == [f'{folder}/x.cases.yaml:5: unknown key "speeks"; did you mean "speaks"?']
+
+
+def test_lint_goes_on_after_a_pack_that_is_wrong(write_pack: WritePack, capsys: Capture, tmp_path: Path) -> None:
+    status, out, err = run(capsys, "pack", "lint", tmp_path / "none", write_pack(x=RULE))
+    assert (status, len(out), len(err)) == (1, 1, 1)
+    assert err[0].startswith(f"{tmp_path / 'none'}:1: no built-in pack and no folder of that name; built in: ")
+
+
+def test_test(write_pack: WritePack, capsys: Capture) -> None:
+    folder = write_pack(x=RULE)
+    (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
+    assert run(capsys, "pack", "test", folder) == (0, [f"{folder}: 2 passed, 0 failed"], [])
+    (folder / "x.cases.yaml").write_text(CASES % 301, "utf-8")
+    assert run(capsys, "pack", "test", folder) == (
+        1,
+        [f"{folder}: 1 passed, 1 failed"],
+        [f'{folder}/x.cases.yaml:1: "too much": /suggestions/0/parameters/amount: expected 301, got 300'],
+    )
+    (folder / "x.cases.yaml").unlink()
+    assert run(capsys, "pack", "test", folder) == (
+        1,
+        [f"{folder}: 0 passed, 0 failed"],
+        [
+            f"{folder}/x.cases.yaml:1: the rule needs a case where it speaks",
+            f"{folder}/x.cases.yaml:1: the rule needs a case where it stays silent",
+        ],
+    )
+    (folder / "x.cases.yaml").write_text("- name: n\n", "utf-8")
+    status, _, err = run(capsys, "pack", "test", folder)
+    assert status == 2
+    assert err[0] == f'{folder}/x.cases.yaml:1: "origin" is missing'
+
+
+def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "acme"
+    status, out, err = run(capsys, "pack", "new", folder)
+    assert (status, out[0], out[-1], err) == (0, f"{folder}/pack.yaml", f"{folder}/unknown-parameter.cases.yaml", [])
+    made = [f"{folder}/too-many.yaml", f"{folder}/too-many.cases.yaml"]
+    assert run(capsys, "pack", "new", folder / "too-many") == (0, made, [])
+    assert run(capsys, "pack", "lint", folder)[0] == 0
+    assert run(capsys, "pack", "test", folder) == (0, [f"{folder}: 4 passed, 0 failed"], [])
+    assert run(capsys, "pack", "new", folder) == (2, [], [f"{folder}:1: is there already and not empty"])
+
+
+def test_docs_and_schema(write_pack: WritePack, capsys: Capture) -> None:
+    status, out, err = run(capsys, "pack", "docs", write_pack(x=RULE))
+    assert (status, out[0], err) == (0, "# Acme", [])
+    assert "- **MODIFY_PARAMS**: m" in out
+    titles = {}
+    for what in ("rule", "pack", "cases"):
+        status, out, err = run(capsys, "pack", "schema", what)
+        assert (status, err) == (0, [])
+        titles[what] = json.loads("\n".join(out)).get("title")
+    assert titles == {"rule": "RuleText", "pack": "PackText", "cases": None}
+    assert run(capsys, "pack", "schema")[1] == run(capsys, "pack", "schema", "rule")[1]
+
+
+def test_try_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: Capture, tmp_path: Path) -> None:
+    folder = write_pack(x=RULE, y=RULE.replace("bad", "worse"))
+    file = tmp_path / "one.json"
+    capture = {
+        "case": "one",
+        "request": {"method": "POST", "path": "/x", "body": {"amount": 500}},
+        "response": {"status": 400, "body": {"error": {"code": "bad"}}},
+    }
+    file.write_text(json.dumps(capture), "utf-8")
+    status, out, err = run(capsys, "pack", "try", folder, file)
+    assert (status, err) == (0, [])
+    assert out[:3] == [
+        "one: 400 annotated: acme.x",
+        "  acme.y: not asked: code is bad, the rule listens for worse",
+        "  acme.x: speaks",
+    ]
+    assert json.loads("\n".join(out[3:]))["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["pack"], "the following arguments are required: VERB"),
+        (["pack", "schema", "rules"], "invalid choice: 'rules' (choose from "),
+        (["pack", "docs"], "the following arguments are required: NAME_OR_PATH"),
+        (["pack", "docs", "strip"], 'did you mean "stripe"?'),
+        (["pack", "try", "recipe", "gone.json"], "gone.json:1: cannot be read: No such file or directory"),
+        (["pack", "try", "recipe", "x", "--mode", "loud"], "argument --mode: invalid "),
+        (["pack", "new", "Bad_Name"], '"Bad_Name" is no pack name'),
+    ],
+)
+def test_called_wrongly(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, [])
+    assert said in err[-1]

@@ -1,0 +1,173 @@
+"""`corrigible translate FILE`: offline, what would be sent, and why."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.cli import main
+
+Capture = pytest.CaptureFixture[str]
+MANIFEST = "lookups: ['/v1/{id}']\nmirror: /error\n"
+RULES = {
+    "a": "on: {code: bad}\nwhen: request.method == 'PUT'\nsuggest: [{action: ESCALATE, message: m}]\n",
+    "b": """\
+        on: {code: bad}
+        lookup: {x: {get: "'/v1/' + request.body.id", optional: true}}
+        suggest:
+          - {if: x != null, action: MODIFY_PARAMS, message: m, parameters: {amount: x.left}}
+        """,
+    "c": "on: {status: 404}\nsuggest: [{action: ESCALATE, message: m}]\n",
+    "d": "on: {code: crash}\nwhen: request.body.absent == 1\nsuggest: [{action: ESCALATE, message: m}]\n",
+}
+
+
+def entry(path: str, status: int, answer: Any, method: str = "POST", body: Any = None) -> dict[str, Any]:
+    return {
+        "request": {"method": method, "url": f"https://api.test{path}", "headers": []}
+        | ({"postData": {"mimeType": "application/json", "text": json.dumps(body)}} if body else {}),
+        "response": {"status": status, "content": {"mimeType": "application/json", "text": json.dumps(answer)}},
+    }
+
+
+ENTRIES = [
+    entry("/v1/x?mode=verbose", 400, {"error": {"code": "bad"}}, body={"id": "y", "amount": 500}),
+    entry("/v1/y", 200, {"left": 300}, "GET"),
+    entry("/v1/x", 400, {"error": {"code": "bad"}}, body={"id": "y", "amount": 500}),
+    entry("/v1/x", 400, {"error": {"code": "bad"}}, body={"id": "z"}),
+    entry("/v1/x", 400, {"error": {"code": "crash"}}, body={"id": "z"}),
+]
+
+
+@pytest.fixture
+def said(write_pack: Callable[..., Path], tmp_path: Path, capsys: Capture) -> Callable[..., list[str]]:
+    folder = write_pack(manifest=MANIFEST, **RULES)
+
+    def run(entries: list[dict[str, Any]], *options: str) -> list[str]:
+        file = tmp_path / "recorded.har"
+        file.write_text(json.dumps({"log": {"entries": entries}}), "utf-8")
+        assert main(["translate", str(file), "--pack", str(folder), *options]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_what_would_be_sent(said: Callable[..., list[str]]) -> None:
+    lines = said(ENTRIES[1:3])
+    assert lines[0] == "2 POST /v1/x: 400 annotated: acme.b"
+    body = json.loads("\n".join(lines[1:]))
+    assert body["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
+    assert body["error"]["recovery_feedback"] == body["recovery_feedback"]
+
+
+def test_as_json_and_with_everything(said: Callable[..., list[str]]) -> None:
+    answers = [json.loads(line) for line in said(ENTRIES, "--json", "--all")]
+    assert [(one["status"], one["outcome"], one.get("reason")) for one in answers] == [
+        (400, "annotated", "acme.b"),
+        (200, "untouched", "not a refusal in a body that is looked at"),
+        (400, "annotated", "acme.b"),
+        (400, "untouched", "no rule speaks"),
+        (400, "untouched", 'acme.d: request.body.absent == 1: NOT_FOUND: Key not found in map : "absent"'),
+    ]
+    assert list(answers[0]["body"]) == ["error", "validation_errors"]
+    assert ["Vary", "Prefer"] in answers[2]["headers"]
+
+
+def test_without_all_only_what_is_annotated(said: Callable[..., list[str]]) -> None:
+    assert [json.loads(line)["name"] for line in said(ENTRIES, "--json")] == [
+        "1 POST /v1/x?mode=verbose",
+        "3 POST /v1/x",
+    ]
+
+
+def test_explain_says_why_each_rule_did_or_did_not_speak(said: Callable[..., list[str]]) -> None:
+    not_asked = [
+        "  acme.c: not asked: status is 400, the rule listens for 404",
+        "  acme.d: not asked: code is bad, the rule listens for crash",
+    ]
+    lines = said(ENTRIES[1:4], "--explain")
+    assert lines[:6] == [
+        "1 GET /v1/y: 200 untouched: not a refusal in a body that is looked at",
+        "2 POST /v1/x: 400 annotated: acme.b",
+        not_asked[1],
+        not_asked[0],
+        "  acme.a: silent: when does not hold",
+        "  acme.b: speaks: look-up x: GET /v1/{id} answered",
+    ]
+    assert lines[-5:] == [
+        "3 POST /v1/x: 400 untouched: no rule speaks",
+        not_asked[1],
+        not_asked[0],
+        "  acme.a: silent: when does not hold",
+        "  acme.b: silent: look-up x: GET /v1/{id} gave nothing; suggest[0].if does not hold; nothing under suggest holds",
+    ]
+    crash = said(ENTRIES[4:], "--explain")
+    assert crash[-1] == '  FAULT acme.d: request.body.absent == 1: NOT_FOUND: Key not found in map : "absent"'
+
+
+@pytest.mark.parametrize(
+    ("mode", "members"),
+    [
+        ("traditional", ["error"]),
+        ("verbose", ["error", "validation_errors"]),
+        ("reflective", ["error", "validation_errors", "recovery_feedback"]),
+    ],
+)
+def test_modes(said: Callable[..., list[str]], mode: str, members: list[str]) -> None:
+    (_, line) = said(ENTRIES[1:3], "--json", "--all", "--mode", mode)
+    assert list(json.loads(line)["body"]) == members
+
+
+def test_none_leaves_everything(said: Callable[..., list[str]]) -> None:
+    outcomes = {json.loads(line)["outcome"] for line in said(ENTRIES[1:], "--json", "--all", "--mode", "none")}
+    assert outcomes == {"untouched"}
+
+
+def test_a_packed_answer_of_a_flow_file_is_shown_unpacked(
+    write_pack: Callable[..., Path], tmp_path: Path, capsys: Capture
+) -> None:
+    pytest.importorskip("mitmproxy")
+    from mitmproxy import http, io
+    from mitmproxy.test import tflow, tutils
+
+    packed = gzip.compress(b'{"error":{"code":"none"}}', mtime=0)
+    headers = http.Headers([(b"content-type", b"application/json"), (b"content-encoding", b"gzip")])
+    file = tmp_path / "flows"
+    with file.open("wb") as out:
+        response = tutils.tresp(status_code=404, content=packed, headers=headers)
+        io.FlowWriter(out).add(tflow.tflow(req=tutils.treq(method=b"GET", path=b"/v1/x"), resp=response))
+    folder = write_pack(manifest=MANIFEST, **RULES)
+    assert main(["translate", str(file), "--pack", str(folder), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["body"]["recovery_feedback"]["suggestions"][0]["action"] == "ESCALATE"
+    assert ["content-encoding", "gzip"] in said["headers"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gone.har", "--pack", "recipe"], "gone.har:1: cannot be read: No such file or directory"),
+        (["empty.har", "--pack", "recipe"], "empty.har:1: neither JSON nor a flow file: "),
+        (["empty.har", "--pack", "recip"], 'did you mean "recipe"?'),
+        (["empty.har", "--pack", "recipe", "--spec", "gone.yaml"], "gone.yaml:1: no such file"),
+        (["empty.har"], "the following arguments are required: --pack"),
+    ],
+)
+def test_called_wrongly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.har").touch()
+    try:
+        status = main(["translate", *arguments])
+    except SystemExit as end:
+        assert isinstance(end.code, int)
+        status = end.code
+    out, err = capsys.readouterr()
+    assert (status, out) == (2, "")
+    assert said in err.splitlines()[-1]

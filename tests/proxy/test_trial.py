@@ -1,0 +1,128 @@
+"""Trying a pack on its own cases: what holds, what does not, and what is wrong with the pack as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.trial import answer, try_pack
+from corrigible.rules.lookup import LookupAnswer
+
+WritePack = Callable[..., Path]
+RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
+LIVE = "lookup: {x: {get: \"'/v1/' + request.body.id\"}}\nlet: {left: x.left}\n" + RULE.replace("300", "left")
+
+
+def case(name: str, claim: str, *, code: str = "bad", body: str = "{amount: 500, id: a}", more: str = "") -> str:
+    return (
+        f"- name: {name}\n  origin: synthetic\n  request: {{path: /v1/x, body: {body}}}\n"
+        f"  response: {{status: 400, body: {{error: {{code: {code}, message: m}}}}}}\n  {claim}\n{more}"
+    )
+
+
+SPEAKS = "speaks: {recovery: correctable, suggestions: [{parameters: {amount: 300}}]}"
+SILENT = case("another", "silent: true", code="other")
+
+
+def tried(folder: Path, cases: dict[str, str]) -> tuple[list[str], list[str], int]:
+    for name, text in cases.items():
+        (folder / f"{name}.cases.yaml").write_text(text, "utf-8")
+    trial = try_pack(folder)
+    complaints = [f"{v.case.text.name}: {complaint}" for v in trial.verdicts for complaint in v.complaints]
+    return complaints, [str(problem).replace(f"{folder}/", "") for problem in trial.problems], trial.passed
+
+
+def test_a_pack_in_order(write_pack: WritePack) -> None:
+    after = "  after: {method: POST, body: {amount: 300, id: a}}\n"
+    assert tried(write_pack(x=RULE), {"x": case("it speaks", SPEAKS, more=after) + SILENT}) == ([], [], 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (case("n", SPEAKS.replace("300", "301")), "n: /suggestions/0/parameters/amount: expected 301, got 300"),
+        (case("n", SPEAKS, code="other"), "n: expected it to speak, it is silent"),
+        (case("n", "silent: true"), 'n: expected silence, it says {"schema":"self-reflective-api/0.1",'),
+        (
+            case("n", SPEAKS, body="[1]"),
+            "n: expected it to speak, it crashed: acme.x: the request's body is no object, write the patch",
+        ),
+        (case("n", "silent: true", body="[1]"), "n: expected silence, it crashed: acme.x: the request's body"),
+        (case("n", SPEAKS, more="  after: {body: {amount: 1}}\n"), "n: after/body/amount: expected 1, got 300"),
+    ],
+)
+def test_a_case_that_does_not_hold(write_pack: WritePack, text: str, complaint: str) -> None:
+    complaints, _, passed = tried(write_pack(x=RULE), {"x": text})
+    assert len(complaints) == 1 and complaints[0].startswith(complaint)
+    assert passed == 0
+
+
+def test_a_reader_that_stops(write_pack: WritePack) -> None:
+    text = case("n", "speaks: {recovery: terminal}", more="  after: {}\n")
+    complaints, _, _ = tried(write_pack(x="suggest: [{action: ESCALATE, message: m}]\n"), {"x": text})
+    assert complaints == [
+        "n: after: the reader does not retry: Terminal(action='ESCALATE', message='m', parameters={})"
+    ]
+
+
+def test_look_ups_are_answered_from_the_case(write_pack: WritePack) -> None:
+    folder = write_pack(manifest="lookups: ['/v1/{id}']\n", x=LIVE)
+    live = case("n", SPEAKS, more='  lookups: {"GET /v1/a": {left: 300}}\n')
+    gone = case("gone", SPEAKS, more='  lookups: {"GET /v1/a": {answer: {status: 404}}}\n')
+    complaints, problems, passed = tried(folder, {"x": live + gone + case("none", SPEAKS) + SILENT})
+    assert complaints == [
+        f"{name}: expected it to speak, it crashed: acme.x: look-up x gave nothing" for name in ("gone", "none")
+    ]
+    assert (problems, passed) == ([], 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/a", LookupAnswer(200, b'{"n":1}')),
+        ("/b", LookupAnswer(500, b'{"e":1}')),
+        ("/c", LookupAnswer(404, b"null")),
+        ("/d", LookupAnswer(404, b'{"error": {"message": "the case names no such look-up"}}')),
+    ],
+)
+def test_answers(path: str, said: LookupAnswer) -> None:
+    recorded: dict[str, Any] = {
+        "GET /a": {"n": 1},
+        "GET /b": {"answer": {"status": 500, "body": {"e": 1}}},
+        "GET /c": {"answer": {"status": 404}},
+    }
+    assert answer(recorded, path) == said
+
+
+def test_both_polarities_and_a_rule_are_needed(write_pack: WritePack) -> None:
+    folder = write_pack(a=RULE, b=RULE.replace("bad", "worse"))
+    _, problems, _ = tried(folder, {"a": case("n", SPEAKS), "stray": SILENT})
+    assert problems == [
+        "a.cases.yaml:1: the rule needs a case where it stays silent",
+        "b.cases.yaml:1: the rule needs a case where it speaks",
+        "b.cases.yaml:1: the rule needs a case where it stays silent",
+        "stray.cases.yaml:1: there is no rule stray.yaml beside these cases",
+    ]
+
+
+def test_two_rules_that_speak_on_one_case(write_pack: WritePack) -> None:
+    cases = {"a": case("n", SPEAKS) + SILENT, "b": case("m", SPEAKS) + SILENT}
+    _, problems, _ = tried(write_pack(a=RULE, b=RULE), cases)
+    assert problems == [
+        'a.cases.yaml:1: "n": acme.b speaks too, and nothing says which goes first (priority)',
+        'b.cases.yaml:1: "m": acme.a speaks before acme.b gets to',
+        'b.cases.yaml:1: "m": acme.a speaks too, and nothing says which goes first (priority)',
+    ]
+    _, problems, _ = tried(write_pack(a="priority: 1\n" + RULE, b=RULE), cases)
+    assert problems == ['b.cases.yaml:1: "m": acme.a speaks before acme.b gets to']
+
+
+def test_a_deprecated_rule_is_not_tried(write_pack: WritePack) -> None:
+    folder = write_pack(a=RULE, b=RULE)
+    old = folder / "b.yaml"
+    old.write_text(old.read_text("utf-8").replace("status: stable", "status: deprecated"), "utf-8")
+    cases = case("n", SPEAKS) + SILENT
+    assert tried(folder, {"a": cases, "b": cases}) == ([], [], 2)
