@@ -28,10 +28,10 @@ BIN = Path(sys.executable).parent
 REFUSED = json.dumps(
     {
         "error": {
-            "code": "parameter_unknown",
-            "doc_url": "https://stripe.com/docs/error-codes/parameter-unknown",
-            "message": "Received unknown parameter: colour",
-            "param": "colour",
+            "code": "amount_too_small",
+            "doc_url": "https://stripe.com/docs/error-codes/amount-too-small",
+            "message": "Amount must be at least 50 cents",
+            "param": "amount",
             "request_log_url": "https://dashboard.stripe.com/test/logs/req_" + "0" * 240,
             "type": "invalid_request_error",
         }
@@ -43,7 +43,7 @@ ANSWERS = {
     b"/ok100k": (b"200 OK", b'{"data": "' + b"x" * 102_388 + b'"}'),
     b"/v1/charges": (b"400 Bad Request", REFUSED),
 }
-FORM = b"amount=1000&currency=usd&source=tok_visa&colour=red"
+FORM = b"amount=10&currency=usd&source=tok_visa"
 
 
 def request(path: str) -> bytes:
