@@ -5,6 +5,7 @@ Knows: headers, encodings, modes, where feedback goes. Does not know: sockets, c
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ Headers = Sequence[tuple[str, str]]
 
 # RFC 9530 and its forebears: they vouch for bytes that are no longer there.
 _DIGESTS = frozenset({"digest", "content-digest", "repr-digest", "content-md5"})
+DOCUMENTS = "/.well-known/recovery-feedback/"
+"""Where feedback is fetched that had no place in an answer."""
+_MOST_DOCUMENTS = 256
 _NO_BODY = frozenset({204, 205, 206, 304})
 
 
@@ -75,10 +79,15 @@ class Corrector:
         native = any(known.adapter.native_mode for known in translator.known)
         self._query_mode = not native if query_mode is None else query_mode
         self._strip = not native
+        self._documents: OrderedDict[str, bytes] = OrderedDict()
 
     def upstream_target(self, target: str) -> str:
         """Return the target for the upstream: a third party never sees our `?mode=`."""
         return without_mode(target) if self._strip and "mode=" in target else target
+
+    def document(self, target: str) -> bytes | None:
+        """Return feedback that a `Link` of ours pointed to, as JSON; None for every other target."""
+        return self._documents.get(target[len(DOCUMENTS) :]) if target.startswith(DOCUMENTS) else None
 
     def wanted(self, request: RequestHead) -> tuple[Mode, bool]:
         """Return the mode for a request, and whether a `Prefer` header asked for it."""
@@ -139,6 +148,9 @@ class Corrector:
             exchange = self._exchange(request, request_body, response, plain, id, started)
             decision = yield from self.translator.translate(exchange, explanation)
             rendered = self._render(decision, mode, plain)
+            if rendered is None and isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
+                headers = self._linked(response.headers, id, decision.encoded)
+                return self._annotated(decision, mode, Rewrite(headers, response_body))
             if rendered is None:
                 return self._untouched(decision, mode)
             scheme = coding(encoding)
@@ -149,6 +161,13 @@ class Corrector:
         except Exception as problem:  # the law: an error of ours means that the native answer passes
             said = f"{type(problem).__name__}: {problem}"
             return Outcome(None, "a mistake of ours", mode, error=said)
+
+    def _linked(self, headers: Headers, id: str, encoded: bytes) -> list[tuple[str, str]]:
+        """Keep the feedback for fetching, and point to it (RFC 8288): its body has no place for a member."""
+        self._documents[id] = encoded
+        while len(self._documents) > _MOST_DOCUMENTS:
+            self._documents.popitem(last=False)
+        return [*headers, ("Link", f'<{DOCUMENTS}{id}>; rel="recovery-feedback"; type="application/json"')]
 
     def _plain(self, response: ResponseHead, body: bytes) -> tuple[bytes, str]:
         names = [v for n, v in response.headers if n.lower() == "content-encoding"]

@@ -16,7 +16,7 @@ from mitmproxy.proxy import server_hooks
 
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
-from .corrector import Outcome, RequestHead, ResponseHead
+from .corrector import DOCUMENTS, Outcome, RequestHead, ResponseHead
 from .journal import Entry, Journal
 from .lookup import drive
 from .mitm_lookup import LookupClient, Origin
@@ -33,10 +33,15 @@ _SECONDS = 3.0
 _BODILESS = frozenset((204, 205, 206, 304))
 
 
+_DOCUMENTS = DOCUMENTS.encode()
+
+
 class Correcting(Protocol):
     """The face of the corrector that a front end needs."""
 
     def upstream_target(self, target: str) -> str: ...
+
+    def document(self, target: str) -> bytes | None: ...
 
     def wants_body(self, request: RequestHead, response: ResponseHead) -> bool: ...
 
@@ -102,6 +107,12 @@ class Exchanges:
         if _unsafe(flow.request):
             flow.kill()  # type: ignore[no-untyped-call]  # theirs
             return
+        if data.path.startswith(_DOCUMENTS):
+            kept = self._corrector.document(_text(data.path))
+            if kept is not None:
+                headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+                flow.response = http.Response.make(200, kept, headers)
+                return
         if b"?" in data.path:
             try:
                 target = _text(data.path)

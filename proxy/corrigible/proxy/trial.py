@@ -14,8 +14,11 @@ from corrigible.rules.index import RuleIndex
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.pack import rule_files
 from corrigible.rules.rule import Rule
+from corrigible.schema.error import FeedbackError, ReaderError
 from corrigible.schema.exchange import Json
+from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
+from corrigible.schema.writer import validate
 
 from .build import build_known
 from .lookup import drive_sync
@@ -88,6 +91,10 @@ def _complaints(known: Known, rule: Rule, case: Case) -> Iterator[str]:
         yield ("expected it to speak, it is silent" if said is None else f"expected it to speak, it crashed: {said}")
         return
     yield from differences(case.text.speaks, orjson.loads(said.encoded))
+    try:
+        validate(parse(said.feedback), vocabulary=known.pack.vocabulary)
+    except (FeedbackError, ReaderError) as problem:
+        yield f"this may not be sent: {problem}"
     if case.text.after is not None:
         following = apply(orjson.loads(said.encoded), case.exchange.request)
         if isinstance(following, Next):

@@ -23,6 +23,8 @@ class GenericFormat:
     name = "generic"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        if isinstance(body, list):
+            return [_violation(item, exchange) for item in body if isinstance(item, (Mapping, str))]
         if not isinstance(body, Mapping):
             return ()
         inner = body.get("error")
