@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.caller import Answer, Caller, form_pairs
+from corrigible.proxy.caller import Answer, Caller
+from corrigible.proxy.document import form_pairs
 from corrigible.schema.exchange import Request
 
 

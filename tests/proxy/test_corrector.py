@@ -277,7 +277,7 @@ def test_what_cannot_be_decoded_or_is_signed_passes(bench: Bench, body: bytes, h
         (b'{"error": {"code": "bad"}, "recovery_feedback": 1}', "the upstream speaks for itself"),
         (b'{"error": {"code": "bad", "n": 1e400}}', "the answer is no JSON"),
         (b'{"error": {"code": "bad", "s": "\\ud800"}}', "the answer is no JSON"),
-        (b'[{"code": "bad"}]', "no known error format"),
+        (b"[1]", "no known error format"),
         (ERROR % b"crash", "acme.crash: request.body.absent == 1: NOT_FOUND: Key not found in map"),
     ],
 )
@@ -287,6 +287,18 @@ def test_whatever_is_wrong_every_byte_stays(bench: Bench, mode: Mode, body: byte
     outcome = bench.outcome(body)
     assert outcome.rewrite is None
     assert outcome.reason.startswith("mode is none" if mode is Mode.NONE else reason)
+
+
+def test_an_array_stays_and_points_to_its_feedback(bench: Bench) -> None:
+    native = b' [{"code": "bad"}]'
+    rewrite = bench.outcome(native, headers=[JSON, ("ETag", '"a"')]).rewrite
+    assert rewrite is not None
+    assert (rewrite.body, rewrite.headers[:2]) == (native, [JSON, ("ETag", '"a"')])
+    assert dict(rewrite.headers)["Link"].endswith('e1>; rel="recovery-feedback"; type="application/json"')
+    for mode, reason in ((Mode.VERBOSE, "there is nowhere to put it"), (Mode.TRADITIONAL, "there is nothing to blank")):
+        bench.corrector.mode = mode
+        outcome = bench.outcome(native)
+        assert (outcome.rewrite, outcome.reason, outcome.rules) == (None, reason, ("acme.bad",))
 
 
 def test_feedback_of_the_upstream_s_own_is_never_overwritten(bench: Bench) -> None:

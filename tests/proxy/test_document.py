@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
-from corrigible.proxy.document import nested, read_request
+from corrigible.proxy.document import nested, query_pairs, read_request
 
 FORM = [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")]
 
@@ -33,7 +35,25 @@ FORM = [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")]
 def test_forms(text: str, body: Any) -> None:
     request = read_request("post", "/x", FORM, text.encode())
     assert (request.method, request.form, request.body) == ("POST", True, body)
-    assert read_request("GET", f"/x?{text}", [], b"").query == body
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("a=1&b=", {"a": "1", "b": ""}),
+        ("created[gte]=1&created%5Blte%5D=2", {"created[gte]": "1", "created[lte]": "2"}),
+        ("expand[]=a&expand[]=b&expand[]=c", {"expand[]": ["a", "b", "c"]}),
+        ("q=%C3%A9+x", {"q": "\u00e9 x"}),
+        ("", {}),
+    ],
+)
+def test_queries_keep_the_names_as_sent(text: str, query: Any) -> None:
+    assert read_request("GET", f"/x?{text}", [], b"").query == query
+    assert dict_of(query_pairs(query)) == query
+
+
+def dict_of(pairs: Iterator[tuple[str, str]]) -> dict[str, Any]:
+    return dict(read_request("GET", "/x?" + urlencode(list(pairs)), [], b"").query)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_the_upstream_s_own_wait_is_mirrored(recovery: str, retry: Any, seconds:
 def encoded(
     *suggestions: dict[str, Any], request: Request | None = None, secrets: frozenset[str] = NONE, **limits: int
 ) -> Any:
-    feedback = {"message": "m", "suggestions": list(suggestions)}
+    feedback: dict[str, Any] = {"message": "m", "suggestions": list(suggestions)}
     data = encode(feedback, request or Request("POST", "/x"), secrets, Limits(**limits))
     assert orjson.loads(data) == feedback
     return [one.get("message") for one in feedback["suggestions"]]
@@ -145,7 +145,7 @@ def test_the_limit_of_suggestions_cuts_whole_groups(suggestions: list[Any], most
 
 
 def test_the_limit_of_bytes_cuts_whole_groups() -> None:
-    pad = {"parameters": {"x": "y" * 100}}
+    pad: dict[str, Any] = {"parameters": {"x": "y" * 100}}
     assert encoded(suggestion(message="0"), member("1", "g", **pad), member("2", "g", **pad), feedback=400) == ["0"]
     assert encoded(*(member(str(n), "g", "one_of", **pad) for n in range(3)), feedback=480) == ["0", "1"]
 

@@ -59,7 +59,7 @@ def test_lint_prints_every_mistake_with_its_line(write_pack: WritePack, capsys: 
 
 def test_lint_reads_the_cases_too(write_pack: WritePack, capsys: Capture) -> None:
     folder = write_pack(x=RULE)
-    (folder / "x.cases.yaml").write_text(CASES.replace("speaks", "speeks"), "utf-8")
+    (folder / "x.cases.yaml").write_text((CASES % 300).replace("speaks", "speeks"), "utf-8")
     status, out, err = run(capsys, "pack", "lint", folder)
     assert (status, out) == (1, [])
     assert err == [f'{folder}/x.cases.yaml:5: unknown key "speeks"; did you mean "speaks"?']

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.place import add_members, blank, span
+from corrigible.proxy.place import Members, add_members, blank, span
 
-ADDED = [("recovery_feedback", '{"x":1}')]
+ADDED = [(b"recovery_feedback", b'{"x":1}')]
 F = '"recovery_feedback":{"x":1}'
 
 
 def added(text: str, *pointers: str) -> str:
-    return add_members(text, json.loads(text, strict=False), dict.fromkeys(pointers, ADDED))
+    additions: dict[str, Members] = dict.fromkeys(pointers, ADDED)
+    return add_members(text.encode(), json.loads(text, strict=False), additions).decode()
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,12 @@ def test_at_the_top(text: str, after: str) -> None:
         ('{"error":{"a":1},"error":{"b":2}}', "/error", '{"error":{"a":1},"error":{"b":2,' + F + "}}"),
         ('{"error":{"a":1},"error":{"b":2},"c":3}', "/error", '{"error":{"a":1},"error":{"b":2,' + F + '},"c":3}'),
         ('{"error":{"in":{"m":1}}}', "/error/in", '{"error":{"in":{"m":1,' + F + "}}}"),
+        ('[{"m":1} ]', "/0", '[{"m":1,' + F + "} ]"),
+        (
+            '{"\u00e9":"\u4e2d","error":{"m":"\U0001f600"},"z":1}',
+            "/error",
+            '{"\u00e9":"\u4e2d","error":{"m":"\U0001f600",' + F + '},"z":1}',
+        ),
         ('{"e":[{"m":1}]}', "/e/0", '{"e":[{"m":1,' + F + "}]}"),
         ('{"a/b":{"m":1}}', "/a~1b", '{"a/b":{"m":1,' + F + "}}"),
         ('{"\\u0065rror":{"m":1},"x":1}', "/error", '{"\\u0065rror":{"m":1,' + F + '},"x":1}'),
@@ -73,7 +80,7 @@ def test_in_two_places_at_once() -> None:
 
 
 def test_nothing_to_add() -> None:
-    assert add_members('{"a":1}', {"a": 1}, {"": []}) == '{"a":1}'
+    assert add_members(b'{"a":1}', {"a": 1}, {"": []}) == b'{"a":1}'
 
 
 @pytest.mark.parametrize(

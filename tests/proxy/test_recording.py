@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.recording import Recording, flattened, read_recording
+from corrigible.proxy.document import form_pairs
+from corrigible.proxy.recording import Recording, read_recording
 from corrigible.rules.failure import AuthoringError
 from corrigible.rules.lookup import LookupAnswer
 
@@ -147,7 +148,7 @@ def test_flow_files(tmp_path: Path) -> None:
     path = tmp_path / "flows"
     packed = gzip.compress(b'{"n":1}', mtime=0)
     with path.open("wb") as file:
-        writer = io.FlowWriter(file)
+        writer = io.FlowWriter(file)  # type: ignore[no-untyped-call]  # untyped in mitmproxy
         writer.add(flow(b"POST", b"/v1/x?a", 400, b'{"e":1}', (b"X-B", b"\xe9"), (b"X-B", b"2")))
         writer.add(flow(b"GET", b"/v1/y", 200, packed, (b"content-encoding", b"gzip")))
         writer.add(tflow.tflow(resp=False))
@@ -203,7 +204,7 @@ def test_nothing_recorded() -> None:
 
 
 def test_forms_are_flattened_as_they_are_nested() -> None:
-    assert list(flattened({"a": {"b": [1, {"c": "x"}]}, "d": False})) == [
+    assert list(form_pairs({"a": {"b": [1, {"c": "x"}]}, "d": False})) == [
         ("a[b][0]", "1"),
         ("a[b][1][c]", "x"),
         ("d", "false"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
@@ -244,7 +245,8 @@ DATE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     ],
 )
 def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(exchange({}, **headers)) == seconds
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    assert retry_after(replace(exchange({}), headers=named)) == seconds
 
 
 def test_it_is_mirrored(write_pack: WritePack) -> None:

@@ -13,7 +13,7 @@ import pytest
 from corrigible.proxy.cli import main
 
 Capture = pytest.CaptureFixture[str]
-MANIFEST = "lookups: ['/v1/{id}']\nmirror: /error\n"
+MANIFEST = "lookups: ['/v1/{id}']\nmirror: /error\nredact: [/error/code]\n"
 RULES = {
     "a": "on: {code: bad}\nwhen: request.method == 'PUT'\nsuggest: [{action: ESCALATE, message: m}]\n",
     "b": """\
@@ -104,7 +104,8 @@ def test_explain_says_why_each_rule_did_or_did_not_speak(said: Callable[..., lis
         not_asked[1],
         not_asked[0],
         "  acme.a: silent: when does not hold",
-        "  acme.b: silent: look-up x: GET /v1/{id} gave nothing; suggest[0].if does not hold; nothing under suggest holds",
+        "  acme.b: silent: look-up x: GET /v1/{id} gave nothing; suggest[0].if does not hold; "
+        "nothing under suggest holds",
     ]
     crash = said(ENTRIES[4:], "--explain")
     assert crash[-1] == '  FAULT acme.d: request.body.absent == 1: NOT_FOUND: Key not found in map : "absent"'
@@ -140,7 +141,8 @@ def test_a_packed_answer_of_a_flow_file_is_shown_unpacked(
     file = tmp_path / "flows"
     with file.open("wb") as out:
         response = tutils.tresp(status_code=404, content=packed, headers=headers)
-        io.FlowWriter(out).add(tflow.tflow(req=tutils.treq(method=b"GET", path=b"/v1/x"), resp=response))
+        writer = io.FlowWriter(out)  # type: ignore[no-untyped-call]  # untyped in mitmproxy
+        writer.add(tflow.tflow(req=tutils.treq(method=b"GET", path=b"/v1/x"), resp=response))
     folder = write_pack(manifest=MANIFEST, **RULES)
     assert main(["translate", str(file), "--pack", str(folder), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)

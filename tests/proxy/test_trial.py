@@ -60,6 +60,19 @@ def test_a_case_that_does_not_hold(write_pack: WritePack, text: str, complaint: 
     assert passed == 0
 
 
+def test_what_a_case_shows_must_keep_the_contract(write_pack: WritePack) -> None:
+    actions = """\
+        actions:
+          PICK:
+            base_action: MODIFY_PARAMS
+            description: Pick one.
+            parameters: {type: object, required: [brand]}
+        """
+    rule = "suggest: [{action: PICK, message: m, parameters: {brnd: 1}, patch: [{op: add, path: /body/a, value: 1}]}]\n"
+    complaints, _, _ = tried(write_pack(manifest=actions, x=rule), {"x": case("n", "speaks: {recovery: correctable}")})
+    assert complaints == ["n: this may not be sent: suggestion 0: PICK: /parameters: 'brand' is a required property"]
+
+
 def test_a_reader_that_stops(write_pack: WritePack) -> None:
     text = case("n", "speaks: {recovery: terminal}", more="  after: {}\n")
     complaints, _, _ = tried(write_pack(x="suggest: [{action: ESCALATE, message: m}]\n"), {"x": text})

@@ -122,6 +122,16 @@ def test_guarded(patch: list[Operation]) -> None:
     guarded(DOCUMENT, patch)
 
 
+def test_a_test_counts_only_until_elements_move() -> None:
+    second = expect("/body/items/1/id", "b")
+    guarded(DOCUMENT, [FIRST, second, remove("/body/items/1"), remove("/body/items/0")])
+    guarded(DOCUMENT, [FIRST, replace("/body/items/0/id", "c"), remove("/body/items/0")])
+    guarded(DOCUMENT, [FIRST, remove("/body/items/0"), expect("/body/items/0/id", "b"), remove("/body/items/0")])
+    guarded(DOCUMENT, [FIRST, add("/body/items/-", {}), remove("/body/items/0")])
+    with pytest.raises(Unfit, match=r"^/body/items/1 edits an array element without a test"):
+        guarded(DOCUMENT, [FIRST, second, remove("/body/items/0"), remove("/body/items/1")])
+
+
 @pytest.mark.parametrize(
     ("patch", "said"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
@@ -12,6 +12,8 @@ from urllib.parse import urlencode
 import httpx
 
 from corrigible.schema.exchange import Json, Request
+
+from .document import form_pairs, query_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +70,10 @@ class Caller:
         elif request.body is not None:
             content = json.dumps(request.body).encode()
             headers["content-type"] = "application/json"
-        target = request.path + (f"?{urlencode(list(form_pairs(request.query)))}" if request.query else "")
+        target = request.path + (f"?{urlencode(list(query_pairs(request.query)))}" if request.query else "")
         answer = self._client.request(request.method, target, content=content, headers=headers)
         try:
             body = answer.json()
         except ValueError:
             body = answer.text
         return Answer(answer.status_code, answer.reason_phrase, body)
-
-
-def form_pairs(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
-    """Flatten a document into form fields: `{"a": {"b": [1]}}` gives `("a[b][0]", "1")`."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from form_pairs(inner, f"{name}[{key}]" if name else str(key))
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
-            yield from form_pairs(inner, f"{name}[{index}]" if name else str(index))
-    else:
-        yield name, scalar_text(value)
-
-
-def scalar_text(value: Json) -> str:
-    """Return a scalar as it stands in a form or a query."""
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case _:
-            return str(value)

@@ -202,15 +202,14 @@ class Corrector:
 
     def _render(self, decision: Decision, mode: Mode, plain: bytes) -> bytes | None:
         match decision:
-            case PassThrough():
-                return self._blanked(decision, plain) if mode is Mode.TRADITIONAL else None
-            case Annotate():
-                if mode is Mode.TRADITIONAL:
-                    return blank(plain.decode(), decision.pack.text.redact).encode()
+            case Annotate() if mode is not Mode.TRADITIONAL:
                 return spliced(plain, decision, mode)
+            case _:
+                return self._blanked(decision, plain) if mode is Mode.TRADITIONAL else None
 
     @staticmethod
-    def _blanked(decision: PassThrough, plain: bytes) -> bytes | None:
+    def _blanked(decision: Decision, plain: bytes) -> bytes | None:
+        """Return the answer without what its pack lists; None where nothing changes by that."""
         if decision.pack is None:
             return None
         blanked = blank(plain.decode(), decision.pack.text.redact).encode()
@@ -221,7 +220,8 @@ class Corrector:
         if isinstance(decision, PassThrough):
             error = decision.reason if decision.fault else None
             return Outcome(None, decision.reason, mode, operation=decision.operation, error=error)
-        return Outcome(None, "there is nowhere to put it", mode, operation=decision.operation)
+        said = "there is nothing to blank" if mode is Mode.TRADITIONAL else "there is nowhere to put it"
+        return Outcome(None, said, mode, operation=decision.operation, rules=decision.rules)
 
     @staticmethod
     def _annotated(decision: Decision, mode: Mode, rewrite: Rewrite) -> Outcome:

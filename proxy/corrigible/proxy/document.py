@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -66,7 +66,7 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
     return Request(
         method=method.upper(),
         path=unquote(path) if "%" in path else path,
-        query=nested(_fields(query)) if query else {},
+        query=_flat(_fields(query)) if query else {},
         headers=kept,
         body=decoded,
         form=form,
@@ -85,6 +85,19 @@ def _json_or_text(body: bytes) -> Json:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         return body.decode("utf-8", "replace")
+
+
+def _flat(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return query parameters under the names they were sent by; one sent several times is a list."""
+    out: dict[str, Any] = {}
+    for name, value in fields:
+        if name not in out:
+            out[name] = value
+        elif isinstance(out[name], list):
+            out[name].append(value)
+        else:
+            out[name] = [out[name], value]
+    return out
 
 
 def nested(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -121,3 +134,35 @@ def _arrays(value: Any) -> Any:
     if value and all(str(index) in value for index in range(len(value))):
         return [_arrays(value[str(index)]) for index in range(len(value))]
     return {name: _arrays(inner) for name, inner in value.items()}
+
+
+def form_pairs(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
+    """Flatten a document into form fields: `{"a": {"b": [1]}}` gives `("a[b][0]", "1")`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from form_pairs(inner, f"{name}[{key}]" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from form_pairs(inner, f"{name}[{index}]" if name else str(index))
+    else:
+        yield name, scalar_text(value)
+
+
+def scalar_text(value: Json) -> str:
+    """Return a scalar as it stands in a form or a query."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return str(value)
+
+
+def query_pairs(query: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    """Spell a document's query again: its names are as they were sent, a list is a name sent several times."""
+    for name, value in query.items():
+        if isinstance(value, list) and not any(isinstance(inner, Mapping | list) for inner in value):
+            yield from ((name, scalar_text(inner)) for inner in value)
+        else:
+            yield from form_pairs(value, name)

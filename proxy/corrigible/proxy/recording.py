@@ -17,6 +17,7 @@ from corrigible.rules.failure import AuthoringError, Place
 from corrigible.rules.lookup import LookupAnswer
 
 from .corrector import RequestHead, ResponseHead
+from .document import form_pairs
 from .encoding import coding
 from .limit import Limits
 
@@ -170,22 +171,4 @@ def _bytes(body: Any, *, form: bool) -> bytes:
         return b""
     if isinstance(body, str):
         return body.encode()
-    return urlencode(list(flattened(body))).encode() if form else orjson.dumps(body)
-
-
-def flattened(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield form fields for nested data, `a[b][0]=1`."""
-    members = value.items() if isinstance(value, Mapping) else enumerate(value)
-    for name, inner in members:
-        key = f"{prefix}[{name}]" if prefix else str(name)
-        if isinstance(inner, (Mapping, list)):
-            yield from flattened(inner, key)
-        else:
-            yield key, scalar_text(inner)
-
-
-def scalar_text(value: Any) -> str:
-    """Return a scalar as a form spells it."""
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return urlencode(list(form_pairs(body))).encode() if form else orjson.dumps(body)

@@ -149,7 +149,7 @@ class PackText(Authored):
     license: str
     operations: dict[Annotated[str, Field(pattern="^[A-Z]+ /")], str] = Field(
         {},
-        description="What `on.operation` may name: `POST /v1/refunds: CreateRefund`. Besides the adapter's and the spec's.",
+        description="What `on.operation` may name, besides what adapter and spec do: `POST /v1/refunds: CreateRefund`",
     )
     mirror: str | None = Field(None, pattern="^/")
     redact: list[Annotated[str, Field(pattern="^/")]] = []

@@ -81,6 +81,15 @@ def guarded(document: Mapping[str, Json], ops: Sequence[Operation]) -> None:
                 if op["op"] == "add" and place == element and resolve(document, element) is MISSING:
                     continue
                 raise Unfit(f"{place} edits an array element without a test of it first")
+            if op["op"] != "replace":
+                tested = [t for t in tested if not _moved(t, place)]
+
+
+def _moved(tested: str, place: str) -> bool:
+    """Whether a tested element may stand elsewhere once another was put in or taken out at a place."""
+    array, _, index = place.rpartition("/")
+    rest = tested.removeprefix(array + "/").partition("/")[0]
+    return tested.startswith(array + "/") and index.isdecimal() and rest.isdecimal() and int(rest) >= int(index)
 
 
 def changes_request(ops: Sequence[Operation]) -> bool:

@@ -30,10 +30,24 @@ SCOPE = (
 """The names every expression may use; look-ups and `let` add their own."""
 
 RESERVED = frozenset(
-    """
-    bool bytes double int list map null_type string timestamp duration type uint as break const continue else false
-    for function if import in let loop package namespace null return true var void while
-    """.split()
+    {
+        *(
+            "bool",
+            "bytes",
+            "double",
+            "duration",
+            "int",
+            "list",
+            "map",
+            "null_type",
+            "string",
+            "timestamp",
+            "type",
+            "uint",
+        ),
+        *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
+        *("uint", "package", "namespace", "null", "return", "true", "var", "void", "while"),
+    }
 )
 """Names that CEL takes for itself (language definition, "Syntax" and the standard types)."""
 

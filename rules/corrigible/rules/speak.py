@@ -246,7 +246,7 @@ class _Speech:
         if say.recovery:
             self.recovery = say.recovery
         keyed = self.guidance.idempotency_header in self.request.headers
-        rekeyed = keyed and changes_request(patch)
+        rekeyed = keyed and (bool(say.placeholders) or changes_request(patch))
         if say.retry is not None:
             said = say.retry.model_dump(exclude_none=True)
             if isinstance(say.after_seconds, Expression):

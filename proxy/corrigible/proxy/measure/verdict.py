@@ -10,7 +10,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.word import BaseAction
 
-from ..caller import scalar_text
+from ..document import scalar_text
 from .episode import Episode, Outcome
 from .task import Expectation, Task, fill
 
