@@ -102,4 +102,4 @@ def test_repeated_headers_are_joined() -> None:
 
 def test_the_path_has_no_query() -> None:
     request = read_request("GET", "/v1/a%20b?x=1?y", [], b"")
-    assert (request.path, request.query) == ("/v1/a b", {"x": "1?y"})
+    assert (request.path, request.query) == ("/v1/a%20b", {"x": "1?y"})

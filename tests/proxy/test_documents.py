@@ -42,6 +42,7 @@ def test_an_array_stays_as_it_is_and_gets_a_link(corrector: Corrector) -> None:
     assert outcome.rewrite.headers == [
         JSON,
         ("Link", '</.well-known/recovery-feedback/abc>; rel="recovery-feedback"; type="application/json"'),
+        ("Vary", "Prefer"),
     ]
 
 

@@ -204,6 +204,8 @@ SECRETS = frozenset({"cvc", "card", "token"})
         ({"token": 's3"cr\u00e9t'}, {}, {"note": 's3"cr\u00e9t'}, False),
         ({"a": [{"token": "s3cr3t"}]}, {}, {"note": ["s3cr3t"]}, False),
         ({}, {"token": "s3cr3t"}, {"note": "s3cr3t"}, False),
+        ({}, {"card[number]": "4242424242424242"}, {"note": "4242424242424242"}, False),
+        ({}, {"a[token][0]": ["x", "s3cr3t"]}, {"note": "s3cr3t"}, False),
         ({"card": {"number": "4242424242424242", "exp": ["12/30"]}}, {}, {"note": "4242424242424242"}, False),
         ({"card": {"number": "4242424242424242", "exp": ["12/30"]}}, {}, {"note": "12/30"}, False),
         ({"token": 123456}, {}, {"n": 123456}, False),

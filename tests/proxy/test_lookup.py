@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from collections.abc import Generator, Sequence
 
 import pytest
 
+from corrigible.proxy.corrector import Outcome, Rewrite
 from corrigible.proxy.limit import Limits
 from corrigible.proxy.lookup import drive, drive_sync
+from corrigible.proxy.mode import Mode
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 Asking = Generator[Lookup, LookupAnswer, list[int]]
@@ -96,3 +100,27 @@ def test_a_mistake_of_the_translation_is_not_hidden() -> None:
         drive_sync(wrong(), Server().fetch)
     with pytest.raises(KeyError, match="ours"):
         asyncio.run(drive(wrong(), Server().fetch_async))
+
+
+def corrects(spend: float, *, ask: bool) -> Generator[Lookup, LookupAnswer, Outcome]:
+    """Take some time for a correction, look-ups apart."""
+    if ask:
+        yield Lookup("/a")
+    time.sleep(spend)
+    return Outcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE, feedback={"x": 1}, rules=("a.b",))
+
+
+@pytest.mark.parametrize(("ask", "limit"), [(False, "1"), (True, "4")])
+def test_a_correction_that_comes_too_late_is_withheld(ask: bool, limit: str) -> None:
+    limits = Limits(seconds=0.001, seconds_with_lookups=0.003)
+    outcome = asyncio.run(drive(corrects(0.05, ask=ask), Server().fetch_async, limits))
+    assert (outcome.rewrite, outcome.feedback, outcome.rules, outcome.reason) == (None, None, (), "a mistake of ours")
+    assert outcome.error is not None
+    assert re.fullmatch(rf"took \d+ ms, the limit is {limit}", outcome.error)
+
+
+@pytest.mark.parametrize("ask", [False, True])
+def test_a_correction_in_time_is_given(ask: bool) -> None:
+    limits = Limits(seconds=30, seconds_with_lookups=30)
+    outcome = asyncio.run(drive(corrects(0, ask=ask), Server().fetch_async, limits))
+    assert outcome.rewrite == Rewrite([], b"corrected")

@@ -77,6 +77,11 @@ def test_without_a_body_they_go_into_the_query(method: str, body: Any) -> None:
     ]
 
 
+def test_a_secret_of_the_query_is_not_repeated() -> None:
+    request = Request("GET", "/x", query={"card[cvc]": "12345"})
+    assert derive(request, {"card[cvc]": None}, SECRETS) == [remove("/query/card[cvc]")]
+
+
 def test_a_delete_with_a_body_is_edited_there() -> None:
     request = Request("DELETE", "/x", query={"a": "1"}, body={"a": 1})
     assert derive(request, {"a": 2}, SECRETS) == [expect("/body/a", 1), replace("/body/a", 2)]

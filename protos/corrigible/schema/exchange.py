@@ -17,9 +17,9 @@ Json = Any
 class Request:
     """The request document: what patches point into. Credentials never appear in it.
 
-    `path` has no query. `query` keeps the names as sent (`a[b]`; a repeated one is a list), form bodies are decoded
-    (`a[b]` nested); every scalar of the two is text. Header names are lower case. `body` is None where the request
-    had none. For gRPC `method` is empty, `path` the full method name.
+    `path` is as sent, without the query. `query` keeps its names (`a[b]`; a repeated one is a list), form bodies are
+    decoded (`a[b]` nested); every scalar of the two is text. Header names are lower case. `body` is None where the
+    request had none. For gRPC `method` is empty, `path` the full method name.
     """
 
     method: str

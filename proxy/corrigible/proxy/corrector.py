@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 import orjson
 
@@ -66,6 +67,10 @@ class Outcome:
     rules: tuple[str, ...] = ()
     error: str | None = None
     """A mistake of ours, for the log."""
+
+    def withheld(self, error: str) -> Outcome:
+        """Return the outcome that leaves every byte, for a mistake of ours."""
+        return replace(self, rewrite=None, reason="a mistake of ours", feedback=None, rules=(), error=error)
 
 
 class Corrector:
@@ -150,6 +155,8 @@ class Corrector:
             rendered = self._render(decision, mode, plain)
             if rendered is None and isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
                 headers = self._linked(response.headers, id, decision.encoded)
+                if preferred_so:
+                    headers.append(("Preference-Applied", f"{PREFERENCE}={mode.value}"))
                 return self._annotated(decision, mode, Rewrite(headers, response_body))
             if rendered is None:
                 return self._untouched(decision, mode)
@@ -167,7 +174,8 @@ class Corrector:
         self._documents[id] = encoded
         while len(self._documents) > _MOST_DOCUMENTS:
             self._documents.popitem(last=False)
-        return [*headers, ("Link", f'<{DOCUMENTS}{id}>; rel="recovery-feedback"; type="application/json"')]
+        link = f'<{DOCUMENTS}{quote(id, safe="")}>; rel="recovery-feedback"; type="application/json"'
+        return [*headers, ("Link", link), ("Vary", "Prefer")]
 
     def _plain(self, response: ResponseHead, body: bytes) -> tuple[bytes, str]:
         names = [v for n, v in response.headers if n.lower() == "content-encoding"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 import orjson
 
@@ -65,7 +65,7 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
         decoded = _json_or_text(body)
     return Request(
         method=method.upper(),
-        path=unquote(path) if "%" in path else path,
+        path=path,
         query=_flat(_fields(query)) if query else {},
         headers=kept,
         body=decoded,

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from corrigible.rules.failure import CorrigibleError
+from corrigible.rules.pointer import is_among
 from corrigible.rules.rule import TERMINAL
 from corrigible.rules.speak import Spoken, slower
 from corrigible.schema.exchange import Json, Request
@@ -160,7 +161,7 @@ def _secret_values(request: Request, secrets: frozenset[str]) -> list[str]:
 def _collect(value: Any, secrets: frozenset[str], found: list[str]) -> None:
     if isinstance(value, dict):
         for name, inner in value.items():
-            if name in secrets:
+            if is_among(name, secrets):
                 found.extend(_scalars(inner))
             elif isinstance(inner, (dict, list)):
                 _collect(inner, secrets, found)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
+from .corrector import Outcome
 from .limit import Limits
 
 T = TypeVar("T")
@@ -17,12 +18,12 @@ NO_ANSWER = LookupAnswer(0)
 
 
 class _Ledger:
-    """What one exchange has asked so far."""
+    """What one exchange has asked so far, and how long it took."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.answers: dict[str, LookupAnswer] = {}
-        self.deadline = time.monotonic() + limits.seconds_with_lookups
+        self.started = time.monotonic()
 
     def known(self, lookup: Lookup) -> LookupAnswer | None:
         """Return an answer that needs no asking: a cached one, or none at all past the limits."""
@@ -33,13 +34,35 @@ class _Ledger:
         return None
 
     def left(self) -> float:
-        return self.deadline - time.monotonic()
+        return self.started + self.limits.seconds_with_lookups - time.monotonic()
 
     def keep(self, lookup: Lookup, answer: LookupAnswer) -> LookupAnswer:
         if len(answer.body) > self.limits.body:
             answer = NO_ANSWER
         self.answers[lookup.path] = answer
         return answer
+
+    def in_time(self, result: T) -> T:
+        """Withhold a correction that took longer than it may: the client has waited enough."""
+        spent = time.monotonic() - self.started
+        allowed = self.limits.seconds + (self.limits.seconds_with_lookups if self.answers else 0)
+        if spent > allowed and isinstance(result, Outcome):
+            return cast(T, result.withheld(f"took {spent * 1000:.0f} ms, the limit is {allowed * 1000:.0f}"))
+        return result
+
+
+def _unknown(generator: Generator[Lookup, LookupAnswer, T], ledger: _Ledger) -> Generator[Lookup, LookupAnswer, T]:
+    """Yield only the look-ups that have to be performed; the ledger answers the others."""
+    try:
+        wanted = next(generator)
+        while True:
+            answer = ledger.known(wanted)
+            if answer is None:
+                answer = ledger.keep(wanted, (yield wanted))
+            wanted = generator.send(answer)
+    except StopIteration as done:
+        result: T = done.value
+        return result
 
 
 async def drive(
@@ -49,20 +72,18 @@ async def drive(
 ) -> T:
     """Run a translation to its end. A look-up that fails or comes too late is answered with status 0."""
     ledger = _Ledger(limits or Limits())
+    asking = _unknown(generator, ledger)
     try:
-        wanted = next(generator)
+        wanted = next(asking)
         while True:
-            answer = ledger.known(wanted)
-            if answer is None:
-                try:
-                    answer = await asyncio.wait_for(fetch(wanted.path), ledger.left())
-                except Exception:  # whatever a look-up dies of, it is no answer and never the client's trouble
-                    answer = NO_ANSWER
-                answer = ledger.keep(wanted, answer)
-            wanted = generator.send(answer)
+            try:
+                answer = await asyncio.wait_for(fetch(wanted.path), ledger.left())
+            except Exception:  # whatever a look-up dies of, it is no answer and never the client's trouble
+                answer = NO_ANSWER
+            wanted = asking.send(answer)
     except StopIteration as done:
         result: T = done.value
-        return result
+        return ledger.in_time(result)
 
 
 def drive_sync(
@@ -70,19 +91,16 @@ def drive_sync(
     fetch: Callable[[str], LookupAnswer],
     limits: Limits | None = None,
 ) -> T:
-    """Run a translation to its end without an event loop. `fetch` keeps its own time-out."""
-    ledger = _Ledger(limits or Limits())
+    """Run a translation to its end without an event loop or a clock. `fetch` keeps its own time-out."""
+    asking = _unknown(generator, _Ledger(limits or Limits()))
     try:
-        wanted = next(generator)
+        wanted = next(asking)
         while True:
-            answer = ledger.known(wanted)
-            if answer is None:
-                try:
-                    answer = fetch(wanted.path)
-                except Exception:  # as above
-                    answer = NO_ANSWER
-                answer = ledger.keep(wanted, answer)
-            wanted = generator.send(answer)
+            try:
+                answer = fetch(wanted.path)
+            except Exception:  # as above
+                answer = NO_ANSWER
+            wanted = asking.send(answer)
     except StopIteration as done:
         result: T = done.value
         return result

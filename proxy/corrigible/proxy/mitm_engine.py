@@ -178,8 +178,11 @@ class Listener:
         self._draining = True
         for conversation in tuple(self._open):
             conversation.end_if_idle()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        # Not one wait: a connection accepted just before may show up only now.
+        while self._tasks and loop.time() < end:
+            await asyncio.wait(self._tasks, timeout=end - loop.time(), return_when=asyncio.FIRST_COMPLETED)
         finished = not self._tasks
         for conversation in tuple(self._open):
             conversation.abort()
@@ -188,6 +191,9 @@ class Listener:
         return finished
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._draining:
+            writer.close()
+            return
         task = asyncio.current_task()
         assert task is not None
         conversation = Conversation(

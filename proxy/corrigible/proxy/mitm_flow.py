@@ -9,7 +9,7 @@ from mitmproxy import exceptions, http, io
 from corrigible.rules.failure import AuthoringError, Place
 
 from .corrector import RequestHead, ResponseHead
-from .recording import Recorded
+from .recorded import Recorded
 
 
 def read_flows(path: Path) -> list[Recorded]:

@@ -27,7 +27,10 @@ _NOT_FORWARDED = frozenset(
         *("expect", "origin", "prefer", "range", "want-digest"),  # about that one request
     }
 )
-_NOT_FORWARDED_PREFIXES = ("content-", "if-", "idempotency-", "x-idempotency-", "sec-websocket-", "http2-")
+_NOT_FORWARDED_PREFIXES = (
+    *("content-", "if-", "idempotency-", "x-idempotency-", "sec-websocket-", "http2-"),
+    *("x-http-method", "x-method-"),  # a look-up is a GET, whatever the request was
+)
 _NO_ANSWER = LookupAnswer(status=0)
 
 

@@ -20,18 +20,7 @@ from .corrector import RequestHead, ResponseHead
 from .document import form_pairs
 from .encoding import coding
 from .limit import Limits
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One exchange as messages, and what it is called."""
-
-    name: str
-    request: RequestHead
-    request_body: bytes
-    response: ResponseHead
-    response_body: bytes
-    started: float = 0.0
+from .recorded import Recorded
 
 
 @dataclass(frozen=True, slots=True)

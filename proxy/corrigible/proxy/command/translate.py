@@ -12,7 +12,8 @@ from corrigible.schema.exchange import Json
 from ..build import build_corrector
 from ..lookup import drive_sync
 from ..mode import Mode
-from ..recording import Recorded, Recording, decoded, read_recording
+from ..recorded import Recorded
+from ..recording import Recording, decoded, read_recording
 from ..translate import Explanation
 
 if TYPE_CHECKING:
