@@ -154,3 +154,47 @@ def test_integer(value: Any, number: int | None) -> None:
 )
 def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
     assert nearest(text, candidates) == near
+
+
+INTERVALS = ["day", "week", "month", "year"]
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "near"),
+    [
+        ("mnth", INTERVALS, ["month"]),
+        ("Monthly", INTERVALS, ["month"]),
+        ("weeks", INTERVALS, ["week"]),
+        ("goods", ["good", "service"], ["good"]),
+        ("usx", ["usd", "eur", "ugx", "uyu"], ["usd"]),
+        ("customer_request", ["duplicate", "fraudulent", "requested_by_customer"], ["requested_by_customer"]),
+        ("requested by customer", ["duplicate", "requested_by_customer"], ["requested_by_customer"]),
+        ("payment_method_typs", ["payment_method", "payment_method_types"], ["payment_method_types"]),
+        ("capturemethod", ["capture_method", "currency"], ["capture_method"]),
+        ("approve", ["APPROVE", "COMMENT"], ["APPROVE"]),
+    ],
+)
+def test_a_misspelling_has_one_near_neighbour(text: str, candidates: list[str], near: list[str]) -> None:
+    assert nearest(text, candidates) == near
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        ("biweekly", INTERVALS),
+        ("bi-monthly", INTERVALS),
+        ("half_year", INTERVALS),
+        ("2 weeks", INTERVALS),
+        ("unmetered", ["metered", "licensed"]),
+        ("never", ["forever", "once"]),
+        ("no_prorations", ["create_prorations", "none"]),
+        ("charge_manually", ["charge_automatically", "send_invoice"]),
+        ("min_redemptions", ["max_redemptions"]),
+        ("food", ["good", "service"]),
+        ("_", ["a"]),
+        ("", ["a"]),
+        ("x", ["", "_"]),
+    ],
+)
+def test_what_means_something_else_is_never_near(text: str, candidates: list[str]) -> None:
+    assert nearest(text, candidates) == []

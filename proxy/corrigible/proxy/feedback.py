@@ -146,7 +146,10 @@ def _visible(value: Any) -> Any:
 
 def _hidden_edit(suggestion: Mapping[str, Json]) -> bool:
     """Whether what it sends would no longer mean the same once invisible characters are gone."""
-    return any(name in suggestion and _visible(suggestion[name]) != suggestion[name] for name in ("patch", "steps"))
+    return any(
+        name in suggestion and _visible(suggestion[name]) != suggestion[name]
+        for name in ("patch", "steps", "placeholders")
+    )
 
 
 def _secret_values(request: Request, secrets: frozenset[str]) -> list[str]:

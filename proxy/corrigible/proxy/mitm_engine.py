@@ -217,6 +217,7 @@ class Listener:
         self._open.add(conversation)
         try:
             await conversation.handle_client()
+            writer.close()  # mitmproxy leaves it open where its handler was cancelled before it first ran
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
         finally:

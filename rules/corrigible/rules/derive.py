@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from corrigible.schema.document import CREDENTIALS
 from corrigible.schema.exchange import Json, Request
 
-from .pointer import MISSING, escape, resolve, segments, through_arrays
+from .pointer import MISSING, escape, is_among, resolve, segments, through_arrays
 
 Operation = dict[str, Json]
 
@@ -51,7 +51,7 @@ def _members(
             if value is not None:
                 ops.append({"op": "add", "path": path, "value": value})
             continue
-        if name not in secrets and not isinstance(old, dict) and len(str(old)) <= _LONGEST_GUARD:
+        if not is_among(name, secrets) and not isinstance(old, dict) and len(str(old)) <= _LONGEST_GUARD:
             ops.append({"op": "test", "path": path, "value": old})
         ops.append({"op": "remove", "path": path} if value is None else {"op": "replace", "path": path, "value": value})
     return ops

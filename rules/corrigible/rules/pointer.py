@@ -61,6 +61,11 @@ def parameter_segments(name: str) -> list[str]:
     return [head, *_BRACKET.findall(name[len(head) :])] if bracket else [name]
 
 
+def is_among(name: str, names: frozenset[str]) -> bool:
+    """Whether a parameter, or a part of its name in brackets (`card[cvc]`), is among some names."""
+    return name in names or ("[" in name and not names.isdisjoint(parameter_segments(name)))
+
+
 def parameter_pointer(name: str, under: str = "/body") -> str:
     """Turn `line_items[0][price]` into `/body/line_items/0/price`."""
     if name.isidentifier():

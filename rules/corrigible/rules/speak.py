@@ -14,7 +14,7 @@ from .derive import Operation, Unfit, changes_request, derive, guarded
 from .expression import EvaluationError, Expression, environment, fresh_key
 from .failure import RuleFault
 from .lookup import Lookup, LookupAnswer, allowed
-from .pointer import segments
+from .pointer import is_among, segments
 from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Rule, Say, Template, Together
 
 Asking = Generator[Lookup, LookupAnswer, "Spoken | None"]
@@ -117,6 +117,8 @@ class _Speech:
             if question.condition is None or question.condition.holds(activation):
                 path = question.get.evaluate(activation)
                 template = allowed(path, self.guidance.lookups) if isinstance(path, str) else None
+                if template is not None and "?" in path and "?" not in question.get.text:
+                    template = None  # a value from the request brought a query along
                 if template is None:
                     self._note(f"look-up {question.name}: not on the pack's list")
                 else:
@@ -229,7 +231,7 @@ class _Speech:
         return patch
 
     def _secret(self, pointer: str) -> bool:
-        return not self.guidance.secrets.isdisjoint(segments(pointer))
+        return any(is_among(part, self.guidance.secrets) for part in segments(pointer))
 
     def _safety(self, say: Say, patch: Sequence[Operation], terminal: bool) -> dict[str, Json]:
         if say.side_effects is not None:
