@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.build import build_corrector
 from corrigible.proxy.corrector import Corrector
 from corrigible.proxy.mode import Mode
 from corrigible.proxy.translate import Translator
@@ -404,6 +405,37 @@ def test_each_exchange_is_one_line_in_the_journal(bench: Any, tmp_path: Path) ->
     assert len({entry["id"] for entry in entries}) == 5
     assert all(entry["ms"] > 0 for entry in entries)
     assert "sk_" not in (tmp_path / "log.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("mode", "verdict"),
+    [
+        (Mode.REFLECTIVE, "annotated"),
+        (Mode.VERBOSE, "diagnosed"),
+        (Mode.TRADITIONAL, "blanked"),
+        (Mode.NONE, "untouched"),
+    ],
+)
+def test_the_journal_says_what_was_done_in_each_mode(
+    bench: Any, tmp_path: Path, write_pack: Any, mode: Mode, verdict: str
+) -> None:
+    pack = write_pack(
+        manifest="redact: [/error/message]\n",
+        x="on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n",
+    )
+    refusal = message(
+        b"400 Bad Request", b"Content-Type: application/json\r\n", b'{"error":{"code":"bad","message":"m"}}'
+    )
+    with (
+        bench.upstream({"/x": refusal}) as upstream,
+        bench.proxy(
+            build_corrector([pack], mode=mode),
+            upstream=f"http://127.0.0.1:{upstream.port}",
+            log=tmp_path / "log.jsonl",
+        ) as proxy,
+    ):
+        bench.ask(proxy.port, "/x", "POST", b"{}", b"Content-Type: application/json\r\n")
+    assert [entry["outcome"] for entry in journal(tmp_path)] == [verdict]
 
 
 def test_a_full_disk_does_not_disturb_the_traffic(bench: Any) -> None:

@@ -52,7 +52,7 @@ class Entry:
     status: int | None
     """What the upstream answered; None where it did not."""
     outcome: str
-    """`annotated`, `blanked` (mode traditional), `untouched`, or `failed` (no answer from the upstream)."""
+    """`annotated`, `diagnosed` (mode verbose), `blanked` (traditional), `untouched`, or `failed` (no answer)."""
     milliseconds: float
     operation: str | None = None
     rules: tuple[str, ...] = ()

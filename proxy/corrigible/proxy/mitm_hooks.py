@@ -20,6 +20,7 @@ from .corrector import DOCUMENTS, Outcome, RequestHead, ResponseHead
 from .journal import Entry, Journal
 from .lookup import drive
 from .mitm_lookup import LookupClient, Origin
+from .mode import Mode
 
 BUFFER_LIMIT = 1 << 16
 """Answers nobody wants to read are held back only where they are known to be at most this long: cheaper than
@@ -80,6 +81,9 @@ class FieldList(Sequence[tuple[str, str]]):
     def __getitem__(self, index: slice) -> list[tuple[str, str]]: ...
     def __getitem__(self, index: int | slice) -> tuple[str, str] | list[tuple[str, str]]:
         return self._decoded()[index]
+
+
+_VERDICTS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
 
 
 class Exchanges:
@@ -200,10 +204,9 @@ class Exchanges:
             error = f"{type(problem).__name__}: {problem}"
         if self._journal is not None:
             changed = error is None and outcome is not None and outcome.rewrite is not None
-            spoken = changed and outcome is not None and outcome.feedback is not None
             self._record(
                 flow,
-                "annotated" if spoken else "blanked" if changed else "untouched",
+                _VERDICTS.get(outcome.mode, "untouched") if changed and outcome is not None else "untouched",
                 outcome=outcome,
                 reason=outcome.reason if outcome is not None else None,
                 error=error,
