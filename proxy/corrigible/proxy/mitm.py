@@ -227,7 +227,7 @@ class _Complaint(logging.Handler):
             cause = record.exc_info[1] if record.exc_info else None
             text = record.getMessage() + (f" ({type(cause).__name__}: {cause})" if cause else "")
             print(f"corrigible proxy: {redact(text)[:500]}", file=sys.stderr)
-        except Exception:
+        except Exception:  # as every logging handler does
             self.handleError(record)
 
 

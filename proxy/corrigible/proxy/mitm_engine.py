@@ -70,7 +70,7 @@ class OnTheSpot:
                 yield command
             if held is not None:
                 yield held
-        except Exception:
+        except Exception:  # theirs or ours: end this connection, keep the others
             logger.exception("a protocol layer failed")
             if held is not None:
                 yield held
@@ -257,7 +257,7 @@ class HookTable:
                 later = function(subject)
             except exceptions.AddonHalt:
                 break
-            except Exception:
+            except Exception:  # one addon's mistake must not stop the others, as in mitmproxy
                 logger.exception("hook %s failed", name)
                 continue
             if later is not None and inspect.isawaitable(later):
@@ -273,7 +273,7 @@ class HookTable:
                 await later
             except exceptions.AddonHalt:
                 return
-            except Exception:
+            except Exception:  # one addon's mistake must not stop the others, as in mitmproxy
                 logger.exception("hook %s failed", name)
             later = self._run(name, functions, subject)
 
