@@ -6,10 +6,12 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from corrigible.adapters.sandbox.server import Running
 from corrigible.proxy import cli
 from corrigible.proxy.trial import try_pack
 from corrigible.rules.pack import load_pack
@@ -66,3 +68,13 @@ def test_the_feedback_in_the_picture_is_what_the_rule_says() -> None:
     stripe = {rule.version: rule for rule in load_pack("stripe").rules}
     rule = stripe["stripe.refund-exceeds-remaining@1"]
     assert json.dumps(rule.diagnosis) in picture
+
+
+def test_the_program_of_the_readme_repairs_a_real_refusal(stripe_proxy: Running) -> None:
+    (program,) = blocks("README.md", "python")
+    assert "http://127.0.0.1:8080" in program
+    names: dict[str, Any] = {}
+    exec(program.replace("http://127.0.0.1:8080", stripe_proxy.url), names)
+    assert names["refused"].status_code == 400
+    assert names["repaired"].body["currency"] == "usd"
+    assert (names["accepted"].status_code, names["accepted"].json()["currency"]) == (200, "usd")
