@@ -156,3 +156,17 @@ def test_members_of_other_types_are_not_trusted() -> None:
         "pi_1",
         "",
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "param", "pointer", "schema"),
+    [
+        ({"expand[]": "foo"}, "expand", "/query/expand[]", "/properties/expand/items"),
+        ({"expand[]": ["a", "b"]}, "expand[1]", "/query/expand[]", "/properties/expand/items"),
+        ({"created[gt]": "x"}, "created[gt]", "/query/created[gt]", "/properties/created/properties/gt"),
+        ({}, "customer", "/query/customer", "/properties/customer"),
+    ],
+)
+def test_a_query_keeps_the_names_as_they_were_sent(query: Json, param: str, pointer: str, schema: str) -> None:
+    violation = only(Request("GET", "/v1/charges", query=query), type="invalid_request_error", message="m", param=param)
+    assert (violation.pointer, violation.native["schema"]) == (pointer, schema)
