@@ -198,3 +198,31 @@ def test_a_misspelling_has_one_near_neighbour(text: str, candidates: list[str], 
 )
 def test_what_means_something_else_is_never_near(text: str, candidates: list[str]) -> None:
     assert nearest(text, candidates) == []
+
+
+SPEC = {"properties": {"amount": {"type": "integer"}, "card": {"properties": {"number": {}}}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("at(spec, '/properties/amount/type')", "integer"),
+        ("at( spec , '/properties/' + request.body.name)", {"type": "integer"}),
+        ("at(spec, '/nothing') == null", True),
+        ("names(spec, '/properties')", ["amount", "card"]),
+        ("names(spec, '/properties/card/properties').map(n, 'card[' + n + ']')", ["card[number]"]),
+        ("names(request, '/body/name')", []),
+        ("names({'a': 1}, '')", ["a"]),
+        ("at(tables, '/limits/usd') + 1", 51),
+    ],
+)
+def test_large_documents_are_looked_into_by_name(text: str, value: Any) -> None:
+    values = {"spec": SPEC, "request": {"body": {"name": "amount"}}, "tables": {"limits": {"usd": 50}}}
+    held = ENV.activation(values, frozenset({"request"}))
+    assert ENV.compile(text).evaluate(held) == value
+
+
+def test_what_the_runtime_does_not_look_at_is_not_handed_to_it() -> None:
+    held = ENV.activation({"spec": SPEC, "request": {"body": {}}}, frozenset({"request"}))
+    with pytest.raises(EvaluationError, match="spec"):
+        ENV.compile("size(spec.properties) > 0").evaluate(held)

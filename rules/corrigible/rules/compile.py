@@ -14,7 +14,7 @@ from corrigible.schema.vocabulary import Vocabulary
 from .authored import Each, On, PlaceholderEach, PlaceholderText, RuleText
 from .authored import Entry as EntryText
 from .check import checked
-from .expression import RESERVED, Environment, Expression, ExpressionError, environment
+from .expression import RESERVED, Environment, Expression, ExpressionError, by_name, environment
 from .failure import AuthoringError, gather, meant
 from .lookup import Templates, uncovered
 from .rule import (
@@ -106,13 +106,15 @@ class _Compiler:
             names=self.names,
             scope=scope,
             uses=(),
+            hands=frozenset(),
             tables=None,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
         uses = tuple(name for name in sorted(scope.names) if name in self.mentioned)
+        hands = frozenset(word for text in self.texts for word in _WORD.findall(by_name(text)))
         named = [found[1] for text in self.texts for found in _TABLE.finditer(text)]
-        return replace(rule, uses=uses, tables=None if None in named else frozenset(named))
+        return replace(rule, uses=uses, hands=hands, tables=None if None in named else frozenset(named))
 
     def _order(self) -> None:
         """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""

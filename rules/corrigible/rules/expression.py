@@ -1,11 +1,12 @@
-"""CEL expressions, compiled once. Google's runtime, its strings and math extensions, and six functions of ours."""
+"""CEL expressions, compiled once. Google's runtime, its strings and math extensions, and seven functions of ours."""
 
 from __future__ import annotations
 
 import functools
 import re
+import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cel_expr_python import cel
@@ -59,6 +60,17 @@ _ERROR = cel.Type.ERROR
 _KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
 
 
+# The runtime hands a Python function its whole argument, converted. `at(spec, pointer)` would convert the description
+# of an operation, milliseconds of it, to look at one member: so the function is told the name and looks itself.
+_BY_NAME = re.compile(r"\b(at|names)\(\s*(request|response|spec|tables)\s*,")
+_UNDER_WAY = threading.local()
+
+
+def by_name(text: str) -> str:
+    """Return what is compiled for an expression: `at(spec, x)` as `at_spec(x)`."""
+    return _BY_NAME.sub(r"\1_\2(", text)
+
+
 class ExpressionError(CorrigibleError):
     """The text is no CEL expression, or uses a name that is not in scope."""
 
@@ -70,17 +82,22 @@ class EvaluationError(CorrigibleError):
 class Activation:
     """Values under names. Handed to the runtime when an expression first needs it there."""
 
-    __slots__ = ("_env", "_handed", "values")
+    __slots__ = ("_env", "_handed", "_hands", "values")
 
-    def __init__(self, env: Environment, values: Mapping[str, Any]) -> None:
+    def __init__(self, env: Environment, values: Mapping[str, Any], hands: frozenset[str] | None) -> None:
+        """`hands` are the names that the runtime itself looks at, all of them where None."""
         self.values = values
         self._env = env
+        self._hands = hands
         self._handed: cel.Activation | None = None
 
     @property
     def handed(self) -> cel.Activation:
         if self._handed is None:
-            self._handed = self._env.env.Activation(self.values)
+            values = self.values
+            if self._hands is not None:
+                values = {name: value for name, value in values.items() if name in self._hands}
+            self._handed = self._env.env.Activation(values)
         return self._handed
 
 
@@ -118,7 +135,8 @@ class Expression:
                 return True if self._asks else here
         compiled = self._compiled
         if compiled is None:
-            compiled = self._compiled = self._scope.env.compile(self.text)
+            compiled = self._compiled = self._scope.env.compile(by_name(self.text))
+        _UNDER_WAY.values = activation.values
         try:
             value = compiled.eval(activation.handed)
             plain = value.plain_value()
@@ -171,8 +189,8 @@ class Environment:
             hint = meant(named[1], [*self.names, *FUNCTIONS]) if named else ""
             raise ExpressionError(f"CEL: {said.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
 
-    def activation(self, values: Mapping[str, Any]) -> Activation:
-        return Activation(self, values)
+    def activation(self, values: Mapping[str, Any], hands: frozenset[str] | None = None) -> Activation:
+        return Activation(self, values, hands)
 
 
 @functools.cache
@@ -288,12 +306,22 @@ def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+def names(document: Any, pointer: str) -> list[str]:
+    """Return the member names of the object at an RFC 6901 pointer, none where no object is."""
+    found = resolve(document, pointer)
+    return list(found) if isinstance(found, Mapping) else []
+
+
 def fresh_key(seed: str) -> str:
     """Return a new idempotency key, the same one for the same seed."""
     return str(uuid.uuid5(_KEYS, seed))
 
 
-FUNCTIONS = ("at", "covers", "fresh_key", "integer", "nearest", "pointer_of")
+FUNCTIONS = ("at", "covers", "fresh_key", "integer", "names", "nearest", "pointer_of")
+
+
+def _looked_up(looks: Callable[[Any, str], Any], name: str, pointer: str) -> Any:
+    return looks(_UNDER_WAY.values[name], pointer)
 
 
 def _ours() -> cel.CelExtension:
@@ -309,7 +337,13 @@ def _ours() -> cel.CelExtension:
             function("covers", [dyn, dyn], cel.Type.BOOL, covers),
             function("fresh_key", [dyn], text, fresh_key),
             function("integer", [dyn], dyn, integer),
+            function("names", [dyn, dyn], dyn, names),
             function("nearest", [dyn, dyn], dyn, nearest),
             function("pointer_of", [dyn], text, parameter_pointer),
+            *(
+                function(f"{looks.__name__}_{name}", [dyn], dyn, functools.partial(_looked_up, looks, name))
+                for looks in (at, names)
+                for name in ("request", "response", "spec", "tables")
+            ),
         ],
     )

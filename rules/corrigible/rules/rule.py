@@ -178,6 +178,8 @@ class Rule:
 
     uses: tuple[str, ...]
     """The names of the scope, its own included, that its expressions mention."""
+    hands: frozenset[str]
+    """Those of them that the runtime itself looks at."""
     tables: frozenset[str] | None
     """The tables that they name, None where that cannot be told."""
 
@@ -186,4 +188,4 @@ class Rule:
         values = {name: scope[name] for name in self.uses if name in scope}
         if self.tables is not None and "tables" in values:
             values["tables"] = {name: table for name, table in values["tables"].items() if name in self.tables}
-        return self.scope.activation(values)
+        return self.scope.activation(values, self.hands)

@@ -164,7 +164,7 @@ class _Speech:
         if not isinstance(elements, list):
             raise EvaluationError(f"{entry.each.text}: gives no list")
         for element in elements:
-            inner = env.activation({**self.scope, entry.name: element})
+            inner = env.activation({**self.scope, entry.name: element}, self.rule.hands | {entry.name})
             if entry.member.condition is None or entry.member.condition.holds(inner):
                 out.append(self._say(entry.member, inner, mine))
             if len(out) == _MOST_ALTERNATIVES:
@@ -211,7 +211,10 @@ class _Speech:
             return
         env = environment(self.rule.names | {placeholder.name})
         for element in placeholder.each.evaluate(activation):
-            yield _placeholder(placeholder, env.activation({**self.scope, placeholder.name: element}))
+            yield _placeholder(
+                placeholder,
+                env.activation({**self.scope, placeholder.name: element}, self.rule.hands | {placeholder.name}),
+            )
 
     def _patch(self, say: Say, parameters: Mapping[str, Json], activation: Any) -> list[Operation]:
         if say.edits is not None:
