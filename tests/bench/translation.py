@@ -143,6 +143,8 @@ def main() -> None:
     print(f"{'rules':>8} {'bytes':>6} {'translate':>16} {'correct':>16}   translate against 10 rules")
     base: dict[int, float] = {}
     correctors = {count: Corrector(Translator([known(count)])) for count in COUNTS}
+    gc.collect()
+    gc.freeze()  # as the proxy does once it has loaded
     for size in SIZES:
         for count in COUNTS:
             found = cell(correctors[count], size)

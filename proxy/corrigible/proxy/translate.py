@@ -157,16 +157,18 @@ class Translator:
         )
 
     def _read(self, exchange: Exchange, found: Identified, body: Json) -> tuple[Identified, Sequence[Violation]]:
-        method, path = exchange.request.method, exchange.request.path
+        for dialect in found.known.adapter.formats:
+            violations = dialect.read(exchange, body)
+            if violations:
+                return found, violations
         # A success that only looks like another API's refusal stays a success.
-        others = [k for k in self.known if k is not found.known] if exchange.status >= 400 else []
-        for known in (found.known, *others):
+        others = [known for known in self.known if known is not found.known] if exchange.status >= 400 else ()
+        for known in others:
             for dialect in known.adapter.formats:
                 violations = dialect.read(exchange, body)
                 if violations:
-                    if known is not found.known:
-                        found = Identified(known, *(known.adapter.operations.find(method, path) or ("", {})))
-                    return found, violations
+                    named = known.adapter.operations.find(exchange.request.method, exchange.request.path)
+                    return Identified(known, *(named or ("", {}))), violations
         return found, ()
 
     def _scope(

@@ -186,6 +186,6 @@ class Rule:
     def activation(self, scope: Mapping[str, Any]) -> Activation:
         """Hand the runtime what this rule mentions, and no more: every name costs, a table by its size."""
         values = {name: scope[name] for name in self.uses if name in scope}
-        if self.tables is not None and "tables" in values:
+        if "tables" in values and self.tables is not None:
             values["tables"] = {name: table for name, table in values["tables"].items() if name in self.tables}
-        return self.scope.activation(values, self.hands)
+        return Activation(self.scope, values, None if self.hands.issuperset(values) else self.hands)
