@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrigible.rules.pointer import MISSING, escape, parameter_pointer, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, parameter_pointer, parameter_segments, resolve, segments
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -108,7 +108,7 @@ def _pointer(request: Request, under: str, param: str, named: str) -> str:
 
     `param` is often an internal name (`id`, `intent`, `source`), so an identifier that the message names wins.
     """
-    written = parameter_pointer(param, under)
+    written = parameter_pointer(param, under) if under == "/body" else _query_pointer(request.query, param)
     if not named:
         return written
     document = request.document()
@@ -118,6 +118,12 @@ def _pointer(request: Request, under: str, param: str, named: str) -> str:
         if found:
             return found
     return written
+
+
+def _query_pointer(query: Mapping[str, Json], param: str) -> str:
+    """Return where a parameter stands in a query, whose names are as they were sent: `expand` may be `expand[]`."""
+    spelt = (param, f"{param}[]", re.sub(r"\[\d+\]$", "[]", param))
+    return f"/query/{escape(next((name for name in spelt if name in query), param))}" if param else ""
 
 
 def _places(document: Mapping[str, Json], value: str) -> Iterator[str]:
@@ -147,7 +153,8 @@ def _schema_place(pointer: str) -> str:
     parts = segments(pointer)
     if len(parts) < 2 or parts[0] not in ("body", "query"):
         return ""
-    return "".join("/items" if part.isdecimal() else f"/properties/{escape(part)}" for part in parts[1:])
+    names = parts[1:] if parts[0] == "body" else parameter_segments(parts[1])
+    return "".join("/items" if part.isdecimal() or not part else f"/properties/{escape(part)}" for part in names)
 
 
 STRIPE = StripeFormat()
