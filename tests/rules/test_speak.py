@@ -267,7 +267,7 @@ def test_alternatives_for_each_element(write_pack: WritePack) -> None:
 
     group = {"id": "1.1", "relation": "one_of"}
     assert chosen("a", "skip", "b", "c", "d") == [("a", group), ("b", group), ("c", group)]
-    assert chosen("skip", "a") == [("a", None)]
+    assert chosen("skip", "a") == [("a", group)]
 
 
 def test_groups_keep_the_members_that_hold(write_pack: WritePack) -> None:

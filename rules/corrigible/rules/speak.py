@@ -169,8 +169,6 @@ class _Speech:
                 out.append(self._say(entry.member, inner, mine))
             if len(out) == _MOST_ALTERNATIVES:
                 break
-        if len(out) == 1:
-            del out[0]["group"]
         return out
 
     def _group(self, relation: str) -> dict[str, str]:

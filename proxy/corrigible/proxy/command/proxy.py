@@ -85,9 +85,8 @@ def run(args: argparse.Namespace) -> int:
     except Misused as problem:
         return _complain(problem, 2)
     try:
-        from ..mitm import (
-            Settings,
-        )  # slow to import, and an extra: not before the arguments are known to be good
+        # Slow to import, and an extra: not before the arguments are known to be good.
+        from ..mitm import Settings
         from ..mitm import run as serve
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("mitmproxy", "mitmproxy_rs"):
