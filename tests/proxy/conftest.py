@@ -140,6 +140,7 @@ class Silent:
         *,
         id: str,
         started: float,
+        elapsed: float = 0.0,
     ) -> Generator[Lookup, LookupAnswer, Outcome]:
         self.seen.append((request, request_body, response, response_body))
         return (yield from self.said(response, response_body))

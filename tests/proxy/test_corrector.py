@@ -97,10 +97,12 @@ ERROR = b'{"error":{"code":"%s","message":"m"}}'
         (400, [JSON, ("Content-Length", "1048577")], False),
         (400, [JSON, ("Content-Length", "0")], False),
         (400, [], False),
-        (400, [("Content-Type", "text/html")], False),
+        (400, [("Content-Type", "text/html; charset=utf-8")], True),
+        (400, [("Content-Type", "image/png")], False),
         (400, [("Content-Type", "text/event-stream")], False),
         (400, [("Content-Type", "application/x-ndjson")], False),
         (200, [JSON], False),
+        (200, [("Content-Type", "text/html")], False),
         (301, [JSON], False),
         (304, [JSON], False),
         (204, [JSON], False),
@@ -113,6 +115,17 @@ def test_which_answers_are_looked_at(bench: Bench, status: int, headers: Headers
     assert bench.wants(status, *headers) is wanted
     assert bench.wants(status, *headers, method="HEAD") is False
     assert bench.wants(status, *headers, prefer="recovery-feedback=none") is False
+
+
+def test_json_that_is_called_text_is_read_and_stays_called_text(bench: Bench) -> None:
+    headers, body = bench.rewritten(headers=[("Content-Type", "text/html; charset=utf-8")])
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert b'"recovery_feedback"' in body
+
+
+@pytest.mark.parametrize("body", [b"<html><h1>Bad gateway</h1></html>", b"d\xe9sol\xe9", b"", b"42", b'"bad"'])
+def test_text_that_is_no_json_object_stays(bench: Bench, body: bytes) -> None:
+    assert bench.outcome(body, headers=[("Content-Type", "text/html")]).rewrite is None
 
 
 def test_successes_are_looked_at_only_where_they_may_be_refusals(bench: Bench) -> None:

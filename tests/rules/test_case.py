@@ -59,7 +59,9 @@ CASE = "- name: n\n  origin: synthetic\n  request: {}\n  response: {status: 400}
         ("a: 1\n", ["1: expected a list of cases"]),
         (
             "-\n",
-            ["1: expected a map of name, origin, source, request, response, lookups, started, speaks, after, silent"],
+            [
+                "1: expected a map of name, origin, source, request, response, lookups, started, elapsed, speaks, after, silent"
+            ],
         ),
         (CASE, ["1: says either speaks: {...} or silent: true"]),
         (CASE + "  speaks: {}\n  silent: true\n", ["1: says either speaks: {...} or silent: true"]),

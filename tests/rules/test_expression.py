@@ -200,6 +200,19 @@ def test_what_means_something_else_is_never_near(text: str, candidates: list[str
     assert nearest(text, candidates) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("unix('Sun, 06 Nov 1994 08:49:37 GMT')", 784111777),
+        ("unix('Sunday, 06-Nov-94 08:49:37 GMT')", 784111777),
+        ("unix('soon') == null", True),
+        ("unix(null) == null", True),
+    ],
+)
+def test_http_dates(text: str, value: Any) -> None:
+    assert ENV.compile(text).evaluate(ENV.activation({})) == value
+
+
 SPEC = {"properties": {"amount": {"type": "integer"}, "card": {"properties": {"number": {}}}}}
 
 

@@ -55,3 +55,5 @@ class Exchange:
     """Unique per exchange, given by the front end: the core rolls no dice. Fresh idempotency keys derive from it."""
     started: float = 0.0
     """Unix seconds when the request was received, given by the front end: the core reads no clock."""
+    elapsed: float = 0.0
+    """Seconds from there to the answer, given by the front end too."""

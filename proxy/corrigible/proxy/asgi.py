@@ -149,6 +149,7 @@ class _Responder:
                 bytes(self.body),
                 id=uuid.uuid4().hex,
                 started=self.started,
+                elapsed=time.time() - self.started,
             ),
             self._fetch,
             self.corrector.limits,

@@ -116,7 +116,9 @@ class Corrector:
                 media = value.partition(";")[0].strip().lower()
             elif low == "content-length":
                 length = value
-        if not (media == "application/json" or media.endswith("+json")):
+        # Some servers label JSON as text; what is none is left alone once it is read.
+        mislabelled = status >= 400 and media.startswith("text/") and media != "text/event-stream"
+        if not (media == "application/json" or media.endswith("+json") or mislabelled):
             return False
         if length.isdecimal() and not 0 < int(length) <= self.limits.body:
             return False
@@ -140,6 +142,7 @@ class Corrector:
         *,
         id: str,
         started: float,
+        elapsed: float = 0.0,
         explanation: Explanation | None = None,
     ) -> Generator[Lookup, LookupAnswer, Outcome]:
         """Decide about one answer whose body is at hand, as it came over the wire. Never raises."""
@@ -150,7 +153,7 @@ class Corrector:
             return Outcome(None, f"the request body is over {self.limits.body} bytes", mode)
         try:
             plain, encoding = self._plain(response, response_body)
-            exchange = self._exchange(request, request_body, response, plain, id, started)
+            exchange = self._exchange(request, request_body, response, plain, (id, started, elapsed))
             decision = yield from self.translator.translate(exchange, explanation)
             rendered = self._render(decision, mode, plain)
             if rendered is None and isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
@@ -196,8 +199,7 @@ class Corrector:
         request_body: bytes,
         response: ResponseHead,
         plain: bytes,
-        id: str,
-        started: float,
+        when: tuple[str, float, float],
     ) -> Exchange:
         headers: dict[str, str] = {}
         for name, value in response.headers:
@@ -206,7 +208,7 @@ class Corrector:
                 headers[low] = f"{headers[low]}, {value}" if low in headers else value
         sent = _decoded(request.headers, request_body, self.limits.body) if request_body else b""
         document = read_request(request.method, self.upstream_target(request.target), request.headers, sent)
-        return Exchange(document, response.status, headers, plain, id, started)
+        return Exchange(document, response.status, headers, plain, *when)
 
     def _render(self, decision: Decision, mode: Mode, plain: bytes) -> bytes | None:
         match decision:

@@ -55,6 +55,7 @@ class Correcting(Protocol):
         *,
         id: str,
         started: float,
+        elapsed: float = 0.0,
     ) -> Generator[Lookup, LookupAnswer, Outcome]: ...
 
 
@@ -192,6 +193,7 @@ class Exchanges:
                 response.raw_content or b"",
                 id=flow.id,
                 started=flow.request.timestamp_start,
+                elapsed=response.timestamp_start - flow.request.timestamp_start,
             )
             async with asyncio.timeout(_SECONDS):
                 outcome = await drive(translation, fetch)

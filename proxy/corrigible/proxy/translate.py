@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 import orjson
 
 from corrigible.adapters.adapter import Adapter
+from corrigible.rules.expression import unix
 from corrigible.rules.failure import CorrigibleError
 from corrigible.rules.index import RuleIndex, why_not
 from corrigible.rules.lookup import Lookup, LookupAnswer
@@ -190,7 +189,7 @@ class Translator:
             "tables": found.known.pack.tables,
             "params": found.params,
             "operation": found.operation,
-            "exchange": {"id": exchange.id, "started": exchange.started},
+            "exchange": {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed},
             "spec": (facts(found.operation) if facts is not None and found.operation else None) or {},
         }
 
@@ -234,18 +233,9 @@ def retry_after(exchange: Exchange) -> float | None:
         return None
     if value.isascii() and value.isdecimal():
         return int(value) if len(value) <= _MOST_DIGITS else None
-    try:
-        then = _unix(value)
-        date = exchange.headers.get("date")
-        now = _unix(date) if date else exchange.started
-        return max(0, int(then - now)) if now else None
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _unix(date: str) -> float:
-    moment = parsedate_to_datetime(date)
-    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+    then, date = unix(value), exchange.headers.get("date")
+    now = unix(date) if date else int(exchange.started)
+    return max(0, then - now) if then is not None and now else None
 
 
 _MOST_DIGITS = 9

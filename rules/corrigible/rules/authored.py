@@ -183,6 +183,7 @@ class CaseText(Authored):
     response: CaseResponse
     lookups: dict[str, Any] = {}
     started: float = 0.0
+    elapsed: float = 0.0
     speaks: dict[str, Any] | None = None
     after: dict[str, Any] | None = None
     silent: bool = False

@@ -69,7 +69,8 @@ def _exchange(source: Source, text: CaseText, index: int) -> Exchange:
         asked.body,
         asked.form,
     )
-    return Exchange(request, answered.status, headers, body, id=f"case-{index}", started=text.started)
+    name = f"case-{index}"
+    return Exchange(request, answered.status, headers, body, name, text.started, text.elapsed)
 
 
 def differences(claimed: Any, said: Json, where: str = "") -> Iterator[str]:

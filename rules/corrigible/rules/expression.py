@@ -1,4 +1,4 @@
-"""CEL expressions, compiled once. Google's runtime, its strings and math extensions, and seven functions of ours."""
+"""CEL expressions, compiled once. Google's runtime, its strings and math extensions, and eight functions of ours."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from cel_expr_python import cel
@@ -277,6 +279,15 @@ def integer(value: Any) -> int | None:
     return None
 
 
+def unix(date: Any) -> int | None:
+    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7), null for anything else."""
+    try:
+        moment = parsedate_to_datetime(str(date))
+        return int((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        return None
+
+
 def at(document: Any, pointer: str) -> Any:
     """Return the value at an RFC 6901 pointer, null where nothing is."""
     found = resolve(document, pointer)
@@ -317,7 +328,7 @@ def fresh_key(seed: str) -> str:
     return str(uuid.uuid5(_KEYS, seed))
 
 
-FUNCTIONS = ("at", "covers", "fresh_key", "integer", "names", "nearest", "pointer_of")
+FUNCTIONS = ("at", "covers", "fresh_key", "integer", "names", "nearest", "pointer_of", "unix")
 
 
 def _looked_up(looks: Callable[[Any, str], Any], name: str, pointer: str) -> Any:
@@ -340,6 +351,7 @@ def _ours() -> cel.CelExtension:
             function("names", [dyn, dyn], dyn, names),
             function("nearest", [dyn, dyn], dyn, nearest),
             function("pointer_of", [dyn], text, parameter_pointer),
+            function("unix", [dyn], dyn, unix),
             *(
                 function(f"{looks.__name__}_{name}", [dyn], dyn, functools.partial(_looked_up, looks, name))
                 for looks in (at, names)
