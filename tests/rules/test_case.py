@@ -60,7 +60,8 @@ CASE = "- name: n\n  origin: synthetic\n  request: {}\n  response: {status: 400}
         (
             "-\n",
             [
-                "1: expected a map of name, origin, source, request, response, lookups, started, elapsed, speaks, after, silent"
+                "1: expected a map of name, origin, source, request, response, lookups, started, elapsed, speaks, "
+                "after, silent"
             ],
         ),
         (CASE, ["1: says either speaks: {...} or silent: true"]),
