@@ -97,8 +97,8 @@ def test_the_same_thing_has_two_names_of_one_kind(pack: Pack) -> None:
 
 def test_what_is_left_out_or_moved_is_flagged(pack: Pack) -> None:
     """A parameter that is dropped by itself changes what was asked for."""
-    (rule,) = [rule for rule in pack.rules if rule.id == "stripe.parameter-unknown"]
-    dropping = [say for entry in rule.entries for say in says(entry) if say.message.startswith("Leave ")]
+    entries = [entry for rule in pack.rules if rule.id.startswith("stripe.parameter-unknown") for entry in rule.entries]
+    dropping = [say for entry in entries for say in says(entry) if say.message.startswith("Leave ")]
     assert len(dropping) >= 6
     assert [say.message for say in dropping if not say.changes_intent] == []
 
