@@ -49,7 +49,7 @@ class Server:
         running = Running(self.title, self.command(chosen), chosen)
         try:
             running.wait_until_listening(seconds)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: no server is left behind
             running.stop()
             raise
         return running
