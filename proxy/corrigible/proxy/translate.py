@@ -156,18 +156,14 @@ class Translator:
         )
 
     def _read(self, exchange: Exchange, found: Identified, body: Json) -> tuple[Identified, Sequence[Violation]]:
-        for dialect in found.known.adapter.formats:
-            violations = dialect.read(exchange, body)
+        violations = _complaints(found.known, exchange, body)
+        if violations or exchange.status < 400:
+            return found, violations  # a success that only looks like another API's refusal stays a success
+        for known in self.known:
+            violations = () if known is found.known else _complaints(known, exchange, body)
             if violations:
-                return found, violations
-        # A success that only looks like another API's refusal stays a success.
-        others = [known for known in self.known if known is not found.known] if exchange.status >= 400 else ()
-        for known in others:
-            for dialect in known.adapter.formats:
-                violations = dialect.read(exchange, body)
-                if violations:
-                    named = known.adapter.operations.find(exchange.request.method, exchange.request.path)
-                    return Identified(known, *(named or ("", {}))), violations
+                named = known.adapter.operations.find(exchange.request.method, exchange.request.path)
+                return Identified(known, *(named or ("", {}))), violations
         return found, ()
 
     def _scope(
@@ -215,6 +211,15 @@ class Translator:
             if spoken is not None:
                 return spoken
         return None
+
+
+def _complaints(known: Known, exchange: Exchange, body: Json) -> Sequence[Violation]:
+    """Return what the first dialect of an API that reads the answer says."""
+    for dialect in known.adapter.formats:
+        violations = dialect.read(exchange, body)
+        if violations:
+            return violations
+    return ()
 
 
 def _not_asked(found: Identified, status: int, violation: Violation, asked: Sequence[Any]) -> list[str]:

@@ -57,8 +57,6 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
-
-
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
