@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.expression import EvaluationError, ExpressionError, environment, integer, nearest
+from corrigible.rules.expression import EvaluationError, ExpressionError, environment
+from corrigible.rules.function import integer, nearest
 
 ENV = environment(frozenset({"charge"}))
 VALUES: dict[str, Any] = {

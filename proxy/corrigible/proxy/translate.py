@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from corrigible.adapters.adapter import Adapter
-from corrigible.rules.expression import unix
 from corrigible.rules.failure import CorrigibleError
+from corrigible.rules.function import unix
 from corrigible.rules.index import RuleIndex, why_not
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack import Pack

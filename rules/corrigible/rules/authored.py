@@ -88,7 +88,9 @@ class Entry(Authored):
     action: str | None = Field(None, pattern="^[A-Z][A-Z0-9_]*$")
     message: str | None = None
     parameters: dict[str, Value] | None = None
-    patch: list[PatchText] | None = None
+    patch: list[PatchText] | Cel | None = Field(
+        None, description="RFC 6902 operations, or a CEL expression that gives them: see edits()."
+    )
     steps: list[dict[str, Value]] | None = None
     applicability: Literal["MAYBE_INCORRECT", "HAS_PLACEHOLDERS", "UNSPECIFIED"] | None = None
     placeholders: list[PlaceholderText] | PlaceholderEach | None = None

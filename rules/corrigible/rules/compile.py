@@ -313,7 +313,9 @@ class _Compiler:
             name,
         )
 
-    def _edits(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Edit, ...]:
+    def _edits(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Edit, ...] | Expression:
+        if isinstance(entry.patch, str):
+            return self._cel(entry.patch, (*trail, "patch"), scope)
         edits = []
         for index, op in enumerate(entry.patch or ()):
             at = (*trail, "patch", index)

@@ -1,22 +1,21 @@
-"""CEL expressions, compiled once. Google's runtime, its strings and math extensions, and eight functions of ours."""
+"""CEL expressions, compiled once. Google's runtime, its strings and math extensions, and the functions of ours."""
 
 from __future__ import annotations
 
 import functools
 import re
 import threading
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_strings
-from rapidfuzz.distance import Indel
 
+from .edits import edits
 from .failure import CorrigibleError, meant
-from .pointer import MISSING, parameter_pointer, resolve
+from .function import at, base64, covers, fresh_key, integer, is_base64, names, nearest, respell, unix, wildcards
+from .pointer import parameter_pointer
+from .quantity import quantity, quantity_text
 
 SCOPE = (
     "captures",
@@ -59,12 +58,10 @@ _CHAIN = re.compile(
 )
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
 _ERROR = cel.Type.ERROR
-_KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
-
 
 # The runtime hands a Python function its whole argument, converted. `at(spec, pointer)` would convert the description
 # of an operation, milliseconds of it, to look at one member: so the function is told the name and looks itself.
-_BY_NAME = re.compile(r"\b(at|names)\(\s*(request|response|spec|tables)\s*,")
+_BY_NAME = re.compile(r"\b(at|edits|names|wildcards)\(\s*(request|response|spec|tables)\s*,")
 _UNDER_WAY = threading.local()
 
 
@@ -201,160 +198,53 @@ def environment(extra: frozenset[str] = frozenset()) -> Environment:
     return Environment(frozenset(SCOPE) | extra)
 
 
-def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
-    """Return up to three candidates near a text, nearest first; none where nothing is near.
-
-    Case, `-`, `_` and spaces do not count. Near is a misspelling, an ending more or less, or a candidate in which every
-    word of the text is found. What begins with another letter is never near, in no word of it: a prefix turns a
-    meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`). Candidates clearly farther away than
-    the best are left out, so one element means one near neighbour.
-    """
-    wanted = _plain(text)
-    if not wanted:
-        return []
-    scored: list[tuple[float, int, str]] = []
-    for order, candidate in enumerate(dict.fromkeys(map(str, candidates))):
-        score = _nearness(wanted, _plain(candidate))
-        if score >= _NEAR:
-            scored.append((-score, order, candidate))
-    scored.sort()
-    return [candidate for score, _, candidate in scored[:3] if score <= scored[0][0] + _MARGIN]
-
-
-_NEAR = 0.6
-_MARGIN = 0.08
-
-
-def _nearness(wanted: str, shape: str) -> float:
-    """Return 2 for the same but for separators, down to 0 for nothing in common."""
-    joined, whole = wanted.replace("_", ""), shape.replace("_", "")
-    if not joined or not whole:
-        return 0.0
-    if joined == whole:
-        return 2.0
-    words, found = wanted.split("_"), shape.split("_")
-    if len(words) == len(found):
-        return min(_word_nearness(word, other) for word, other in zip(words, found, strict=True))
-    if len(words) > 1 and all(any(_stems(word, other) for other in found) for word in words):
-        return 0.85
-    score = Indel.normalized_similarity(joined, whole) if joined[0] == whole[0] else 0.0
-    return float(score) if score >= 0.85 else 0.0
+_LOOKING = (at, edits, names, wildcards)
+"""Those whose first argument is a document, which they look at themselves where it is named."""
+_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
+    "at": (at, 2),
+    "base64": (base64, 1),
+    "covers": (covers, 2),
+    "edits": (edits, 2),
+    "fresh_key": (fresh_key, 1),
+    "integer": (integer, 1),
+    "is_base64": (is_base64, 1),
+    "names": (names, 2),
+    "nearest": (nearest, 2),
+    "pointer_of": (parameter_pointer, 1),
+    "quantity": (quantity, 1),
+    "quantity_text": (quantity_text, 2),
+    "respell": (respell, 3),
+    "unix": (unix, 1),
+    "wildcards": (wildcards, 2),
+}
+"""Each with the number of its arguments."""
+FUNCTIONS = tuple(_FUNCTIONS)
+_GIVES = {
+    **dict.fromkeys(("covers", "is_base64"), cel.Type.BOOL),
+    **dict.fromkeys(("base64", "fresh_key", "pointer_of", "respell"), cel.Type.STRING),
+}
 
 
-def _stems(word: str, other: str) -> bool:
-    return word == other or (len(word) >= 4 and other.startswith(word))
-
-
-def _word_nearness(word: str, other: str) -> float:
-    if word == other:
-        return 1.5
-    if word[:1] != other[:1]:
-        return 0.0
-    score = Indel.normalized_similarity(word, other)
-    if score >= _NEAR:
-        score += 0.1 * min(3, _shared_beginning(word, other))
-    if min(len(word), len(other)) >= 3 and (word.startswith(other) or other.startswith(word)):
-        score = max(score, 0.9)
-    return float(score)
-
-
-def _shared_beginning(one: str, other: str) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _plain(text: str) -> str:
-    return text.casefold().replace("-", "_").replace(" ", "_")
-
-
-def integer(value: Any) -> int | None:
-    """Return the int of an int or of an integer's text; null for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
-        return int(value)
-    return None
-
-
-def unix(date: Any) -> int | None:
-    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7), null for anything else."""
-    try:
-        moment = parsedate_to_datetime(str(date))
-        return int((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError):
-        return None
-
-
-def at(document: Any, pointer: str) -> Any:
-    """Return the value at an RFC 6901 pointer, null where nothing is."""
-    found = resolve(document, pointer)
-    return None if found is MISSING else found
-
-
-def covers(have: Any, want: Any) -> bool:
-    """Return whether every member of `want` is in `have`, scalars compared by their text, empty as good as absent."""
-    if isinstance(want, Mapping):
-        return isinstance(have, Mapping) and all(covers(have.get(name), inner) for name, inner in want.items())
-    if isinstance(want, list):
-        return (
-            isinstance(have, list)
-            and len(have) == len(want)
-            and all(covers(one, other) for one, other in zip(have, want, strict=True))
-        )
-    if isinstance(have, (Mapping, list)):
-        return False
-    return _text(have) == _text(want)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def names(document: Any, pointer: str) -> list[str]:
-    """Return the member names of the object at an RFC 6901 pointer, none where no object is."""
-    found = resolve(document, pointer)
-    return list(found) if isinstance(found, Mapping) else []
-
-
-def fresh_key(seed: str) -> str:
-    """Return a new idempotency key, the same one for the same seed."""
-    return str(uuid.uuid5(_KEYS, seed))
-
-
-FUNCTIONS = ("at", "covers", "fresh_key", "integer", "names", "nearest", "pointer_of", "unix")
-
-
-def _looked_up(looks: Callable[[Any, str], Any], name: str, pointer: str) -> Any:
-    return looks(_UNDER_WAY.values[name], pointer)
+def _looked_up(looks: Callable[[Any, Any], Any], name: str, argument: Any) -> Any:
+    return looks(_UNDER_WAY.values[name], argument)
 
 
 def _ours() -> cel.CelExtension:
-    dyn, text = cel.Type.DYN, cel.Type.STRING
+    dyn = cel.Type.DYN
 
-    def function(name: str, takes: list[cel.Type], gives: cel.Type, impl: Any) -> cel.FunctionDecl:
-        return cel.FunctionDecl(name, [cel.Overload(f"corrigible_{name}", gives, takes, False, impl)])
+    def function(name: str, arguments: int, gives: cel.Type, called: Callable[..., Any]) -> cel.FunctionDecl:
+        return cel.FunctionDecl(name, [cel.Overload(f"corrigible_{name}", gives, [dyn] * arguments, False, called)])
 
     return cel.CelExtension(
         "corrigible",
         [
-            function("at", [dyn, dyn], dyn, at),
-            function("covers", [dyn, dyn], cel.Type.BOOL, covers),
-            function("fresh_key", [dyn], text, fresh_key),
-            function("integer", [dyn], dyn, integer),
-            function("names", [dyn, dyn], dyn, names),
-            function("nearest", [dyn, dyn], dyn, nearest),
-            function("pointer_of", [dyn], text, parameter_pointer),
-            function("unix", [dyn], dyn, unix),
             *(
-                function(f"{looks.__name__}_{name}", [dyn], dyn, functools.partial(_looked_up, looks, name))
-                for looks in (at, names)
+                function(name, arguments, _GIVES.get(name, dyn), called)
+                for name, (called, arguments) in _FUNCTIONS.items()
+            ),
+            *(
+                function(f"{looks.__name__}_{name}", 1, dyn, functools.partial(_looked_up, looks, name))
+                for looks in _LOOKING
                 for name in ("request", "response", "spec", "tables")
             ),
         ],

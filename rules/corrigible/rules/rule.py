@@ -115,7 +115,7 @@ class Say:
     base_action: str
     message: str
     parameters: Mapping[str, Template]
-    edits: tuple[Edit, ...] | None
+    edits: tuple[Edit, ...] | Expression | None
     steps: tuple[Mapping[str, Template], ...]
     applicability: str
     placeholders: tuple[Placeholder, ...]

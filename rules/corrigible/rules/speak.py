@@ -11,8 +11,9 @@ import orjson
 from corrigible.schema.exchange import Json, Request
 
 from .derive import Operation, Unfit, changes_request, derive, guarded
-from .expression import EvaluationError, Expression, environment, fresh_key
+from .expression import EvaluationError, Expression, environment
 from .failure import RuleFault
+from .function import fresh_key
 from .lookup import Lookup, LookupAnswer, allowed
 from .pointer import is_among, segments
 from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Rule, Say, Template, Together
@@ -216,7 +217,10 @@ class _Speech:
 
     def _patch(self, say: Say, parameters: Mapping[str, Json], activation: Any) -> list[Operation]:
         if say.edits is not None:
-            patch = [_operation(edit, activation) for edit in say.edits]
+            if isinstance(say.edits, Expression):
+                patch = _computed(say.edits, activation)
+            else:
+                patch = [_operation(edit, activation) for edit in say.edits]
             if self.guidance.secrets:
                 patch = [op for op in patch if op["op"] != "test" or not self._secret(str(op["path"]))]
         elif parameters and say.action == "MODIFY_PARAMS":
@@ -325,6 +329,17 @@ def _merged(patch: Sequence[Operation]) -> dict[str, Json]:
         if plain and len(parts) == 2 and parts[0] in ("body", "query"):
             out[parts[1]] = op.get("value")
     return out
+
+
+_OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
+
+
+def _computed(expression: Expression, activation: Any) -> list[Operation]:
+    patch = expression.evaluate(activation)
+    for op in patch if isinstance(patch, list) else [None]:
+        if not (isinstance(op, dict) and op.get("op") in _OPERATIONS and str(op.get("path", "")).startswith("/")):
+            raise EvaluationError(f"{expression.text}: gives no patch")
+    return [dict(op) for op in patch]
 
 
 def _operation(edit: Edit, activation: Any) -> Operation:

@@ -1,0 +1,195 @@
+"""What expressions may call besides CEL's own: pure functions on plain values."""
+
+from __future__ import annotations
+
+import base64 as codec
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import re2
+from rapidfuzz.distance import Indel
+
+from .pointer import MISSING, escape, resolve, segments
+
+_KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
+
+
+def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
+    """Return up to three candidates near a text, nearest first; none where nothing is near.
+
+    Case, `-`, `_` and spaces do not count. Near is a misspelling, an ending more or less, or a candidate in which every
+    word of the text is found. What begins with another letter is never near, in no word of it: a prefix turns a
+    meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`). Candidates clearly farther away than
+    the best are left out, so one element means one near neighbour.
+    """
+    wanted = _plain(text)
+    if not wanted:
+        return []
+    scored: list[tuple[float, int, str]] = []
+    for order, candidate in enumerate(dict.fromkeys(map(str, candidates))):
+        score = _nearness(wanted, _plain(candidate))
+        if score >= _NEAR:
+            scored.append((-score, order, candidate))
+    scored.sort()
+    return [candidate for score, _, candidate in scored[:3] if score <= scored[0][0] + _MARGIN]
+
+
+_NEAR = 0.6
+_MARGIN = 0.08
+
+
+def _nearness(wanted: str, shape: str) -> float:
+    """Return 2 for the same but for separators, down to 0 for nothing in common."""
+    joined, whole = wanted.replace("_", ""), shape.replace("_", "")
+    if not joined or not whole:
+        return 0.0
+    if joined == whole:
+        return 2.0
+    words, found = wanted.split("_"), shape.split("_")
+    if len(words) == len(found):
+        return min(_word_nearness(word, other) for word, other in zip(words, found, strict=True))
+    if len(words) > 1 and all(any(_stems(word, other) for other in found) for word in words):
+        return 0.85
+    score = Indel.normalized_similarity(joined, whole) if joined[0] == whole[0] else 0.0
+    return float(score) if score >= 0.85 else 0.0
+
+
+def _stems(word: str, other: str) -> bool:
+    return word == other or (len(word) >= 4 and other.startswith(word))
+
+
+def _word_nearness(word: str, other: str) -> float:
+    if word == other:
+        return 1.5
+    if word[:1] != other[:1]:
+        return 0.0
+    score = Indel.normalized_similarity(word, other)
+    if score >= _NEAR:
+        score += 0.1 * min(3, _shared_beginning(word, other))
+    if min(len(word), len(other)) >= 3 and (word.startswith(other) or other.startswith(word)):
+        score = max(score, 0.9)
+    return float(score)
+
+
+def _shared_beginning(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("-", "_").replace(" ", "_")
+
+
+def integer(value: Any) -> int | None:
+    """Return the int of an int or of an integer's text; null for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+        return int(value)
+    return None
+
+
+def unix(date: Any) -> int | None:
+    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7), null for anything else."""
+    try:
+        moment = parsedate_to_datetime(str(date))
+        return int((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        return None
+
+
+def at(document: Any, pointer: str) -> Any:
+    """Return the value at an RFC 6901 pointer, null where nothing is."""
+    found = resolve(document, pointer)
+    return None if found is MISSING else found
+
+
+def covers(have: Any, want: Any) -> bool:
+    """Return whether every member of `want` is in `have`, scalars compared by their text, empty as good as absent."""
+    if isinstance(want, Mapping):
+        return isinstance(have, Mapping) and all(covers(have.get(name), inner) for name, inner in want.items())
+    if isinstance(want, list):
+        return (
+            isinstance(have, list)
+            and len(have) == len(want)
+            and all(covers(one, other) for one, other in zip(have, want, strict=True))
+        )
+    if isinstance(have, (Mapping, list)):
+        return False
+    return _text(have) == _text(want)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def names(document: Any, pointer: str) -> list[str]:
+    """Return the member names of the object at an RFC 6901 pointer, none where no object is."""
+    found = resolve(document, pointer)
+    return list(found) if isinstance(found, Mapping) else []
+
+
+def fresh_key(seed: str) -> str:
+    """Return a new idempotency key, the same one for the same seed."""
+    return str(uuid.uuid5(_KEYS, seed))
+
+
+def wildcards(document: Any, pattern: str) -> list[str]:
+    """Return the pointers of what is there that a pattern fits; `*` stands for any one member or element."""
+    return list(_fitting(document, segments(pattern), ""))
+
+
+def _fitting(here: Any, parts: Sequence[str], walked: str) -> Iterator[str]:
+    if not parts:
+        yield walked
+        return
+    if parts[0] == "*":
+        inside = list(here) if isinstance(here, Mapping) else list(map(str, range(len(here or ()))))
+        names = inside if isinstance(here, (Mapping, list)) else []
+    else:
+        names = [parts[0]]
+    for name in names:
+        step = "/" + escape(name)
+        inner = resolve(here, step)
+        if inner is not MISSING:
+            yield from _fitting(inner, parts[1:], walked + step)
+
+
+def base64(text: str) -> str:
+    """Return the base64 of a text's UTF-8 (RFC 4648 section 4)."""
+    return codec.b64encode(str(text).encode()).decode()
+
+
+def is_base64(text: Any) -> bool:
+    """Return whether a text is base64, line breaks allowed."""
+    try:
+        codec.b64decode("".join(str(text).split()), validate=True)
+    except ValueError:
+        return False
+    return isinstance(text, str)
+
+
+def respell(text: str, keep: str, filler: str) -> str:
+    """Return a text in which every run of characters outside a class such as `[a-z0-9-]` is one filler.
+
+    None is left at either end, nor two in a row.
+    """
+    if not (keep.startswith("[") and keep.endswith("]")) or keep.startswith("[^"):
+        raise ValueError(f"{keep}: not a class such as [a-z0-9-]")
+    out = str(re2.sub(f"[^{keep[1:-1]}]+", filler.replace("\\", "\\\\"), str(text)))
+    if filler:
+        mark = re.escape(filler)
+        out = re.sub(f"(?:{mark}){{2,}}", lambda _: filler, out)
+        out = re.sub(f"^(?:{mark})+|(?:{mark})+$", "", out)
+    return out

@@ -1,0 +1,64 @@
+"""Kubernetes quantities: `600m`, `1Gi`, `2e3`. Exact, in decimal arithmetic.
+
+Source: the serialisation format of resource.Quantity (k8s.io/apimachinery/pkg/api/resource).
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+_BINARY = {suffix: Decimal(1024) ** power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
+_DECIMAL = {
+    suffix: Decimal(10) ** power
+    for suffix, power in {
+        "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
+    }.items()
+}  # fmt: skip
+_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,2})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?")
+_MOST_DIGITS = 30
+
+
+def quantity(text: Any) -> float | None:
+    """Return a quantity in base units (cores, bytes, pieces), null for what is none."""
+    found = _read(text)
+    return None if found is None else float(found)
+
+
+def quantity_text(number: float, like: Any) -> str | None:
+    """Return a number as a quantity in the suffix family of another one, null where that cannot be said exactly.
+
+    `like` decides between binary (`Mi`) and decimal (`M`, `m`); the largest suffix that leaves an integer is taken.
+    """
+    wanted = Decimal(repr(float(number))).normalize()
+    match = _QUANTITY.fullmatch(str(like).strip())
+    binary = match is not None and match[3] in _BINARY
+    # A little noise of binary floating point is not part of the number: nothing smaller than a nano can be said.
+    wanted = wanted.quantize(_DECIMAL["n"]) if abs(wanted) < 10**15 else wanted
+    units = {"": Decimal(1), **_BINARY} if binary else _DECIMAL
+    largest = units.get((match[3] if match else None) or "", Decimal(1)) if not binary else units["Ei"]
+    for suffix, unit in sorted(units.items(), key=lambda one: one[1], reverse=True):
+        if unit > max(largest, Decimal(1)):
+            continue  # 2000 stays 2000, and becomes 2k only beside another k
+        count = wanted / unit
+        if count == count.to_integral_value():
+            return f"{count:f}".partition(".")[0] + suffix
+    return None
+
+
+def _read(text: Any) -> Decimal | None:
+    if isinstance(text, bool) or not isinstance(text, (str, int, float)):
+        return None
+    written = str(text).strip()
+    found = _QUANTITY.fullmatch(written) if len(written) <= _MOST_DIGITS else None
+    if found is None:
+        return None
+    try:
+        number = Decimal(found[1])
+    except InvalidOperation:
+        return None
+    if found[2]:
+        return number * Decimal(10) ** int(found[2])
+    suffix = found[3] or ""
+    return number * (_BINARY.get(suffix) or _DECIMAL[suffix])
