@@ -33,17 +33,18 @@ class Server:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def fetch(self, path: str) -> LookupAnswer:
+    def fetch(self, lookup: Lookup) -> LookupAnswer:
+        path = lookup.path
         self.asked.append(path)
         if path == "/broken":
             raise ConnectionError("refused")
         return LookupAnswer(404 if path == "/gone" else 200, b"x" * (2000 if path == "/large" else 1))
 
-    async def fetch_async(self, path: str) -> LookupAnswer:
-        if path == "/slow":
-            self.asked.append(path)
+    async def fetch_async(self, lookup: Lookup) -> LookupAnswer:
+        if lookup.path == "/slow":
+            self.asked.append(lookup.path)
             await asyncio.Event().wait()
-        return self.fetch(path)
+        return self.fetch(lookup)
 
 
 TABLE: list[tuple[list[str], list[int], list[str]]] = [

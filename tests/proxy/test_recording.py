@@ -13,7 +13,7 @@ import pytest
 from corrigible.proxy.document import form_pairs
 from corrigible.proxy.recording import Recording, read_recording
 from corrigible.rules.failure import AuthoringError
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 NO_ANSWER = LookupAnswer(0)
 
@@ -87,8 +87,8 @@ def test_look_ups_are_answered_from_successful_reads(tmp_path: Path) -> None:
         entry("POST", "https://api.test/v1/c", response=good),
     )
     recording = read_recording(written(tmp_path, b"\xef\xbb\xbf" + json.dumps(reads).encode()))
-    assert recording.fetch("/v1/a?x=1") == LookupAnswer(200, b'{"n":1}')
-    assert [recording.fetch(path) for path in ("/v1/a", "/v1/b", "/v1/c")] == [NO_ANSWER] * 3
+    assert recording.fetch(Lookup("/v1/a?x=1")) == LookupAnswer(200, b'{"n":1}')
+    assert [recording.fetch(Lookup(path)) for path in ("/v1/a", "/v1/b", "/v1/c")] == [NO_ANSWER] * 3
 
 
 CAPTURE = {
@@ -122,9 +122,9 @@ def test_captures(tmp_path: Path) -> None:
         b"a=1&b%5Bc%5D%5B0%5D=true&b%5Bc%5D%5B1%5D=",
     )
     assert (one.response.headers, one.response_body) == ([("Content-Type", "application/json")], b'{"e":1}')
-    assert recording.fetch("/v1/y").body == b'{"n":1}'
-    assert recording.fetch("/v1/w").body == b"text"
-    assert recording.fetch("/v1/z") == NO_ANSWER
+    assert recording.fetch(Lookup("/v1/y")).body == b'{"n":1}'
+    assert recording.fetch(Lookup("/v1/w")).body == b"text"
+    assert recording.fetch(Lookup("/v1/z")) == NO_ANSWER
 
 
 def test_a_capture_of_the_least(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_flow_files(tmp_path: Path) -> None:
     assert (one.name, one.request.target, one.request_body, one.started) == ("POST /v1/x?a", "/v1/x?a", b"\xff", 7.0)
     assert (one.response.status, one.response.headers) == (400, [("X-B", "\xe9"), ("X-B", "2")])
     assert two.response_body == packed
-    assert recording.fetch("/v1/y") == LookupAnswer(200, b'{"n":1}')
+    assert recording.fetch(Lookup("/v1/y")) == LookupAnswer(200, b'{"n":1}')
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_nothing_recorded() -> None:
-    assert Recording((), {}).fetch("/") == NO_ANSWER
+    assert Recording((), {}).fetch(Lookup("/")) == NO_ANSWER
 
 
 def test_forms_are_flattened_as_they_are_nested() -> None:

@@ -42,7 +42,7 @@ def decide(
 ) -> Annotate | PassThrough:
     translator = build_translator([source]) if isinstance(source, Path) else source
     decision = drive_sync(
-        translator.translate(asked, explanation), lambda path: (answers or {}).get(path, LookupAnswer(0))
+        translator.translate(asked, explanation), lambda lookup: (answers or {}).get(lookup.path, LookupAnswer(0))
     )
     if isinstance(decision, Annotate):
         assert orjson.loads(decision.encoded) == decision.feedback
@@ -206,7 +206,8 @@ def test_several_violations(write_pack: WritePack) -> None:
 
 
 def test_groups_of_several_violations_do_not_mix(write_pack: WritePack) -> None:
-    alternative = "{action: MODIFY_PARAMS, message: m, parameters: {a: choice}}"
+    edit = "[{op: add, path: \"'/body/' + error.code\", value: choice}]"
+    alternative = f"{{action: MODIFY_PARAMS, message: m, patch: {edit}}}"
     text = f"suggest: [{{one_of: {{each: \"['x', 'y']\", suggest: {alternative}}}}}]\n"
     decision = decide(write_pack(x=text), exchange({"errors": [{"code": "a"}, {"code": "b"}]}))
     assert isinstance(decision, Annotate)
@@ -309,3 +310,14 @@ def test_the_explanation_says_why_of_every_rule(write_pack: WritePack) -> None:
         "acme.b: silent: when does not hold",
         "acme.c: speaks",
     ]
+
+
+def test_one_answer_settles_several_complaints(write_pack: WritePack) -> None:
+    both = "also: \"errors.filter(e, e.code == 'a').map(e, e.number)\"\n" + MODIFY
+    folder = write_pack(both=f"on: {{code: a}}\n{both}", other=f"on: {{code: b}}\n{ESCALATE}")
+    decision = decide(folder, exchange({"errors": [{"code": "a"}, {"code": "a"}]}))
+    assert isinstance(decision, Annotate)
+    assert (decision.rules, len(decision.diagnoses)) == (("acme.both",), 1)
+    decision = decide(folder, exchange({"errors": [{"code": "a"}, {"code": "b"}]}))
+    assert isinstance(decision, Annotate)
+    assert decision.rules == ("acme.both", "acme.other")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.trial import answer, try_pack
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 WritePack = Callable[..., Path]
 RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
@@ -107,7 +107,7 @@ def test_answers(path: str, said: LookupAnswer) -> None:
         "GET /b": {"answer": {"status": 500, "body": {"e": 1}}},
         "GET /c": {"answer": {"status": 404}},
     }
-    assert answer(recorded, path) == said
+    assert answer(recorded, Lookup(path)) == said
 
 
 def test_both_polarities_and_a_rule_are_needed(write_pack: WritePack) -> None:

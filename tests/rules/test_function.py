@@ -169,3 +169,7 @@ def test_expressions_call_them() -> None:
 def test_a_mistake_in_them_is_an_evaluation_error() -> None:
     with pytest.raises(EvaluationError):
         evaluated("edits(request, [['/body/spec/containers/9/x', 1]])", POD)
+
+
+def test_flat() -> None:
+    assert evaluated("flat([[1, 2], 3, []])", {}) == [1, 2, 3]

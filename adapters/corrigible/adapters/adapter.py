@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
+from corrigible.rules.breach import Breach
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json
+from corrigible.schema.exchange import Exchange, Json, Request
 
 from .operation import Operations
 
@@ -23,6 +24,25 @@ class Format(Protocol):
         ...
 
 
+class Described(Protocol):
+    """An API's own description, as far as it says what a request may look like."""
+
+    @property
+    def operations(self) -> Operations: ...
+
+    def breaches(self, request: Request, operation: str) -> Sequence[Breach]:
+        """Return every place where a request is not what its operation takes."""
+        ...
+
+    def nearest_operation(self, method: str, path: str) -> Breach | None:
+        """Return what is wrong with a method and path that name no operation, with the near ones."""
+        ...
+
+    def facts(self, operation: str) -> Json:
+        """Return `{required, properties}` of an operation's body or query, the `spec` of expressions."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Adapter:
     name: str
@@ -35,3 +55,11 @@ class Adapter:
     """The API itself understands `?mode=`, so it is not stripped."""
     facts: Callable[[str], Json] | None = None
     """From an operation's name to what its description says, the `spec` of expressions."""
+    description: Callable[[], Described] | None = None
+    """The description that ships with the adapter, read on first need."""
+    present: Callable[[Exchange], Exchange | None] | None = None
+    """Re-expresses an exchange that carries another one, such as an AdmissionReview; None where it does not."""
+    may_refuse: Callable[[str, str, Mapping[str, str]], bool] | None = None
+    """Whether a 2xx answer to this method, path and these lower-case headers may be a refusal all the same."""
+    placement: Literal["member", "kubernetes"] = "member"
+    """Where feedback stands in an answer."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .build import build_translator
 from .corrector import Corrector, RequestHead, ResponseHead
@@ -161,13 +161,18 @@ class _Responder:
             self.body = bytearray(outcome.rewrite.body)
         await self._pass(more=False)
 
-    async def _fetch(self, path: str) -> LookupAnswer:
+    async def _fetch(self, lookup: Lookup) -> LookupAnswer:
         """Ask the app itself."""
-        plain, _, query = path.partition("?")
+        plain, _, query = lookup.path.partition("?")
         kept = [(n, v) for n, v in self.original["headers"] if not n.lower().startswith(_NOT_FOR_LOOKUPS)]
+        if lookup.content_type:
+            kept += [
+                (b"content-type", lookup.content_type.encode()),
+                (b"content-length", str(len(lookup.body)).encode()),
+            ]
         scope = {
             **self.original,
-            "method": "GET",
+            "method": lookup.method,
             "path": unquote(plain),
             "raw_path": plain.encode(),
             "query_string": query.encode(),
@@ -182,7 +187,7 @@ class _Responder:
                 await answered.wait()
                 return {"type": "http.disconnect"}
             asked = True
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": lookup.body, "more_body": False}
 
         async def send(message: Message) -> None:
             nonlocal status

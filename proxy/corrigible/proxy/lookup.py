@@ -22,13 +22,13 @@ class _Ledger:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.answers: dict[str, LookupAnswer] = {}
+        self.answers: dict[Lookup, LookupAnswer] = {}
         self.started = time.monotonic()
 
     def known(self, lookup: Lookup) -> LookupAnswer | None:
         """Return an answer that needs no asking: a cached one, or none at all past the limits."""
-        if lookup.path in self.answers:
-            return self.answers[lookup.path]
+        if lookup in self.answers:
+            return self.answers[lookup]
         if len(self.answers) >= self.limits.lookups or self.left() <= 0:
             return NO_ANSWER
         return None
@@ -39,7 +39,7 @@ class _Ledger:
     def keep(self, lookup: Lookup, answer: LookupAnswer) -> LookupAnswer:
         if len(answer.body) > self.limits.body:
             answer = NO_ANSWER
-        self.answers[lookup.path] = answer
+        self.answers[lookup] = answer
         return answer
 
     def in_time(self, result: T) -> T:
@@ -67,7 +67,7 @@ def _unknown(generator: Generator[Lookup, LookupAnswer, T], ledger: _Ledger) -> 
 
 async def drive(
     generator: Generator[Lookup, LookupAnswer, T],
-    fetch: Callable[[str], Awaitable[LookupAnswer]],
+    fetch: Callable[[Lookup], Awaitable[LookupAnswer]],
     limits: Limits | None = None,
 ) -> T:
     """Run a translation to its end. A look-up that fails or comes too late is answered with status 0."""
@@ -77,7 +77,7 @@ async def drive(
         wanted = next(asking)
         while True:
             try:
-                answer = await asyncio.wait_for(fetch(wanted.path), ledger.left())
+                answer = await asyncio.wait_for(fetch(wanted), ledger.left())
             except Exception:  # whatever a look-up dies of, it is no answer and never the client's trouble
                 answer = NO_ANSWER
             wanted = asking.send(answer)
@@ -88,7 +88,7 @@ async def drive(
 
 def drive_sync(
     generator: Generator[Lookup, LookupAnswer, T],
-    fetch: Callable[[str], LookupAnswer],
+    fetch: Callable[[Lookup], LookupAnswer],
     limits: Limits | None = None,
 ) -> T:
     """Run a translation to its end without an event loop or a clock. `fetch` keeps its own time-out."""
@@ -97,7 +97,7 @@ def drive_sync(
         wanted = next(asking)
         while True:
             try:
-                answer = fetch(wanted.path)
+                answer = fetch(wanted)
             except Exception:  # as above
                 answer = NO_ANSWER
             wanted = asking.send(answer)

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import orjson
 
 from corrigible.rules.failure import AuthoringError, Place
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .corrector import RequestHead, ResponseHead
 from .document import form_pairs
@@ -29,8 +29,8 @@ class Recording:
     reads: Mapping[str, LookupAnswer]
     """Successful GETs of the same recording, by path and query: what look-ups are answered from."""
 
-    def fetch(self, path: str) -> LookupAnswer:
-        return self.reads.get(path, LookupAnswer(0))
+    def fetch(self, lookup: Lookup) -> LookupAnswer:
+        return self.reads.get(lookup.path, LookupAnswer(0)) if lookup.method == "GET" else LookupAnswer(0)
 
 
 def read_recording(path: Path) -> Recording:

@@ -6,24 +6,28 @@ Knows: exchanges, adapters, rules, decisions. Does not know: sockets, HTTP libra
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
 
-from corrigible.adapters.adapter import Adapter
+from corrigible.adapters.adapter import Adapter, Described
+from corrigible.rules.breach import Breach
 from corrigible.rules.failure import CorrigibleError
 from corrigible.rules.function import unix
 from corrigible.rules.index import RuleIndex, why_not
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack import Pack
+from corrigible.rules.repair import repair
 from corrigible.rules.speak import Spoken, speak
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
 from .feedback import combine, encode, mirror_retry_after
 from .limit import Limits
+from .reconcile import reconcile
+from .verify import dry_run, unrefuted
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
 """A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""
@@ -72,12 +76,22 @@ class Known:
     adapter: Adapter
     pack: Pack
     index: RuleIndex
+    description: Described | None = None
+    """The API's own, where one was given to the proxy; before the one that ships with the adapter."""
+
+    @property
+    def described(self) -> Described | None:
+        if self.description is None and self.adapter.description is not None:
+            return self.adapter.description()
+        return self.description
 
 
 class Identified(NamedTuple):
     known: Known
     operation: str
     params: Mapping[str, str]
+    presented: bool = False
+    """The exchange carried another one, and the upstream is not the API that this one is about: nothing to ask it."""
 
 
 @dataclass(slots=True)
@@ -109,6 +123,7 @@ class Translator:
             found = self.identify(exchange.request.method, exchange.request.path)
             if found is None:
                 return PassThrough("no pack is loaded")
+            exchange, found = self._presented(exchange, found)
             operation = found.operation
             return (yield from self._translate(exchange, found, explanation))
         except CorrigibleError as problem:
@@ -117,6 +132,14 @@ class Translator:
             return PassThrough(str(problem), fault=True, operation=operation)
         except Exception as problem:  # the law: an error of ours never reaches a client
             return PassThrough(f"{type(problem).__name__}: {problem}", fault=True, operation=operation)
+
+    def _presented(self, exchange: Exchange, found: Identified) -> tuple[Exchange, Identified]:
+        for known in self.known:
+            inner = known.adapter.present(exchange) if known.adapter.present is not None else None
+            if inner is not None:
+                named = known.adapter.operations.find(inner.request.method, inner.request.path)
+                return inner, Identified(known, *(named or ("", {})), presented=True)
+        return exchange, found
 
     def _translate(self, exchange: Exchange, found: Identified, explanation: Explanation | None) -> Translation:
         try:
@@ -128,26 +151,33 @@ class Translator:
         found, violations = self._read(exchange, found, body)
         if not violations:
             return PassThrough("no known error format", operation=found.operation)
-        scope = self._scope(exchange, found, body, violations)
+        considered = _Considered(exchange, found, body, violations, explanation)
         said: list[Spoken] = []
-        diagnoses: list[Mapping[str, str]] = []
+        about: list[Violation] = []
+        settled: set[int] = set()
         for number, violation in enumerate(violations[: self.limits.suggestions]):
-            spoken = yield from self._consider(exchange, found, violation, scope, number, explanation)
-            if spoken is not None:
+            if number in settled:
+                continue
+            for spoken in (yield from considered.answers(number)):
                 said.append(spoken)
-                code = spoken.rule.verbose_code
-                if violation.code and not spoken.rule.code and _WORD.fullmatch(violation.code):
-                    code = violation.code
-                diagnoses.append({"code": code, "message": spoken.rule.diagnosis})
-        if not said:
-            return PassThrough("no rule speaks", tuple(violations), operation=found.operation, pack=found.known.pack)
+                about.append(violation)
+                settled |= spoken.settles
+        diagnoses = tuple(_diagnosis(one, violation) for one, violation in zip(said, about, strict=True))
         pack = found.known.pack
+        how = pack.text.dry_run
+        if how is not None and said and not found.presented:
+            said = yield from dry_run(
+                said, about, exchange, how, lambda tried, body: _complaints(found.known, tried, body)
+            )
+        said = reconcile(said, exchange.request)
+        if not said:
+            return PassThrough("no rule speaks", tuple(violations), operation=found.operation, pack=pack)
         feedback = combine(said)
         mirror_retry_after(feedback, retry_after(exchange))
         return Annotate(
             feedback=feedback,
             encoded=encode(feedback, exchange.request, pack.guidance.secrets, self.limits),
-            diagnoses=tuple(diagnoses),
+            diagnoses=diagnoses,
             pack=pack,
             rules=tuple([one.rule.id for one in said]),
             live=any([one.used_live_state for one in said]),
@@ -166,11 +196,32 @@ class Translator:
                 return Identified(known, *(named or ("", {}))), violations
         return found, ()
 
-    def _scope(
-        self, exchange: Exchange, found: Identified, body: Json, violations: Sequence[Violation]
-    ) -> dict[str, Any]:
+
+class _Considered:
+    """One refusal under consideration: each complaint is put to the rules first, then to the description."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        found: Identified,
+        body: Json,
+        violations: Sequence[Violation],
+        explanation: Explanation | None,
+    ) -> None:
+        self.exchange, self.found, self.explanation = exchange, found, explanation
+        self.violations = violations
+        self.description = found.known.described
+        self.scope = self._scope(body)
+        self._breaches: list[Breach] | None = None
+
+    def _scope(self, body: Json) -> dict[str, Any]:
+        exchange, found = self.exchange, self.found
         request = exchange.request
-        facts = found.known.adapter.facts
+        facts: Json = None
+        if found.operation and found.known.adapter.facts is not None:
+            facts = found.known.adapter.facts(found.operation)
+        elif found.operation and self.description is not None:
+            facts = self.description.facts(found.operation)
         return {
             "request": {
                 "method": request.method,
@@ -180,37 +231,121 @@ class Translator:
                 "body": {} if request.body is None else request.body,
             },
             "response": {"status": exchange.status, "headers": exchange.headers, "body": body},
-            "errors": [violation.scope() for violation in violations],
+            "errors": [{**v.scope(), "number": number} for number, v in enumerate(self.violations)],
             "captures": {},
             "tables": found.known.pack.tables,
             "params": found.params,
             "operation": found.operation,
             "exchange": {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed},
-            "spec": (facts(found.operation) if facts is not None and found.operation else None) or {},
+            "spec": facts or {},
         }
 
-    def _consider(
-        self,
-        exchange: Exchange,
-        found: Identified,
-        violation: Violation,
-        scope: Mapping[str, Any],
-        number: int,
-        explanation: Explanation | None,
-    ) -> Generator[Lookup, LookupAnswer, Spoken | None]:
-        candidates = found.known.index.candidates(found.operation, exchange.status, violation)
-        if explanation is not None:
-            explanation.lines += _not_asked(found, exchange.status, violation, candidates)
+    def answers(self, number: int) -> Generator[Lookup, LookupAnswer, list[Spoken]]:
+        """Return what is known about one complaint, several things where it names no place.
+
+        Rules of a priority below 0 are for what nobody else can say: they are asked after the description.
+        """
+        spoken = yield from self._by_rule(number, last=False)
+        if spoken is None and (described := list(self._by_description(number))):
+            return described
+        if spoken is None:
+            spoken = yield from self._by_rule(number, last=True)
+        return [spoken] if spoken is not None else []
+
+    def _by_rule(self, number: int, *, last: bool) -> Generator[Lookup, LookupAnswer, Spoken | None]:
+        found, violation = self.found, self.violations[number]
+        candidates = found.known.index.candidates(found.operation, self.exchange.status, violation)
+        if self.explanation is not None and not last:
+            self.explanation.lines += _not_asked(found, self.exchange.status, violation, candidates)
         for rule in candidates:
-            notes: list[str] | None = None if explanation is None else []
-            mine = {**scope, "error": scope["errors"][number]}
-            spoken = yield from speak(rule, exchange.request, mine, found.known.pack.guidance, f"{number + 1}.", notes)
-            if explanation is not None and notes is not None:
-                verdict = "speaks" if spoken is not None else "silent"
-                explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
+            if (rule.priority < 0) is not last:
+                continue
+            if found.presented and any(not question.optional for question in rule.questions):
+                continue
+            notes: list[str] | None = None if self.explanation is None else []
+            mine = {**self.scope, "error": self.scope["errors"][number]}
+            speech = speak(rule, self.exchange.request, mine, found.known.pack.guidance, f"{number + 1}.", notes)
+            spoken = yield from (_unanswered(speech) if found.presented else speech)
+            verdict = "speaks" if spoken is not None else "silent"
+            if spoken is not None and self.description is not None:
+                spoken = unrefuted(spoken, self.exchange.request, found.operation, self.description)
+                verdict = "refuted by the description" if spoken is None else verdict
+            if self.explanation is not None and notes is not None:
+                self.explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
             if spoken is not None:
                 return spoken
         return None
+
+    def _by_description(self, number: int) -> Iterator[Spoken]:
+        if self.description is None or self.exchange.status not in _ABOUT_THE_REQUEST:
+            return
+        if self._breaches is None:
+            self._breaches = list(self._described(self.description))
+        pointer = self.violations[number].pointer
+        mine = [b for b in self._breaches if not pointer or _concerns(pointer, b)]
+        for order, breach in enumerate(mine):
+            self._breaches.remove(breach)
+            repaired = repair(breach, self.exchange.request, f"{number + 1}.s{order + 1}")
+            if self.explanation is not None:
+                verdict = "speaks" if repaired is not None else "silent"
+                self.explanation.lines.append(f"the description: {breach.keyword} at {breach.pointer}: {verdict}")
+            if repaired is not None:
+                speaker = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
+                yield Spoken(
+                    speaker, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False
+                )
+
+    def _described(self, description: Described) -> Sequence[Breach]:
+        request = self.exchange.request
+        if self.exchange.status in (404, 405):
+            if self.found.operation:
+                return ()
+            wrong = description.nearest_operation(request.method, request.path)
+            return (wrong,) if wrong is not None else ()
+        return description.breaches(request, self.found.operation) if self.found.operation else ()
+
+
+_ABOUT_THE_REQUEST = frozenset({400, 404, 405, 422})
+"""Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
+
+
+class _Description(NamedTuple):
+    """The API's own description as the one who says something."""
+
+    diagnosis: str
+    code: str
+    id: str = "the description"
+
+    @property
+    def verbose_code(self) -> str:
+        return self.code
+
+
+def _concerns(pointer: str, breach: Breach) -> bool:
+    """Whether a complaint's place is that of a breach, above it or below it."""
+    longer, shorter = sorted((pointer, breach.pointer), key=len, reverse=True)
+    return longer == shorter or longer.startswith(shorter.rstrip("/") + "/")
+
+
+def _unanswered(
+    speech: Generator[Lookup, LookupAnswer, Spoken | None],
+) -> Generator[Lookup, LookupAnswer, Spoken | None]:
+    """Let a rule speak where there is nobody to ask."""
+    yield from ()
+    try:
+        next(speech)
+        while True:
+            speech.send(LookupAnswer(0))
+    except StopIteration as done:
+        spoken: Spoken | None = done.value
+        return spoken
+
+
+def _diagnosis(spoken: Spoken, violation: Violation) -> Mapping[str, str]:
+    code = spoken.rule.verbose_code
+    if violation.code and not spoken.rule.code and _WORD.fullmatch(violation.code):
+        code = violation.code
+    return {"code": code, "message": spoken.rule.diagnosis}
 
 
 def _complaints(known: Known, exchange: Exchange, body: Json) -> Sequence[Violation]:

@@ -11,7 +11,7 @@ import orjson
 from corrigible.rules.case import Case, case_file, differences, load_cases
 from corrigible.rules.failure import AuthoringError, Place
 from corrigible.rules.index import RuleIndex
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack import rule_files
 from corrigible.rules.rule import Rule
 from corrigible.schema.error import FeedbackError, ReaderError
@@ -106,15 +106,17 @@ def _complaints(known: Known, rule: Rule, case: Case) -> Iterator[str]:
 def speaks(known: Known, rules: tuple[Rule, ...], case: Case) -> Annotate | str | None:
     """Return what some rules say on a case: an annotation, None for silence, or a crash in words."""
     translator = Translator([replace(known, index=RuleIndex(rules))])
-    decision = drive_sync(translator.translate(case.exchange), lambda path: answer(case.text.lookups, path))
+    decision = drive_sync(translator.translate(case.exchange), lambda lookup: answer(case.text.lookups, lookup))
     if isinstance(decision, Annotate):
         return decision
     return decision.reason if decision.fault else None
 
 
-def answer(recorded: dict[str, Json], path: str) -> LookupAnswer:
+def answer(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
     """Answer a look-up from a case. `answer: {status, body}` stands for anything but a 200."""
-    said = recorded.get(f"GET {path}")
+    said = recorded.get(f"{lookup.method} {lookup.path}")
+    if said is None and lookup.method != "GET":
+        return LookupAnswer(0)
     if said is None:
         return LookupAnswer(404, b'{"error": {"message": "the case names no such look-up"}}')
     if isinstance(said, dict) and set(said) == {"answer"}:

@@ -127,6 +127,9 @@ class RuleText(Authored):
     lookup: dict[str, LookupText] = {}
     let: dict[str, Value] = {}
     suggest: list[Entry] = Field(min_length=1)
+    also: Cel | None = Field(
+        None, description="Numbers (`errors[i].number`) of further complaints that this answer settles as well."
+    )
     diagnosis: str = Field(min_length=1)
     code: str | None = Field(None, pattern="^[A-Z][A-Z0-9_]*$")
     type: Literal["recovery_guidance", "intent_disambiguation"] = "recovery_guidance"
@@ -143,6 +146,13 @@ class ApiText(Authored):
     versions: str = ""
 
 
+class DryRunText(Authored):
+    """How the API tries a call without carrying it out."""
+
+    query: dict[str, str] = Field(description="What the query gains, such as {dryRun: All}.", min_length=1)
+    methods: list[Literal["POST", "PUT", "PATCH", "DELETE"]] = Field(min_length=1)
+
+
 class PackText(Authored):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
@@ -156,7 +166,11 @@ class PackText(Authored):
     mirror: str | None = Field(None, pattern="^/")
     redact: list[Annotated[str, Field(pattern="^/")]] = []
     lookups: list[Annotated[str, Field(pattern=r"^/[^?#\s]+$")]] = []
+    bases: list[Annotated[str, Field(pattern=r"^/[^?#{\s]+$")]] = Field(
+        [], description="Paths below which some servers have the whole API: a look-up may begin with one."
+    )
     idempotency_header: str | None = None
+    dry_run: DryRunText | None = None
     secret_parameters: list[str] = []
     actions: dict[str, ActionText] = {}
 

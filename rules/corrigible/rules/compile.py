@@ -97,6 +97,7 @@ class _Compiler:
             ),
             lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
+            also=None if text.also is None else self._cel(text.also, ("also",), scope),
             diagnosis=" ".join(text.diagnosis.split()),
             code=text.code or "",
             verbose_code=text.code or text.id.rpartition(".")[2].replace("-", "_").upper(),

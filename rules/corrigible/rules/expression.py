@@ -13,7 +13,7 @@ from cel_expr_python.ext import ext_math, ext_strings
 
 from .edits import edits
 from .failure import CorrigibleError, meant
-from .function import at, base64, covers, fresh_key, integer, is_base64, names, nearest, respell, unix, wildcards
+from .function import at, base64, covers, flat, fresh_key, integer, is_base64, names, nearest, respell, unix, wildcards
 from .pointer import parameter_pointer
 from .quantity import quantity, quantity_text
 
@@ -205,6 +205,7 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "base64": (base64, 1),
     "covers": (covers, 2),
     "edits": (edits, 2),
+    "flat": (flat, 1),
     "fresh_key": (fresh_key, 1),
     "integer": (integer, 1),
     "is_base64": (is_base64, 1),

@@ -166,6 +166,11 @@ def _fitting(here: Any, parts: Sequence[str], walked: str) -> Iterator[str]:
             yield from _fitting(inner, parts[1:], walked + step)
 
 
+def flat(lists: Sequence[Any]) -> list[Any]:
+    """Return the elements of the lists in a list, one level deep; an element that is no list stays."""
+    return [inner for one in lists for inner in (one if isinstance(one, list) else [one])]
+
+
 def base64(text: str) -> str:
     """Return the base64 of a text's UTF-8 (RFC 4648 section 4)."""
     return codec.b64encode(str(text).encode()).decode()

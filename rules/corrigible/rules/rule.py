@@ -166,6 +166,8 @@ class Rule:
     questions: tuple[Question, ...]
     lets: tuple[tuple[str, Template], ...]
     entries: tuple[Entry, ...]
+    also: Expression | None
+    """The numbers of further complaints that its answer settles."""
     diagnosis: str
     code: str
     """What verbose mode calls this, empty for the native code or the next."""

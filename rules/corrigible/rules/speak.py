@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -21,15 +21,30 @@ from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Rule, Say, Templa
 Asking = Generator[Lookup, LookupAnswer, "Spoken | None"]
 
 
-class Spoken(NamedTuple):
-    """What a rule says about a violation."""
+class Speaker(Protocol):
+    """Who said it: a rule, or the API's own description."""
 
-    rule: Rule
+    @property
+    def id(self) -> str: ...
+    @property
+    def diagnosis(self) -> str: ...
+    @property
+    def code(self) -> str: ...
+    @property
+    def verbose_code(self) -> str: ...
+
+
+class Spoken(NamedTuple):
+    """What is said about a violation."""
+
+    rule: Speaker
     suggestions: tuple[dict[str, Json], ...]
     type: str
     recovery: str
     retry: Mapping[str, Json] | None
     used_live_state: bool
+    settles: frozenset[int] = frozenset()
+    """The numbers of further complaints that this answers too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +118,8 @@ class _Speech:
                 continue
             suggestions = self._entry(entry, activation, None)
             if suggestions:
-                return self._spoken(suggestions, entry)
+                settled = rule.also.evaluate(activation) if rule.also is not None else []
+                return self._spoken(suggestions, entry)._replace(settles=frozenset(settled))
         self._note("nothing under suggest holds")
         return None
 

@@ -1,0 +1,166 @@
+"""A suggestion is held against the description and tried in a dry run before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from corrigible.adapters.operation import Operations
+from corrigible.proxy.build import build_translator
+from corrigible.proxy.lookup import drive_sync
+from corrigible.proxy.translate import Annotate, Decision, PassThrough, Translator
+from corrigible.rules.breach import Breach
+from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.writer import validate
+
+WritePack = Callable[..., Path]
+DRY = "dry_run: {query: {dryRun: All}, methods: [POST]}\n"
+FIX = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {size: 10}}]\n"
+REFUSAL = {"code": "TOO_LARGE", "message": "too large"}
+REQUEST = Request("POST", "/widgets", {"ns": "a b"}, {"content-type": "application/json"}, {"size": 50})
+
+
+class Api:
+    """Answers dry runs by a function of the body."""
+
+    def __init__(self, judge: Callable[[Any], tuple[int, Any]]) -> None:
+        self.judge = judge
+        self.asked: list[Lookup] = []
+
+    def fetch(self, lookup: Lookup) -> LookupAnswer:
+        self.asked.append(lookup)
+        status, body = self.judge(orjson.loads(lookup.body))
+        return LookupAnswer(status, orjson.dumps(body))
+
+
+def decide(translator: Translator, api: Api, request: Request = REQUEST) -> Decision:
+    exchange = Exchange(request, 422, {}, orjson.dumps(REFUSAL), "e", 1.0)
+    decision = drive_sync(translator.translate(exchange), api.fetch)
+    if isinstance(decision, Annotate):
+        validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
+    return decision
+
+
+def small_enough(body: Any) -> tuple[int, Any]:
+    return (201, {}) if body["size"] <= 10 else (422, REFUSAL)
+
+
+def test_a_repair_that_the_dry_run_takes_is_verified(write_pack: WritePack) -> None:
+    api = Api(small_enough)
+    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), api)
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert suggestion["verification"] == {"status": "verified", "method": "dry_run"}
+    assert suggestion["applicability"] == "MACHINE_APPLICABLE"
+    assert [(a.method, a.path, orjson.loads(a.body), a.content_type) for a in api.asked] == [
+        ("POST", "/widgets?ns=a+b&dryRun=All", {"size": 50}, "application/json"),
+        ("POST", "/widgets?ns=a+b&dryRun=All", {"size": 10}, "application/json"),
+    ]
+
+
+def test_verified_and_changing_what_was_asked_for_is_still_not_for_machines(write_pack: WritePack) -> None:
+    flagged = FIX.replace("message: m", "message: m, changes_intent: true")
+    decision = decide(build_translator([write_pack(manifest=DRY, x=flagged)]), Api(small_enough))
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert (suggestion["verification"]["status"], suggestion["applicability"]) == ("verified", "MAYBE_INCORRECT")
+
+
+def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack) -> None:
+    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), Api(lambda body: (422, REFUSAL)))
+    assert isinstance(decision, PassThrough)
+    assert decision.reason == "no rule speaks"
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        lambda body: (201, {}),  # the dry run does not see what is wrong
+        lambda body: (0, None),
+        lambda body: (422, REFUSAL) if body["size"] > 10 else (409, {"code": "OTHER", "message": "else"}),
+        lambda body: (403, {"code": "DENIED", "message": "no dry run for you"}),
+    ],
+)
+def test_a_dry_run_that_proves_nothing_changes_nothing(write_pack: WritePack, judge: Any) -> None:
+    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), Api(judge))
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert ("verification" in suggestion, suggestion["applicability"]) == (False, "MAYBE_INCORRECT")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        replace(REQUEST, method="DELETE"),
+        replace(REQUEST, query={"dryRun": "All"}),
+        replace(REQUEST, form=True, body={"size": "50"}),
+    ],
+)
+def test_what_cannot_be_tried_is_not(write_pack: WritePack, request_: Request) -> None:
+    api = Api(small_enough)
+    assert isinstance(decide(build_translator([write_pack(manifest=DRY, x=FIX)]), api, request_), Annotate)
+    assert api.asked == []
+
+
+def test_alternatives_for_the_caller_to_choose_are_not_tried(write_pack: WritePack) -> None:
+    choice = f"type: intent_disambiguation\n{FIX}"
+    api = Api(small_enough)
+    assert isinstance(decide(build_translator([write_pack(manifest=DRY, x=choice)]), api), Annotate)
+    assert api.asked == []
+
+
+class Description:
+    """Widgets have a size from 1 to 10 and a colour."""
+
+    operations = Operations({"POST /widgets": "CreateWidget"})
+
+    def breaches(self, request: Request, operation: str) -> Sequence[Breach]:
+        body = request.body if isinstance(request.body, Mapping) else {}
+        out = []
+        if body.get("size", 1) > 10:
+            out.append(Breach("/body/size", "maximum", {"type": "integer", "maximum": 10}, body["size"]))
+        if body.get("colour", "red") not in ("red", "blue"):
+            out.append(Breach("/body/colour", "enum", {"type": "string", "enum": ["red", "blue"]}, body["colour"]))
+        return out
+
+    def nearest_operation(self, method: str, path: str) -> Breach | None:
+        return None
+
+    def facts(self, operation: str) -> Json:
+        return {"required": [], "properties": {"size": {"type": "integer", "maximum": 10}}}
+
+
+def described(folder: Path) -> Translator:
+    translator = build_translator([folder])
+    (known,) = translator.known
+    adapter = replace(known.adapter, operations=Description.operations)
+    return Translator([replace(known, adapter=adapter, description=Description())])
+
+
+def test_what_the_description_refutes_is_not_sent(write_pack: WritePack) -> None:
+    wrong = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {colour: \"'green'\"}}]\n"
+    decision = decide(described(write_pack(x=wrong)), Api(small_enough))
+    # The rule is refuted, so the description itself speaks about what it sees.
+    assert isinstance(decision, Annotate)
+    assert decision.rules == ("the description",)
+    assert decision.feedback["suggestions"][0]["parameters"] == {"size": 10}
+
+
+def test_a_rule_goes_before_the_description(write_pack: WritePack) -> None:
+    decision = decide(described(write_pack(x=FIX)), Api(small_enough))
+    assert isinstance(decision, Annotate)
+    assert decision.rules == ("acme.x",)
+
+
+def test_facts_of_the_description_are_spec(write_pack: WritePack) -> None:
+    rule = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {size: spec.properties.size.maximum - 1}}]\n"
+    decision = decide(described(write_pack(x=rule)), Api(small_enough))
+    assert isinstance(decision, Annotate)
+    assert decision.feedback["suggestions"][0]["parameters"] == {"size": 9}
