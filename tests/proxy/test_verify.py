@@ -121,14 +121,14 @@ class Description:
 
     operations = Operations({"POST /widgets": "CreateWidget"})
 
-    def breaches(self, request: Request, operation: str) -> Sequence[Breach]:
+    def breaches(self, request: Request, operation: str, at: str = "") -> Sequence[Breach]:
         body = request.body if isinstance(request.body, Mapping) else {}
         out = []
         if body.get("size", 1) > 10:
             out.append(Breach("/body/size", "maximum", {"type": "integer", "maximum": 10}, body["size"]))
         if body.get("colour", "red") not in ("red", "blue"):
             out.append(Breach("/body/colour", "enum", {"type": "string", "enum": ["red", "blue"]}, body["colour"]))
-        return out
+        return [breach for breach in out if not at or breach.pointer == at]
 
     def nearest_operation(self, method: str, path: str) -> Breach | None:
         return None
@@ -157,6 +157,16 @@ def test_a_rule_goes_before_the_description(write_pack: WritePack) -> None:
     decision = decide(described(write_pack(x=FIX)), Api(small_enough))
     assert isinstance(decision, Annotate)
     assert decision.rules == ("acme.x",)
+
+
+def test_the_description_gives_its_edits_a_fresh_key(write_pack: WritePack) -> None:
+    folder = write_pack(manifest="idempotency_header: Idempotency-Key\n", x=f"on: {{code: NEVER}}\n{FIX}")
+    request = replace(REQUEST, headers={"idempotency-key": "k"})
+    decision = decide(described(folder), Api(small_enough), request)
+    assert isinstance(decision, Annotate)
+    assert decision.feedback["retry"] == {"same_request": False, "idempotency_key": "new"}
+    last = decision.feedback["suggestions"][0]["patch"][-1]
+    assert (last["op"], last["path"], last["value"] != "k") == ("replace", "/headers/idempotency-key", True)
 
 
 def test_facts_of_the_description_are_spec(write_pack: WritePack) -> None:

@@ -30,8 +30,8 @@ class Described(Protocol):
     @property
     def operations(self) -> Operations: ...
 
-    def breaches(self, request: Request, operation: str) -> Sequence[Breach]:
-        """Return every place where a request is not what its operation takes."""
+    def breaches(self, request: Request, operation: str, at: str = "") -> Sequence[Breach]:
+        """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
         ...
 
     def nearest_operation(self, method: str, path: str) -> Breach | None:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from corrigible.adapters.adapter import Adapter
+from corrigible.adapters.adapter import Adapter, Described
 from corrigible.adapters.catalogue import adapter_for
 from corrigible.adapters.operation import Operations
-from corrigible.adapters.specification import operations_of
 from corrigible.rules.index import RuleIndex
 from corrigible.rules.pack import load_pack
 
@@ -18,22 +17,34 @@ from .limit import Limits
 from .mode import Mode
 from .translate import Known, Translator
 
+PLAIN = "http"
+"""The pack of what the statuses of HTTP mean, for an API of which only the description is at hand."""
+
 
 def build_known(packs: Sequence[str | Path], spec: Path | None = None) -> list[Known]:
     """Load packs, each with the adapter of its name. Operations are the adapter's, the pack's and the spec's.
 
-    Raises AuthoringError for a wrong pack or spec, with file and line.
+    A spec alone is enough. Raises AuthoringError for a wrong pack or spec, with file and line.
     """
-    operations = operations_of(spec) if spec is not None else None
+    description = _described(spec) if spec is not None else None
     known = []
-    for name in packs:
+    for name in packs or (PLAIN,):
         pack = load_pack(name)
         adapter: Adapter = adapter_for(pack.name)
-        for more in (Operations(pack.text.operations) if pack.text.operations else None, operations):
+        for more in (
+            Operations(pack.text.operations) if pack.text.operations else None,
+            description.operations if description is not None else None,
+        ):
             if more is not None:
                 adapter = replace(adapter, operations=adapter.operations.joined(more))
-        known.append(Known(adapter, pack, RuleIndex(pack.rules)))
+        known.append(Known(adapter, pack, RuleIndex(pack.rules), description))
     return known
+
+
+def _described(spec: Path) -> Described:
+    from corrigible.adapters.openapi.load import load  # an extra, and slow to import: only where it is asked for
+
+    return load(spec)
 
 
 def build_translator(packs: Sequence[str | Path], spec: Path | None = None, limits: Limits | None = None) -> Translator:

@@ -20,7 +20,10 @@ Operation = dict[str, Json]
 
 
 def reconcile(said: Sequence[Spoken], request: Request) -> list[Spoken]:
-    """Return what was said, with patches that hold one after the other; what changes nothing any more is left out."""
+    """Return what was said, each with patches that hold after those before it.
+
+    What changes nothing any more is left out; that may be all of what one says.
+    """
     if sum(any("patch" in s for s in one.suggestions) for one in said) < 2:
         return list(said)
     before: dict[str, Json] = request.document()
@@ -45,8 +48,7 @@ def reconcile(said: Sequence[Spoken], request: Request) -> list[Spoken]:
                 kept.append(suggestion)
             if group.get("relation") == "one_of":
                 open_choices[group["id"]] = there
-        if kept or not one.suggestions:
-            out.append(one._replace(suggestions=tuple(kept)))
+        out.append(one._replace(suggestions=tuple(kept)))
     return out
 
 

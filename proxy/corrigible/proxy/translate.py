@@ -14,6 +14,7 @@ import orjson
 
 from corrigible.adapters.adapter import Adapter, Described
 from corrigible.rules.breach import Breach
+from corrigible.rules.derive import rekeyed
 from corrigible.rules.failure import CorrigibleError
 from corrigible.rules.function import unix
 from corrigible.rules.index import RuleIndex, why_not
@@ -165,11 +166,12 @@ class Translator:
         diagnoses = tuple(_diagnosis(one, violation) for one, violation in zip(said, about, strict=True))
         pack = found.known.pack
         how = pack.text.dry_run
-        if how is not None and said and not found.presented:
+        said = reconcile(said, exchange.request)
+        if how is not None and not found.presented:
             said = yield from dry_run(
                 said, about, exchange, how, lambda tried, body: _complaints(found.known, tried, body)
             )
-        said = reconcile(said, exchange.request)
+        said = [one for one in said if one.suggestions]
         if not said:
             return PassThrough("no rule speaks", tuple(violations), operation=found.operation, pack=pack)
         feedback = combine(said)
@@ -212,7 +214,8 @@ class _Considered:
         self.violations = violations
         self.description = found.known.described
         self.scope = self._scope(body)
-        self._breaches: list[Breach] | None = None
+        self._answered: set[tuple[str, str]] = set()
+        """Places and keywords of the description that were spoken about."""
 
     def _scope(self, body: Json) -> dict[str, Any]:
         exchange, found = self.exchange, self.found
@@ -279,30 +282,44 @@ class _Considered:
     def _by_description(self, number: int) -> Iterator[Spoken]:
         if self.description is None or self.exchange.status not in _ABOUT_THE_REQUEST:
             return
-        if self._breaches is None:
-            self._breaches = list(self._described(self.description))
-        pointer = self.violations[number].pointer
-        mine = [b for b in self._breaches if not pointer or _concerns(pointer, b)]
-        for order, breach in enumerate(mine):
-            self._breaches.remove(breach)
-            repaired = repair(breach, self.exchange.request, f"{number + 1}.s{order + 1}")
+        for order, breach in enumerate(self._described(self.description, self.violations[number].pointer)):
+            if (breach.pointer, breach.keyword) in self._answered:
+                continue
+            self._answered.add((breach.pointer, breach.keyword))
+            repaired = repair(breach, self.exchange.request, f"{number + 1}.s{order + 1}.")
             if self.explanation is not None:
                 verdict = "speaks" if repaired is not None else "silent"
                 self.explanation.lines.append(f"the description: {breach.keyword} at {breach.pointer}: {verdict}")
             if repaired is not None:
                 speaker = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
-                yield Spoken(
-                    speaker, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False
+                said = repaired.suggestions
+                yield self._rekeyed(
+                    Spoken(speaker, said, repaired.type, repaired.recovery, None, used_live_state=False)
                 )
 
-    def _described(self, description: Described) -> Sequence[Breach]:
+    def _rekeyed(self, spoken: Spoken) -> Spoken:
+        """Give edits a fresh idempotency key, where the request has one: another request must not be taken for it."""
+        header = self.found.known.pack.guidance.idempotency_header
         request = self.exchange.request
+        if not header or header not in request.headers:
+            return spoken
+        suggestions = tuple(
+            {**s, "patch": rekeyed(s["patch"], request, header, self.exchange.id)} if "patch" in s else s
+            for s in spoken.suggestions
+        )
+        return spoken._replace(suggestions=suggestions, retry={"same_request": False, "idempotency_key": "new"})
+
+    def _described(self, description: Described, pointer: str) -> Sequence[Breach]:
+        request, operation = self.exchange.request, self.found.operation
         if self.exchange.status in (404, 405):
-            if self.found.operation:
-                return ()
-            wrong = description.nearest_operation(request.method, request.path)
+            wrong = None if operation else description.nearest_operation(request.method, request.path)
             return (wrong,) if wrong is not None else ()
-        return description.breaches(request, self.found.operation) if self.found.operation else ()
+        if not operation:
+            return ()
+        there = description.breaches(request, operation, pointer)
+        if there or not pointer:
+            return there
+        return [b for b in description.breaches(request, operation) if pointer.startswith(f"{b.pointer}/")]
 
 
 _ABOUT_THE_REQUEST = frozenset({400, 404, 405, 422})
@@ -319,12 +336,6 @@ class _Description(NamedTuple):
     @property
     def verbose_code(self) -> str:
         return self.code
-
-
-def _concerns(pointer: str, breach: Breach) -> bool:
-    """Whether a complaint's place is that of a breach, above it or below it."""
-    longer, shorter = sorted((pointer, breach.pointer), key=len, reverse=True)
-    return longer == shorter or longer.startswith(shorter.rstrip("/") + "/")
 
 
 def _unanswered(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from corrigible.schema.document import CREDENTIALS
 from corrigible.schema.exchange import Json, Request
 
+from .function import fresh_key
 from .pointer import MISSING, escape, is_among, resolve, segments, through_arrays
 
 Operation = dict[str, Json]
@@ -90,6 +91,17 @@ def _moved(tested: str, place: str) -> bool:
     array, _, index = place.rpartition("/")
     rest = tested.removeprefix(array + "/").partition("/")[0]
     return tested.startswith(array + "/") and index.isdecimal() and rest.isdecimal() and int(rest) >= int(index)
+
+
+def rekeyed(ops: Sequence[Operation], request: Request, header: str, seed: str) -> list[Operation]:
+    """Return a patch with a fresh idempotency key, where the request has a key and the patch makes it another request.
+
+    `header` is lower case, empty where the API has no such keys.
+    """
+    place = f"/headers/{header}"
+    if header and header in request.headers and changes_request(ops) and all(op["path"] != place for op in ops):
+        return [*ops, {"op": "replace", "path": place, "value": fresh_key(seed)}]
+    return list(ops)
 
 
 def changes_request(ops: Sequence[Operation]) -> bool:

@@ -10,10 +10,9 @@ import orjson
 
 from corrigible.schema.exchange import Json, Request
 
-from .derive import Operation, Unfit, changes_request, derive, guarded
+from .derive import Operation, Unfit, changes_request, derive, guarded, rekeyed
 from .expression import EvaluationError, Expression, environment
 from .failure import RuleFault
-from .function import fresh_key
 from .lookup import Lookup, LookupAnswer, allowed
 from .pointer import is_among, segments
 from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Rule, Say, Template, Together
@@ -244,12 +243,7 @@ class _Speech:
         else:
             return []
         guarded(self.request.document(), patch)
-        header = self.guidance.idempotency_header
-        if header and header in self.request.headers and changes_request(patch):
-            place = f"/headers/{header}"
-            if all(op["path"] != place for op in patch):
-                patch.append({"op": "replace", "path": place, "value": fresh_key(self.scope["exchange"]["id"])})
-        return patch
+        return rekeyed(patch, self.request, self.guidance.idempotency_header, self.scope["exchange"]["id"])
 
     def _secret(self, pointer: str) -> bool:
         return any(is_among(part, self.guidance.secrets) for part in segments(pointer))
