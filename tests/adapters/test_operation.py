@@ -17,6 +17,9 @@ OPERATIONS = Operations.load(
     POST /v1/charges/search/{index}: PickFound
     POST /v1/{kind}/{id}/{verb}: Anything
     get /v1/lower: Lower
+    GET /v1/files/{+path}: GetFile
+    GET /v1/files/{name}/history: GetHistory
+    GET /v1/{owner}/refs/{+ref}: GetRef
     """
 )
 
@@ -37,6 +40,14 @@ OPERATIONS = Operations.load(
         ("POST", "/v1/charges/ch_1/close", ("Anything", {"kind": "charges", "id": "ch_1", "verb": "close"})),
         ("POST", "/v1/x/y/z", ("Anything", {"kind": "x", "id": "y", "verb": "z"})),
         ("GET", "/v1/lower", ("Lower", {})),
+        ("GET", "/v1/files/a", ("GetFile", {"path": "a"})),
+        ("GET", "/v1/files/a/b%20c/d", ("GetFile", {"path": "a/b c/d"})),
+        ("GET", "/v1/files/a/history", ("GetHistory", {"name": "a"})),
+        ("GET", "/v1/files/a/history/b", ("GetFile", {"path": "a/history/b"})),
+        ("GET", "/v1/o/refs/heads/main", ("GetRef", {"owner": "o", "ref": "heads/main"})),
+        ("GET", "/v1/files", None),
+        ("GET", "/v1/files/", None),
+        ("PUT", "/v1/files/a", None),
         ("DELETE", "/v1/charges", None),
         ("get", "/v1/charges", None),
         ("POST", "/v1/charges//capture", None),
@@ -56,3 +67,9 @@ def test_joined_operations_keep_the_names_of_the_first() -> None:
 
 def test_no_operations() -> None:
     assert Operations.load("").find("GET", "/") is None
+
+
+def test_operations_can_be_found_under_another_base() -> None:
+    moved = OPERATIONS.under("/api/v3")
+    assert moved.find("GET", "/api/v3/v1/files/a/b") == ("GetFile", {"path": "a/b"})
+    assert moved.find("GET", "/v1/files/a/b") is None

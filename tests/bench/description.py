@@ -125,7 +125,7 @@ def main() -> None:
         first, again = opened(spec, cache), opened(spec, cache)
         compiling = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         print(
-            f"  first opening  {first['seconds']:6.2f} s   + {first['grown']:5.1f} MB   (largest process {compiling:.0f})"
+            f"  first opening  {first['seconds']:6.2f} s   + {first['grown']:5.1f} MB (largest process {compiling:.0f})"
         )
         print(f"  later          {again['seconds']:6.2f} s   + {again['grown']:5.1f} MB   with 100 operations checked")
         rounds = refusal(spec, cache)

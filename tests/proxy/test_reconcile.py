@@ -68,6 +68,12 @@ def test_a_member_removed_twice_is_removed_once() -> None:
     assert (len(said[1].suggestions), after({"a": 0}, said)) == (0, {})
 
 
+def test_a_member_renamed_twice_is_renamed_once() -> None:
+    one: Patch = [{"op": "move", "from": "/body/a", "path": "/body/b"}]
+    said = reconcile([spoken(one), spoken(list(one))], asked({"a": 0}))
+    assert (len(said[1].suggestions), after({"a": 0}, said)) == (0, {"b": 0})
+
+
 def test_alternatives_stay_and_go_together() -> None:
     one: Patch = [{"op": "add", "path": "/body/a", "value": 1}]
     other: Patch = [{"op": "add", "path": "/body/a", "value": 2}]

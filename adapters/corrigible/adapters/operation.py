@@ -16,13 +16,18 @@ class _Node:
     literal: dict[str, _Node] = field(default_factory=dict)
     variable: _Node | None = None
     operations: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    tail: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    """Operations whose last variable takes all segments that are left."""
 
 
 class Operations:
     """The operations of one API. Literal segments win over variables; look-up time does not grow with their number."""
 
     def __init__(self, table: Mapping[str, str]) -> None:
-        """`table` maps `POST /v1/charges/{charge}/capture` to an operation's name."""
+        """`table` maps `POST /v1/charges/{charge}/capture` to an operation's name.
+
+        A last variable written `{+path}` takes every segment that is left, at least one.
+        """
         self._root = _Node()
         self.names = tuple(table.values())
         self.templates = dict(table)
@@ -32,11 +37,16 @@ class Operations:
             for part in template.strip("/").split("/"):
                 if part.startswith("{") and part.endswith("}"):
                     variables.append(part.strip(_BRACES))
+                    if part.startswith("{+"):
+                        variables[-1] = variables[-1][1:]
+                        node.tail[method.upper()] = (name, tuple(variables))
+                        break
                     node.variable = node.variable or _Node()
                     node = node.variable
                 else:
                     node = node.literal.setdefault(part, _Node())
-            node.operations[method.upper()] = (name, tuple(variables))
+            else:
+                node.operations[method.upper()] = (name, tuple(variables))
 
     @classmethod
     def load(cls, text: str) -> Operations:
@@ -45,6 +55,14 @@ class Operations:
     def joined(self, more: Operations) -> Operations:
         """Return these operations and more; where both name one, these win."""
         return Operations({**more.templates, **self.templates})
+
+    def under(self, base: str) -> Operations:
+        """Return the same operations with this path before their own."""
+        moved = {}
+        for key, name in self.templates.items():
+            method, _, template = key.partition(" ")
+            moved[f"{method} {base}{template}"] = name
+        return Operations(moved)
 
     def find(self, method: str, path: str) -> tuple[str, dict[str, str]] | None:
         """Return the operation's name and its decoded path parameters, or None."""
@@ -62,11 +80,16 @@ class Operations:
 
 
 def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]) -> tuple[str, tuple[str, ...]] | None:
+    rest: tuple[tuple[str, tuple[str, ...]], int, int] | None = None
     while at < len(parts):
+        if node.tail and parts[at]:
+            whole = node.tail.get(method)
+            if whole is not None:
+                rest = whole, at, len(values)
         literal = node.literal.get(parts[at])
         if literal is None:
             if node.variable is None or not parts[at]:
-                return None
+                return _remainder(rest, parts, values)
             values.append(parts[at])
             node = node.variable
         elif node.variable is None:
@@ -80,4 +103,15 @@ def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]
             values.append(parts[at])
             node = node.variable
         at += 1
-    return node.operations.get(method)
+    return node.operations.get(method) or _remainder(rest, parts, values)
+
+
+def _remainder(
+    rest: tuple[tuple[str, tuple[str, ...]], int, int] | None, parts: list[str], values: list[str]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Fall back to the last operation on the way that takes all that is left."""
+    if rest is None:
+        return None
+    operation, at, kept = rest
+    values[kept:] = ["/".join(parts[at:])]
+    return operation

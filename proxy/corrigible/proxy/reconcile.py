@@ -28,6 +28,7 @@ def reconcile(said: Sequence[Spoken], request: Request) -> list[Spoken]:
         return list(said)
     before: dict[str, Json] = request.document()
     document = copy.deepcopy(before)
+    done: list[Json] = []
     out = []
     for one in said:
         kept = []
@@ -40,8 +41,10 @@ def reconcile(said: Sequence[Spoken], request: Request) -> list[Spoken]:
                 continue
             patch: list[Operation] = []
             if "patch" in suggestion:
-                patch, document = _agreeing(suggestion["patch"], before, document)
+                if suggestion["patch"] not in done:
+                    patch, document = _agreeing(suggestion["patch"], before, document)
                 if patch:
+                    done.append(suggestion["patch"])
                     suggestion = {**suggestion, "patch": patch}
             there = bool(patch) or "patch" not in suggestion
             if there:

@@ -10,10 +10,16 @@ from urllib.parse import unquote
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """One GET on the upstream's own origin, with the caller's own credentials."""
+    """One question to the upstream's own origin, with the caller's own credentials.
+
+    A GET; or a dry run, which the upstream promises not to carry out. Rules ask with GETs alone.
+    """
 
     path: str
     """Path and query."""
+    method: str = "GET"
+    body: bytes = b""
+    content_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,7 @@ class LookupAnswer:
 
 
 Templates = Sequence[Sequence[str]]
-"""Allow-listed path templates, split at `/`; `{...}` stands for one segment."""
+"""Allow-listed path templates, split at `/`; `{...}` stands for one segment, a last `{+...}` for one or more."""
 
 _SAFE_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]\-]*")
 _LITERAL = re.compile(r"""\s*(?:'([^'"\\]*)'|"([^'"\\]*)")\s*(\+|$)""")
@@ -34,7 +40,8 @@ _LITERAL = re.compile(r"""\s*(?:'([^'"\\]*)'|"([^'"\\]*)")\s*(\+|$)""")
 def allowed(path: str, templates: Templates) -> str | None:
     """Return the allow-listed template that a path fits, written out, or None.
 
-    A value from the request may stand for one segment, never for several, and never for `.` or `..`, however written.
+    A value from the request may stand for one segment, never for several unless the template says so, and never for
+    `.` or `..`, however written.
     """
     if not _SAFE_PATH.fullmatch(path):
         return None
@@ -42,8 +49,8 @@ def allowed(path: str, templates: Templates) -> str | None:
     if not all(map(_plain_segment, parts)):
         return None
     for template in templates:
-        if len(template) == len(parts) and all(
-            want.startswith("{") or want == have for want, have in zip(template, parts, strict=True)
+        if (len(template) == len(parts) or (len(template) < len(parts) and template[-1].startswith("{+"))) and all(
+            want.startswith("{") or want == have for want, have in zip(template, parts, strict=False)
         ):
             return "/" + "/".join(template)
     return None
@@ -70,9 +77,10 @@ def uncovered(expression: str, templates: Templates) -> str | None:
         return None if allowed(beginning, templates) is not None else beginning
     *whole, last = beginning.split("/")[1:] or [""]
     for template in templates:
-        fits = len(template) > len(whole) and all(
+        open_ended = template[-1].startswith("{+")
+        fits = (open_ended or len(template) > len(whole)) and all(
             want.startswith("{") or want == have for want, have in zip(template, whole, strict=False)
         )
-        if fits and (template[len(whole)].startswith("{") or template[len(whole)].startswith(last)):
+        if fits and (len(template) <= len(whole) or template[len(whole)].startswith(("{", last))):
             return None
     return beginning

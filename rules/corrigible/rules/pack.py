@@ -73,7 +73,9 @@ def load_pack(name_or_path: str | Path) -> Pack:
     manifest = read_source(path / MANIFEST)
     text = checked(PackText, manifest)
     vocabulary = _vocabulary(manifest, text)
-    lookups = tuple(tuple(template.strip("/").split("/")) for template in text.lookups)
+    lookups = tuple(
+        tuple(f"{base}{template}".strip("/").split("/")) for base in ("", *text.bases) for template in text.lookups
+    )
     errors: list[AuthoringError] = []
     tables: Mapping[str, Json] = {}
     try:

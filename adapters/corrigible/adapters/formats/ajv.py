@@ -1,0 +1,131 @@
+"""Ajv and the servers built on it: its own error objects, express-openapi-validator, Fastify."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from corrigible.rules.pointer import escape
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .located import member_pointer, part_of, pointer, steps
+
+_EXPRESS_CODE: Final = re.compile(r"^(\w+)\.openapi\.")
+_FASTIFY: Final = re.compile(r"^(?P<where>body|querystring|params|headers)(?P<path>/\S*)? (?P<said>.+)$", re.DOTALL)
+_MEMBERS: Final = ("missingProperty", "additionalProperty", "unevaluatedProperty")
+_NEXT: Final = re.compile(r", (?=(?:body|querystring|params|headers)[/ ])")
+_KEYWORDS: Final = (
+    (r"must have required property", "required"),
+    (r"must NOT have additional properties", "additionalProperties"),
+    (r"must be equal to one of the allowed values", "enum"),
+    (r"must be equal to constant", "const"),
+    (r"must match pattern", "pattern"),
+    (r"must match format", "format"),
+    (r"must be >= ", "minimum"),
+    (r"must be <= ", "maximum"),
+    (r"must be > ", "exclusiveMinimum"),
+    (r"must be < ", "exclusiveMaximum"),
+    (r"must be multiple of", "multipleOf"),
+    (r"must NOT have fewer than \d+ char", "minLength"),
+    (r"must NOT have more than \d+ char", "maxLength"),
+    (r"must NOT have fewer than \d+ items", "minItems"),
+    (r"must NOT have more than \d+ items", "maxItems"),
+    (r"must NOT have duplicate items", "uniqueItems"),
+    (r"must match a schema in anyOf", "anyOf"),
+    (r"must match exactly one schema in oneOf", "oneOf"),
+    (r"must be (?:string|number|integer|boolean|object|array|null)\b", "type"),
+)
+
+
+def constraint_of(message: str) -> str:
+    """Return the keyword whose message of Ajv's this is, empty where it is none."""
+    return next((keyword for text, keyword in _KEYWORDS if re.search(text, message)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class AjvFormat:
+    name: str = "ajv"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        request = exchange.request
+        if isinstance(body, list):
+            return _errors(request, body)
+        if not isinstance(body, Mapping):
+            return ()
+        if body.get("code") == "FST_ERR_VALIDATION" and isinstance(body.get("message"), str):
+            return [_fastify(request, part) for part in _NEXT.split(body["message"])]
+        for name in ("errors", "validation", "details"):
+            listed = body.get(name)
+            if isinstance(listed, list) and (found := _errors(request, listed)):
+                return found
+        return ()
+
+
+def _errors(request: Request, listed: Sequence[Json]) -> list[Violation]:
+    out: list[Violation] = []
+    for item in listed:
+        if not isinstance(item, Mapping):
+            continue
+        if isinstance(item.get("keyword"), str) and ("instancePath" in item or "dataPath" in item):
+            out.append(_own(request, item))
+        elif isinstance(item.get("errorCode"), str) and ".openapi." in item["errorCode"]:
+            out.append(_express(request, item))
+    return out
+
+
+def _own(request: Request, item: Mapping[str, Json]) -> Violation:
+    """Read Ajv's own object: the path of the instance, and parameters that name the member."""
+    said = item.get("params")
+    params: Mapping[str, Json] = said if isinstance(said, Mapping) else {}
+    keyword, path = str(item["keyword"]), str(item.get("instancePath") or item.get("dataPath") or "")
+    member = next((params[name] for name in _MEMBERS if isinstance(params.get(name), str)), "")
+    place = pointer(steps(path), request) or ("/body" if request.body is not None else "")
+    if member and place:
+        place += "/" + escape(member)
+    return Violation(
+        code=keyword,
+        message=_text(item, "message"),
+        pointer=place,
+        constraint=keyword,
+        param=path,
+        native={k: v for k, v in item.items() if k not in ("code", "pointer", "param", "type", "message")},
+    )
+
+
+def _express(request: Request, item: Mapping[str, Json]) -> Violation:
+    """Read express-openapi-validator's: `path` leads to the member itself, also where it is missing."""
+    code, message, path = _text(item, "errorCode"), _text(item, "message"), _text(item, "path")
+    found = _EXPRESS_CODE.search(code)
+    keyword = found[1] if found is not None else ""
+    parts = steps(path)
+    if keyword == "additionalProperties":
+        place = pointer(parts, request)
+    else:
+        place = member_pointer(pointer(parts, request), message, keyword, request)
+    return Violation(code=code, message=message, pointer=place, constraint=keyword, param=path)
+
+
+def _fastify(request: Request, message: str) -> Violation:
+    found = _FASTIFY.match(message)
+    if found is None:
+        return Violation(code="FST_ERR_VALIDATION", message=message)
+    keyword = constraint_of(found["said"])
+    parts = steps(found["path"] or "")
+    place = pointer(parts, request, where=part_of(found["where"])) or f"/{part_of(found['where'])}"
+    return Violation(
+        code="FST_ERR_VALIDATION",
+        message=found["said"],
+        pointer=member_pointer(place, found["said"], keyword, request),
+        constraint=keyword,
+    )
+
+
+def _text(item: Mapping[str, Json], name: str) -> str:
+    value = item.get(name)
+    return value if isinstance(value, str) else ""
+
+
+AJV: Final = AjvFormat()

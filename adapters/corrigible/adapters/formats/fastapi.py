@@ -1,0 +1,82 @@
+"""FastAPI and pydantic: `{"detail": [{"loc": ["body", "items", 0], "msg": "...", "type": "int_parsing"}]}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .located import pointer
+
+_CONSTRAINTS: Final = (
+    (r"missing|value_error\.missing|missing_argument", "required"),
+    (r"enum|literal_error|type_error\.enum|value_error\.const", "enum"),
+    (r"greater_than|value_error\.number\.not_gt", "exclusiveMinimum"),
+    (r"greater_than_equal|value_error\.number\.not_ge", "minimum"),
+    (r"less_than|value_error\.number\.not_lt", "exclusiveMaximum"),
+    (r"less_than_equal|value_error\.number\.not_le", "maximum"),
+    (r"multiple_of|value_error\.number\.not_multiple", "multipleOf"),
+    (r"string_too_short|value_error\.any_str\.min_length", "minLength"),
+    (r"string_too_long|value_error\.any_str\.max_length", "maxLength"),
+    (r"string_pattern_mismatch|value_error\.str\.regex", "pattern"),
+    (r"too_short|value_error\.list\.min_items", "minItems"),
+    (r"too_long|value_error\.list\.max_items", "maxItems"),
+    (r"extra_forbidden|value_error\.extra", "additionalProperties"),
+    (r"(?:date|datetime|time|uuid|url)_\w+|value_error\.(?:date|datetime|url|email|uuid)\b.*", "format"),
+    (r"(?:int|float|bool|string|list|dict|set|tuple|model|decimal)_(?:type|parsing|from_float)\w*", "type"),
+    (r"type_error\..*", "type"),
+)
+_UNION_BRANCH: Final = re.compile(r"(?:int|float|str|bool|dict|list|none|function-\w+|[a-z]+\[.*\]|[A-Z]\w*)")
+"""pydantic names the branch of a union as one more step: `["body", "size", "int"]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FastApiFormat:
+    name: str = "fastapi"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        listed = body.get("detail") if isinstance(body, Mapping) else None
+        if not isinstance(listed, list):
+            return ()
+        items = [item for item in listed if isinstance(item, Mapping) and isinstance(item.get("loc"), list)]
+        return [_violation(exchange.request, item) for item in items]
+
+
+def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
+    kind = item.get("type") if isinstance(item.get("type"), str) else ""
+    message = item.get("msg") if isinstance(item.get("msg"), str) else ""
+    constraint = next((keyword for pattern, keyword in _CONSTRAINTS if re.fullmatch(pattern, str(kind))), "")
+    parts = [str(part) for part in item["loc"]]
+    if kind == "json_invalid":
+        parts = ["body"]
+    elif len(parts) > 2 and constraint not in ("required", "additionalProperties") and _is_branch(request, parts):
+        parts = parts[:-1]
+    return Violation(
+        code=str(kind),
+        message=str(message),
+        pointer=pointer(parts, request),
+        constraint=constraint,
+        type=str(kind),
+        native={k: v for k, v in item.items() if k not in ("type", "msg")},
+    )
+
+
+def _is_branch(request: Request, parts: Sequence[str]) -> bool:
+    if _UNION_BRANCH.fullmatch(parts[-1]) is None:
+        return False
+    here: Json = request.document().get(parts[0])
+    for part in parts[1:-1]:
+        if isinstance(here, Mapping):
+            here = here.get(part)
+        elif isinstance(here, list) and part.isdecimal() and int(part) < len(here):
+            here = here[int(part)]
+        else:
+            return False
+    return here is not None and not (isinstance(here, Mapping) and parts[-1] in here)
+
+
+FASTAPI: Final = FastApiFormat()

@@ -1,0 +1,365 @@
+"""What the Kubernetes API says of a body that it cannot take in: decoding, kinds and versions, patches, selectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from corrigible.rules.pointer import MISSING, escape
+from corrigible.rules.quantity import quantity
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json
+
+from .kubernetes_place import field_pointer, spread
+from .kubernetes_said import Said, field_errors
+
+_STRICT = re.compile(r'(?P<what>unknown|duplicate) field "(?P<field>(?:[^"\\]|\\.)*)"')
+_NOT_DECLARED = re.compile(r"(?P<field>\.[^\s:]+(?:\[[^\]]*\][^\s:]*)*): field not declared in schema")
+_TYPED = re.compile(
+    r"(?P<field>\.[^\s:]+(?:\[[^\]]*\][^\s:]*)*): expected (?P<expected>[\w ()]+?), got (?P<got>&?[\w.]+)"
+)
+_GO_JSON = re.compile(
+    r"cannot unmarshal (?P<got>\w+)(?: (?P<value>-?[\d.eE+]+))? into Go "
+    r"(?:struct field (?P<struct>[\w.]+?)\.(?P<field>[\w.\-/]+)|value) of type (?P<type>[\w.\[\]*{}/ ]+)"
+)
+_GO_STEP = re.compile(r"(?:^|: )(?P<list>\[\])?(?:\w+)\.(?P<struct>\w+)(?:\.(?P<member>\w+))?(?=: )")
+_READ = re.compile(r"(?P<reader>read\w+|Read\w+|decode \w+|skip\w+): (?P<what>.*?)(?:, error found in|$)", re.S)
+_CONTEXT = re.compile(r"bigger context \.\.\.\|(?P<wide>.*)\|\.\.\.", re.S)
+_QUANTITY = "quantities must match the regular expression"
+_KIND_UNKNOWN = re.compile(
+    r'no kind "(?P<kind>[^"]*)" is registered for (?:version|the internal version of group) "(?P<version>[^"]*)"'
+)
+_KIND_OTHER = re.compile(
+    r"converting \([\w.]*?\.?(?P<got>\w+)\) to \([\w.]*?\.?(?P<expected>\w+)\): unknown conversion"
+)
+_HANDLED = re.compile(r'^(?P<got>\w+) in version "(?P<version>[^"]*)" cannot be handled as an? (?P<expected>\w+): ')
+_API_VERSION = re.compile(
+    r"API version in the data \((?P<got>[^)]*)\) does not match the expected API version \((?P<expected>[^)]*)\)"
+)
+_KIND_DATA = re.compile(r"kind in the data \((?P<got>[^)]*)\) does not match the expected kind \((?P<expected>[^)]*)\)")
+_KIND_TYPE = re.compile(r"the object provided is unrecognized \(must be of type (?P<expected>\w+)\)")
+_NAME_OTHER = re.compile(
+    r"the name of the object \((?P<got>[^)]*)\) does not match the name on the URL \((?P<expected>[^)]*)\)"
+)
+_NAMESPACE_OTHER = re.compile(
+    r"the namespace of the (?:provided )?object (?:\((?P<got>[^)]*)\) )?does not match the namespace (?:sent )?on the "
+    r"(?:request|URL)(?: \((?P<expected>[^)]*)\))?"
+)
+_UNPARSED = (
+    "json parse error", "invalid character", "error converting YAML to JSON", "unexpected end of JSON input",
+    "yaml: ", "unexpected EOF", "error parsing",
+)  # fmt: skip
+_FIELD_LABEL = re.compile(
+    r'field label not supported: (?P<label>\S+)|"(?P<quoted>[^"]*)" is not a known field selector'
+)
+_NAMESPACE_PATH = re.compile(r"/namespaces/([^/]+)/")
+_EXPECTED = {
+    "readuint": "integer", "readint": "integer", "readstring": "string", "readbool": "boolean", "readfloat": "number",
+    "decode slice": "array", "decode map": "object",
+}  # fmt: skip
+_GO_TYPES = {
+    "string": "string", "bool": "boolean", "float": "number", "int": "integer", "uint": "integer", "map": "object",
+    "[]": "array",
+}  # fmt: skip
+
+
+def read_bad_request(said: Said) -> Iterator[Violation]:
+    """Yield what a body was refused for, one violation for every field that is named."""
+    for reader in (_strict, _apply, _quantity, _go_json, _jsoniter, _selector, _kind, _identity, _patch):
+        found = list(reader(said))
+        if found:
+            yield from found
+            return
+    errors = field_errors(said.body)
+    if errors:
+        for error in errors:
+            yield said.field(error)
+        return
+    if any(words in said.text for words in _UNPARSED):
+        yield said.violation("MALFORMED", said.text, pointer="/body")
+        return
+    yield said.violation("BAD_REQUEST", said.text)
+
+
+def _strict(said: Said) -> Iterator[Violation]:
+    if "strict decoding error" not in said.text and "unknown field" not in said.text:
+        return
+    for match in _STRICT.finditer(said.text):
+        field = match["field"].replace('\\"', '"')
+        code = "UNKNOWN_FIELD" if match["what"] == "unknown" else "DUPLICATE_FIELD"
+        yield _placed(said, code, field, match[0])
+
+
+def _apply(said: Said) -> Iterator[Violation]:
+    """Server-side apply names places with a dot in front and elements by their keys."""
+    for match in _NOT_DECLARED.finditer(said.text):
+        yield _placed(said, "UNKNOWN_FIELD", match["field"], "field not declared in schema")
+    for match in _TYPED.finditer(said.text):
+        expected = "number" if "numeric" in match["expected"] else match["expected"].split()[0]
+        expected = {"list": "array", "map": "object", "struct": "object"}.get(expected, expected)
+        yield _mismatch(said, match["field"], [field_pointer(said.request, match["field"])], expected, match[0])
+
+
+def _placed(said: Said, code: str, field: str, message: str) -> Violation:
+    pointer = field_pointer(said.request, field)
+    there = said.at(pointer)
+    return said.violation(
+        code, message, param=field, pointer=pointer, places=[pointer] if pointer else [],
+        value=there if isinstance(there, (str, int, float, bool)) else None,
+    )  # fmt: skip
+
+
+def _quantity(said: Said) -> Iterator[Violation]:
+    if _QUANTITY not in said.text:
+        return
+    names = _member_chain(said.text)
+    places = [there for pointer in _reached(said, names) for there in _scalars(said, pointer)]
+    places = [there for there in places if quantity(said.at(there)) is None] or places
+    context = _CONTEXT.search(said.text)
+    if context is not None:
+        places = [there for there in places if f'"{said.at(there)}"' in context["wide"]] or places
+    pointer = places[0] if places else ""
+    there = said.at(pointer)
+    yield said.violation(
+        "QUANTITY_FORMAT", "quantities must match the regular expression", param=_dotted(pointer), pointer=pointer,
+        value=None if there is MISSING else there, places=places,
+    )  # fmt: skip
+
+
+def _go_json(said: Said) -> Iterator[Violation]:
+    match = _GO_JSON.search(said.text)
+    if match is None or not match["field"]:
+        return
+    expected = next((name for go, name in _GO_TYPES.items() if match["type"].lstrip("*").startswith(go)), "object")
+    if match["type"].lstrip("*").startswith("[]"):
+        expected = "array"
+    names = match["field"].split(".")
+    got = {"bool": "boolean"}.get(match["got"], match["got"])
+    places = [there for there in _deeper(said, _reached(said, names), got)]
+    yield _mismatch(said, match["field"], places or [_first(said, names)], expected, match[0], got)
+
+
+def _deeper(said: Said, pointers: Sequence[str], got: str) -> Iterator[str]:
+    """Yield the places whose JSON type is the one that was not wanted: the member itself, else what is right in it."""
+    for pointer in pointers:
+        if json_type(said.at(pointer)) == got or (got == "number" and json_type(said.at(pointer)) == "integer"):
+            yield pointer
+            continue
+        for inner in _scalars(said, pointer):
+            kind = json_type(said.at(inner))
+            if inner != pointer and (kind == got or (got == "number" and kind == "integer")):
+                yield inner
+
+
+def _jsoniter(said: Said) -> Iterator[Violation]:
+    found = _READ.search(said.text)
+    names = _member_chain(said.text)
+    if found is None or not names:
+        return
+    expected = next((kind for start, kind in _EXPECTED.items() if found["reader"].lower().startswith(start)), "")
+    places = [
+        there
+        for pointer in _reached(said, names)
+        for there in _scalars(said, pointer)
+        if not expected or not _fits(said.at(there), expected)
+    ]
+    context = _CONTEXT.search(said.text)
+    if context is not None and len(places) > 1:
+        shown = [there for there in places if there.rpartition("/")[2] in context["wide"]]
+        places = shown or places
+    yield _mismatch(
+        said, ".".join(names), places or [_first(said, names)], expected, f"{found['reader']}: {found['what']}"
+    )
+
+
+def _mismatch(said: Said, param: str, places: Sequence[str], expected: str, message: str, got: str = "") -> Violation:
+    pointer = places[0] if places else ""
+    there = said.at(pointer)
+    return said.violation(
+        "TYPE_MISMATCH", message, param=param, pointer=pointer, places=list(places), expected=expected,
+        got=got or json_type(there), value=there if isinstance(there, (str, int, float, bool)) else None,
+    )  # fmt: skip
+
+
+def _member_chain(text: str) -> list[str]:
+    """Return the JSON names in `v1.Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.Resources: ...`."""
+    _, _, chain = text.partition(" cannot be handled as a")
+    names = []
+    for match in _GO_STEP.finditer(chain):
+        if match["member"] and not match["list"]:
+            names.append(_json_name(match["member"]))
+    return names
+
+
+def _json_name(member: str) -> str:
+    """Spell a Go member as its JSON name: `APIVersion` is apiVersion, `HostIP` hostIP, `HTTPGet` httpGet, `TTL` ttl."""
+    run = re.match(r"[A-Z]+", member)
+    if run is None or len(run[0]) == 1:
+        return member[:1].lower() + member[1:]
+    upper = run[0] if run[0] == member else run[0][:-1]
+    return {"ClusterIP": "clusterIP"}.get(member, upper.lower() + member[len(upper) :])
+
+
+def _reached(said: Said, names: Sequence[str]) -> list[str]:
+    """Return the places a chain of names leads to, whatever lists are on the way; a spelling of another case counts."""
+    pointers = spread(said.request.body, names)
+    if pointers or not names:
+        return pointers
+    # ObjectMeta is `metadata`, and Go spells some names in its own way: the last name decides.
+    last = names[-1].lower()
+    return [there for there in _every(said.request.body) if there.rpartition("/")[2].lower() == last]
+
+
+def _every(value: Json, pointer: str = "/body") -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name in value:
+            yield f"{pointer}/{escape(str(name))}"
+            yield from _every(value[name], f"{pointer}/{escape(str(name))}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _every(inner, f"{pointer}/{index}")
+
+
+def _scalars(said: Said, pointer: str) -> Iterator[str]:
+    """Yield a place, or the members right inside it where it is an object or a list."""
+    there = said.at(pointer)
+    if isinstance(there, Mapping):
+        yield from (f"{pointer}/{escape(str(name))}" for name in there)
+    elif isinstance(there, list):
+        yield from (f"{pointer}/{index}" for index in range(len(there)))
+    elif there is not MISSING:
+        yield pointer
+
+
+def _first(said: Said, names: Sequence[str]) -> str:
+    """Return where a chain of names would lead, through the first element of every list."""
+    pointer, here = "/body", said.request.body
+    for name in names:
+        while isinstance(here, list):
+            pointer, here = f"{pointer}/0", (here[0] if here else None)
+        pointer += f"/{escape(name)}"
+        here = here.get(name) if isinstance(here, Mapping) else None
+    return pointer
+
+
+def _dotted(pointer: str) -> str:
+    out = ""
+    for part in pointer.removeprefix("/body").split("/")[1:]:
+        out += f"[{part}]" if part.isdecimal() else f"{'.' if out else ''}{part}"
+    return out
+
+
+def json_type(value: Json) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case Mapping():
+            return "object"
+        case None:
+            return "null"
+    return ""
+
+
+def _fits(value: Json, expected: str) -> bool:
+    kind = json_type(value)
+    return kind in (expected, "null") or (expected == "number" and kind == "integer")
+
+
+def _selector(said: Said) -> Iterator[Violation]:
+    query = said.request.query
+    label = _FIELD_LABEL.search(said.text)
+    if label is not None:
+        yield said.violation(
+            "SELECTOR", said.text, param="fieldSelector", pointer="/query/fieldSelector",
+            value=label["label"] or label["quoted"], supported=_only(said.text),
+        )  # fmt: skip
+    elif "labelSelector" in query and ("requirement" in said.text or "selector" in said.text):
+        yield said.violation(
+            "SELECTOR", said.text, param="labelSelector", pointer="/query/labelSelector", value=query["labelSelector"]
+        )
+    elif "fieldSelector" in query and "selector" in said.text:
+        yield said.violation(
+            "SELECTOR", said.text, param="fieldSelector", pointer="/query/fieldSelector", value=query["fieldSelector"]
+        )
+
+
+def _only(text: str) -> list[str]:
+    _, _, rest = text.partition("only ")
+    return re.findall(r'"([^"]*)"', rest)
+
+
+def _kind(said: Said) -> Iterator[Violation]:
+    text, body = said.text, said.request.body
+    handled = _HANDLED.match(text)
+    if (found := _KIND_UNKNOWN.search(text)) is not None:
+        version = f"{found['version']}"
+        yield said.violation(
+            "KIND_UNKNOWN", text, param="kind", pointer="/body/kind", got=found["kind"], value=found["kind"],
+            expected=handled["expected"] if handled else "", profile=version,
+        )  # fmt: skip
+    elif (found := _KIND_OTHER.search(text) or _KIND_DATA.search(text)) is not None:
+        yield said.violation(
+            "KIND_MISMATCH", text, param="kind", pointer="/body/kind", got=found["got"], expected=found["expected"],
+            value=found["got"],
+        )  # fmt: skip
+    elif (found := _API_VERSION.search(text)) is not None:
+        yield said.violation(
+            "VERSION_MISMATCH", text, param="apiVersion", pointer="/body/apiVersion", got=found["got"],
+            expected=found["expected"], value=found["got"],
+        )  # fmt: skip
+    elif (
+        "Object 'Kind' is missing" in text
+        or "Object 'apiVersion' is missing" in text
+        or ((found := _KIND_TYPE.search(text)) is not None and not any(words in text for words in _UNPARSED))
+    ):
+        missing = "apiVersion" if "'apiVersion'" in text or (isinstance(body, Mapping) and "kind" in body) else "kind"
+        found = _KIND_TYPE.search(text)
+        yield said.violation(
+            "KIND_MISSING", text, param=missing, pointer=f"/body/{missing}", expected=found["expected"] if found else ""
+        )
+
+
+def _identity(said: Said) -> Iterator[Violation]:
+    text, metadata = said.text, "/body/metadata"
+    if (found := _NAME_OTHER.search(text)) is not None:
+        yield said.violation(
+            "NAME_MISMATCH", text, param="metadata.name", pointer=f"{metadata}/name", got=found["got"],
+            expected=found["expected"], value=found["got"],
+        )  # fmt: skip
+    elif (found := _NAMESPACE_OTHER.search(text)) is not None:
+        there = said.at(f"{metadata}/namespace")
+        path = _NAMESPACE_PATH.search(said.request.path)
+        got = there if isinstance(there, str) else found["got"] or ""
+        yield said.violation(
+            "NAMESPACE_MISMATCH", text, param="metadata.namespace", pointer=f"{metadata}/namespace", got=got, value=got,
+            expected=path[1] if path else found["expected"] or "",
+        )  # fmt: skip
+    elif re.search(r"name must be provided|^name is required|unable to find api field.*metadata", text):
+        yield said.violation("NAME_REQUIRED", text, param="metadata.name", pointer=f"{metadata}/name")
+    elif "resourceVersion should not be set on objects to be created" in text:
+        there = said.at(f"{metadata}/resourceVersion")
+        yield said.violation(
+            "RESOURCE_VERSION_SET", text, param="metadata.resourceVersion", pointer=f"{metadata}/resourceVersion",
+            value=there if isinstance(there, str) else None,
+        )  # fmt: skip
+
+
+def _patch(said: Said) -> Iterator[Violation]:
+    if said.request.method != "PATCH":
+        return
+    text = said.text
+    if re.search(r"patch|jsonpatch|cannot unmarshal|our request due to an error", text, re.I) or not text:
+        yield said.violation(
+            "PATCH_REJECTED", text, param=said.request.headers.get("content-type", ""), pointer="/body"
+        )
+
+
+__all__ = ["json_type", "read_bad_request"]

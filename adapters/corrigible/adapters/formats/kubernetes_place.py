@@ -1,0 +1,207 @@
+"""Where in the request document a Kubernetes complaint belongs: field paths, pod templates, patches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.schema.exchange import Json, Request
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[((?:[^\[\]\"]|\"(?:[^\"\\]|\\.)*\")*)\]")
+_KEYED = re.compile(r'(\w*)=(?:"((?:[^"\\]|\\.)*)"|([\w.-]*))(?:,|$)')
+_POD_SPECS = (
+    "/body/spec/jobTemplate/spec/template/spec",
+    "/body/spec/template/spec",
+    "/body/spec",
+    "/body/template/spec",
+)
+_LISTS = ("containers", "initContainers", "ephemeralContainers")
+_OPTIONS = frozenset({"CreateOptions", "DeleteOptions", "ListOptions", "PatchOptions", "UpdateOptions"})
+_MOST_PLACES = 64
+
+
+class Selector(NamedTuple):
+    """An element of a list by its keys, `[port=80,protocol="TCP"]`; of a set by its value, `[="x"]`."""
+
+    written: str
+    keys: Mapping[str, str]
+
+
+Steps = Sequence[str | int | Selector]
+
+
+class Container(NamedTuple):
+    pointer: str
+    name: str
+    value: Mapping[str, Any]
+
+
+def steps(field: str) -> list[str | int | Selector]:
+    """Split `spec.containers[0].image`, `data[my key]`, `.spec.ports[port=80,protocol="TCP"].name` into its parts.
+
+    A member whose own name has dots stands in brackets where Kubernetes knows it for a key, else it reads as several.
+    """
+    out: list[str | int | Selector] = []
+    for match in _STEP.finditer(field):
+        name, inside = match.groups()
+        if name is not None:
+            out.append(name)
+        elif inside.isdecimal():
+            out.append(int(inside))
+        elif "=" in inside and _KEYED.match(inside):
+            out.append(Selector(inside, {key: quoted or bare for key, quoted, bare in _KEYED.findall(inside)}))
+        else:
+            out.append(inside.strip('"'))
+    return out
+
+
+def field_pointer(request: Request, field: str, kind: str = "", value: Json = MISSING) -> str:
+    """Return where a field path leads in the request; empty where nothing tells.
+
+    In a patch, list indexes count in the object that came of it, so there a named value decides.
+    """
+    field = field.strip()
+    if field in ("", "<nil>", "<root>"):
+        return ""
+    parts = steps(field.removeprefix("pod."))
+    if not parts:
+        return ""
+    body = request.body
+    if kind in _OPTIONS or (isinstance(parts[0], str) and len(parts) == 1 and _is_option(parts[0], body)):
+        name = str(parts[0])
+        return f"/body/{name}" if isinstance(body, Mapping) and name in body else f"/query/{escape(name)}"
+    if request.method == "PATCH" and isinstance(body, list):
+        return _in_operations(body, parts)
+    pointer = walk(body, parts)
+    if request.method == "PATCH" and value is not MISSING and value is not None:
+        found = resolve({"body": body}, pointer)
+        if found is not MISSING and found != value:
+            again = [there for there in members(body, str(parts[-1])) if resolve({"body": body}, there) == value]
+            return again[0] if len(again) == 1 else ""
+    return pointer
+
+
+def _is_option(name: str, body: Json) -> bool:
+    options = ("dryRun", "fieldManager", "fieldValidation", "force", "labelSelector", "fieldSelector", "continue")
+    return name in options and not (isinstance(body, Mapping) and name in body)
+
+
+def walk(body: Json, parts: Steps, root: str = "/body") -> str:
+    """Follow a path through a document. What is not there is named all the same, so that it can be added.
+
+    Names with dots that arrive split (`labels.app.example.com/x`) are put together again where the document has them.
+    """
+    here, pointer, at = body, root, 0
+    while at < len(parts):
+        part = parts[at]
+        if isinstance(part, Selector):
+            index = part.written if isinstance(here, Mapping) else _selected(here, part.keys)
+            if index is None:
+                return ""
+            part = index
+        if isinstance(here, Mapping) and isinstance(part, str) and part not in here:
+            joined, used = _joined(here, parts, at)
+            if joined:
+                part, at = joined, at + used - 1
+            elif part == "clusterIPs" and "clusterIP" in here:
+                part = "clusterIP"
+        pointer += f"/{escape(str(part))}"
+        here = resolve(here, f"/{escape(str(part))}") if isinstance(here, (dict, list)) else MISSING
+        at += 1
+    return pointer
+
+
+def _joined(here: Mapping[str, Any], parts: Steps, at: int) -> tuple[str, int]:
+    name = str(parts[at])
+    for used in range(2, len(parts) - at + 1):
+        following = parts[at + used - 1]
+        if not isinstance(following, str):
+            break
+        name += f".{following}"
+        if name in here:
+            return name, used
+    return "", 0
+
+
+def _selected(here: Json, keys: Mapping[str, str]) -> int | None:
+    if not isinstance(here, list):
+        return None
+    for index, element in enumerate(here):
+        if list(keys) == [""] and str(element) == keys[""]:
+            return index
+        if isinstance(element, Mapping) and all(str(element.get(key, "")) == value for key, value in keys.items()):
+            return index
+    return None
+
+
+def _in_operations(operations: list[Any], parts: Steps) -> str:
+    """Return the value of the JSON patch operation that reaches a field."""
+    wanted = [str(part) for part in parts]
+    for index, operation in enumerate(operations):
+        path = operation.get("path") if isinstance(operation, Mapping) else None
+        if not isinstance(path, str) or "value" not in operation:
+            continue
+        reached = segments(path)
+        same = all(have in (want, "-") for have, want in zip(reached, wanted, strict=False))
+        if reached and same and len(reached) <= len(wanted):
+            return walk(operation["value"], parts[len(reached) :], f"/body/{index}/value")
+    return ""
+
+
+def members(value: Json, name: str, pointer: str = "/body") -> Iterator[str]:
+    """Yield the pointers of every member of a name."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == name:
+                yield f"{pointer}/{escape(key)}"
+            yield from members(inner, name, f"{pointer}/{escape(str(key))}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from members(inner, name, f"{pointer}/{index}")
+
+
+def spread(body: Json, names: Sequence[str]) -> list[str]:
+    """Return the pointers that a path without indexes reaches: arrays on the way, and at its end, are gone through."""
+    reached: list[tuple[str, Json]] = [("/body", body)]
+    for name in names:
+        reached = [
+            (f"{pointer}/{escape(name)}", here[name])
+            for outer, value in reached
+            for pointer, here in _elements(outer, value)
+            if isinstance(here, Mapping) and name in here
+        ][:_MOST_PLACES]
+    return [pointer for pointer, _ in reached]
+
+
+def _elements(pointer: str, value: Json) -> list[tuple[str, Json]]:
+    if isinstance(value, list):
+        return [(f"{pointer}/{index}", inner) for index, inner in enumerate(value[:_MOST_PLACES])]
+    return [(pointer, value)]
+
+
+def pod_spec(request: Request) -> str:
+    """Return where the pod's spec stands in a request that has one, empty where it has none."""
+    document = {"body": request.body}
+    for pointer in _POD_SPECS:
+        spec = resolve(document, pointer)
+        if isinstance(spec, Mapping) and any(isinstance(spec.get(name), list) for name in _LISTS):
+            return pointer
+    body = request.body
+    kind = body.get("kind") if isinstance(body, Mapping) else ""
+    at = {"Pod": "/body/spec", "CronJob": _POD_SPECS[0]}.get(str(kind), "")
+    return at if isinstance(resolve(document, at) if at else None, Mapping) else ""
+
+
+def containers(request: Request, pod: str) -> list[Container]:
+    """Return the containers of a pod spec, in the order in which the API server goes through them."""
+    spec = resolve({"body": request.body}, pod) if pod else MISSING
+    if not isinstance(spec, Mapping):
+        return []
+    return [
+        Container(f"{pod}/{kind}/{index}", str(one.get("name", "")), one)
+        for kind in _LISTS
+        for index, one in enumerate(spec[kind] if isinstance(spec.get(kind), list) else ())
+        if isinstance(one, Mapping)
+    ]

@@ -1,0 +1,134 @@
+"""RFC 9457 problem documents, with the lists of single complaints that servers add to them.
+
+Among them those of Prism (`validation[]`), ASP.NET (`errors` by member), API Platform (`violations[]`) and the RFC's
+own example (`errors[]` with a JSON pointer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .located import member_pointer, missing_member, part_of, pointer, steps
+
+_LISTS: Final = ("validation", "errors", "violations", "invalid_params", "invalid-params", "issues", "details")
+_PLACES: Final = ("location", "pointer", "propertyPath", "instancePath", "field", "name", "param", "path", "property")
+_CODES: Final = ("code", "keyword", "errorCode", "constraint", "type")
+_MESSAGES: Final = ("message", "detail", "reason", "title", "description", "msg")
+_KEYWORDS: Final = frozenset(
+    {
+        *("enum", "const", "required", "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("multipleOf", "minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "uniqueItems"),
+        *("additionalProperties", "unevaluatedProperties", "anyOf", "oneOf", "allOf", "not", "minProperties"),
+        *("maxProperties", "dependentRequired"),
+    }
+)
+_ROUTES: Final = {
+    "NO_PATH_MATCHED_ERROR": "/path",
+    "NO_METHOD_MATCHED_ERROR": "/method",
+    "METHOD_NOT_ALLOWED": "/method",
+    "INVALID_CONTENT_TYPE": "/headers/content-type",
+}
+"""What gateways call a request that leads to no operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemFormat:
+    name: str = "problem"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        if not isinstance(body, Mapping) or not _is_problem(exchange, body):
+            return ()
+        listed = list(_listed(exchange.request, body))
+        if listed:
+            return listed
+        kind = _text(body, ("type",))
+        word = kind.rpartition("#")[2] if "#" in kind else ""
+        message = _text(body, ("detail", "title"))
+        if not message and not kind:
+            return ()
+        return (
+            Violation(
+                code=_text(body, ("code",)) or word or kind,
+                message=message,
+                pointer=_ROUTES.get(word, ""),
+                type=kind,
+                native=_native(body),
+            ),
+        )
+
+
+def _is_problem(exchange: Exchange, body: Mapping[str, Json]) -> bool:
+    if exchange.headers.get("content-type", "").lower().startswith("application/problem+json"):
+        return True
+    return isinstance(body.get("title"), str) and isinstance(body.get("status"), int)
+
+
+def _listed(request: Request, body: Mapping[str, Json]) -> Iterator[Violation]:
+    for name in _LISTS:
+        said = body.get(name)
+        if isinstance(said, list):
+            for item in said:
+                if isinstance(item, Mapping) and (violation := _complaint(request, item)) is not None:
+                    yield violation
+        elif isinstance(said, Mapping):
+            yield from _by_member(request, said)
+
+
+def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:
+    place = next((item[name] for name in _PLACES if item.get(name)), "")
+    parts = [str(part) for part in place] if isinstance(place, list) else steps(place) if isinstance(place, str) else []
+    if parts[:1] == ["response"]:
+        return None  # what is wrong with the answer no request can mend
+    code, message = _text(item, _CODES), _text(item, _MESSAGES)
+    constraint = code if code in _KEYWORDS else ""
+    where = "body" if isinstance(place, str) and place.startswith("#") else part_of(_text(item, ("in",)))
+    found = pointer(parts, request, where=where)
+    if code == "415":
+        found = "/headers/content-type"
+    elif not found and constraint == "required":
+        found = "/body"
+    return Violation(
+        code=code,
+        message=message,
+        pointer=member_pointer(found, message, constraint, request),
+        constraint=constraint,
+        type=_text(item, ("type",)),
+        param=parts[-1] if parts and parts[0] == "path" else place if isinstance(place, str) else "",
+        native=_native(item),
+    )
+
+
+def _by_member(request: Request, said: Mapping[str, Json]) -> Iterator[Violation]:
+    """Read ASP.NET's `{"Name": ["The Name field is required."], "$.items[0].n": [...]}`."""
+    for name, messages in said.items():
+        for message in messages if isinstance(messages, list) else [messages]:
+            if isinstance(message, str):
+                parts = [_as_sent(part, request) for part in steps(str(name))]
+                constraint = "required" if missing_member(message) else ""
+                yield Violation(
+                    message=message, pointer=pointer(parts, request), constraint=constraint, param=str(name)
+                )
+
+
+def _as_sent(name: str, request: Request) -> str:
+    """Return a member's name as the request spells it: ASP.NET says `Name` for `name`."""
+    names = [*request.body] if isinstance(request.body, Mapping) else [*request.query]
+    if name in names or not name[:1].isupper():
+        return name
+    return next((one for one in names if one.lower() == name.lower()), name[:1].lower() + name[1:])
+
+
+def _text(said: Mapping[str, Json], names: Sequence[str]) -> str:
+    return next((str(said[name]) for name in names if isinstance(said.get(name), (str, int))), "")
+
+
+def _native(said: Mapping[str, Json]) -> dict[str, Json]:
+    return {k: v for k, v in said.items() if k not in ("code", "message", "pointer", "type", "param", "constraint")}
+
+
+PROBLEM: Final = ProblemFormat()

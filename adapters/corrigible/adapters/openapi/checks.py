@@ -1,0 +1,236 @@
+"""One operation's constraints, compiled, and what a request breaks of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from corrigible.rules.breach import Breach
+from corrigible.rules.function import nearest
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.schema.exchange import Json, Request
+
+from .judge import Judge, Path, Spot
+from .parameter import JSON, Sent, query_locate, query_object
+from .place import declared, parts, small
+from .wire import read
+
+_NOT_JUDGED: Final = frozenset({"accept", "content-type", "authorization"})
+_CREDENTIAL: Final = re.compile(
+    r"auth|cookie|secret|password|signature|credential|(?:api|private|access|csrf)[-_]?(?:key|token)|-token$"
+)
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+class Checks:
+    """Judges the requests of one operation. Schemas are compiled when a request first needs them."""
+
+    def __init__(self, record: Mapping[str, Any], definitions: Mapping[str, Json]) -> None:
+        self.record = record
+        self._definitions = definitions
+        self._judges: dict[str, Judge | None] = {}
+        by_place: dict[str, list[Mapping[str, Any]]] = {"path": [], "query": [], "header": []}
+        for one in record.get("parameters", ()):
+            by_place[one["in"]].append(one)
+        self.path, self.query, self.headers = by_place["path"], by_place["query"], by_place["header"]
+
+    def breaches(self, request: Request, values: Mapping[str, str]) -> Iterator[Breach]:
+        """Yield what a request breaks; `values` are its path parameters."""
+        yield from self._of_path(values)
+        yield from self._of_query(request)
+        yield from self._of_headers(request)
+        yield from self._of_body(request)
+
+    def misspelt(self, request: Request, pointer: str) -> Breach | None:
+        """Return the breach of an undeclared member at a pointer, whether or not the description allows it."""
+        place, *path = segments(pointer)
+        if place == "body" and path and (judge := self._body_judge(request)) is not None:
+            return judge.misspelt(path, lambda where: _in_body(request, where))
+        if place == "query" and len(path) == 1:
+            names = tuple(one["name"] for one in self.query)
+            if names and path[0].partition("[")[0] not in {name.partition("[")[0] for name in names}:
+                return self._unknown_parameter(request, path[0], names)
+        return None
+
+    def body_schema(self, request: Request | None = None) -> tuple[Json, Mapping[str, Any]]:
+        """Return the schema of the body a request has, or of the usual one, and how its members are encoded."""
+        media: Mapping[str, Any] = self.record.get("body", {}).get("media", {})
+        said = media.get(_media(media, request) or "")
+        return (None, {}) if said is None else (said["schema"], said.get("encoding", {}))
+
+    def root(self, schema: Json) -> dict[str, Json]:
+        """Return a schema with all it refers to."""
+        inner = schema if isinstance(schema, Mapping) else {} if schema is not False else {"not": {}}
+        return {**inner, "$defs": self._definitions} if self._definitions else dict(inner)
+
+    def _judge(self, name: str, schema: Json) -> Judge | None:
+        if name not in self._judges:
+            try:
+                self._judges[name] = Judge(self.root(schema))
+            except ValueError:
+                self._judges[name] = None  # a schema that cannot be compiled refuses nothing
+        return self._judges[name]
+
+    def _of_path(self, values: Mapping[str, str]) -> Iterator[Breach]:
+        for one in self.path:
+            given = values.get(one["name"])
+            if given is None or one.get("style", "simple") != "simple":
+                continue
+            judge = self._judge(f"path {one['name']}", one["schema"])
+            if judge is None:
+                continue
+            spot = Spot("/path", given)
+            value = given.split(",") if _holds(one["schema"], judge.schema, "array") else given
+            yield from judge.breaches(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
+
+    def _of_query(self, request: Request) -> Iterator[Breach]:
+        names = tuple(one["name"] for one in self.query)
+        schema = {
+            "type": "object",
+            "properties": {one["name"]: one["schema"] for one in self.query if not one.get("opaque")},
+            "required": [one["name"] for one in self.query if one.get("required")],
+        }
+        judge = self._judge("query", schema)
+        if judge is None:
+            return
+        sent, unknown = query_object(request.query, self.query, judge.schema)
+        instance = {name: said.value for name, said in sent.items() if said.value is not MISSING}
+        absent = [name for name in names if name not in sent]
+        for name in unknown:
+            head, bracket, _ = name.partition("[")
+            near = nearest(head, absent)
+            if len(near) == 1:
+                ending = name[len(head) :] if bracket else ""
+                yield self._unknown_parameter(request, name, tuple(one + ending for one in names))
+        empty = {name for name, said in sent.items() if said.value is MISSING}
+        for breach in judge.breaches(instance, lambda path: query_locate(request.query, sent, path)):
+            name = segments(breach.pointer)[1] if breach.pointer.count("/") > 1 else ""
+            if breach.keyword == "required" and name in empty:
+                continue
+            yield _rejoined(breach, sent.get(name), judge)
+
+    def _unknown_parameter(self, request: Request, name: str, names: tuple[str, ...]) -> Breach:
+        root = self.root({})
+        schema = {
+            "type": "object",
+            "properties": {one["name"]: small(one["schema"], root, 1) for one in self.query},
+            "additionalProperties": False,
+        }
+        return Breach(f"/query/{escape(name)}", "additionalProperties", schema, request.query.get(name, MISSING), names)
+
+    def _of_headers(self, request: Request) -> Iterator[Breach]:
+        for one in self.headers:
+            name = one["name"].lower()
+            if name in _NOT_JUDGED or _CREDENTIAL.search(name):
+                continue
+            given = request.headers.get(name)
+            root = self.root({})
+            if given is None:
+                if one.get("required"):
+                    yield Breach(f"/headers/{escape(name)}", "required", small(one["schema"], root))
+                continue
+            judge = self._judge(f"header {name}", one["schema"])
+            if judge is not None and not one.get("json") and not one.get("opaque"):
+                value = given.split(",") if _holds(one["schema"], root, "array") else given
+                spot = Spot(f"/headers/{escape(name)}", given)
+                yield from judge.breaches(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
+
+    def _body_judge(self, request: Request) -> Judge | None:
+        media = self.record.get("body", {}).get("media", {})
+        chosen = _media(media, request)
+        return None if chosen is None else self._judge(f"body {chosen}", media[chosen]["schema"])
+
+    def _of_body(self, request: Request) -> Iterator[Breach]:
+        judge = self._body_judge(request)
+        if judge is None:
+            return
+        body = request.body
+        if body is None:
+            needed = any(part.get("required") for part in parts(judge.schema, judge.schema, alternatives=False))
+            if needed or self.record["body"].get("required"):
+                yield Breach("/body", "required", small(judge.schema, judge.schema))
+            return
+        if isinstance(body, str) and not _holds(judge.schema, judge.schema, "string"):
+            return  # text that could not be decoded: what it would be is not known
+        if request.form:
+            _, encoding = self.body_schema(request)
+            body = _form(body, judge, encoding)
+        yield from judge.breaches(body, lambda path: _in_body(request, path))
+
+
+def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
+    """Return which of the documented media types a request's body is judged by."""
+    said = "" if request is None else request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request is not None and request.form:
+        return _FORM if _FORM in media else None
+    if said in media:
+        return said
+    if "patch+json" in said or (said and "json" not in said and "yaml" not in said):
+        return None  # another format than any that is documented
+    usual = [name for name in media if name == "application/json"] or [name for name in media if name.endswith("+json")]
+    usual = usual or [name for name in media if name in ("*/*", "application/*")]
+    if not usual and request is None:
+        usual = list(media)
+    return next((name for name in usual if "patch+json" not in name or request is None), None)
+
+
+def _form(body: Json, judge: Judge, encoding: Mapping[str, Any]) -> Json:
+    if not isinstance(body, Mapping):
+        return body
+    members = declared([judge.schema], judge.schema)
+    return {
+        name: read(
+            value,
+            [members[name]] if name in members else [],
+            judge.schema,
+            single=encoding.get(name, {}).get("style") != "deepObject",
+        )
+        for name, value in body.items()
+    }
+
+
+def _in_body(request: Request, path: Path) -> Spot:
+    """Return where a place of the judged body stands; what was read out of one text stands where the text does."""
+    here = list(path)
+    value = _resolved(request.body, here)
+    while value is MISSING and here and isinstance(_resolved(request.body, here[:-1]), str | type(MISSING)):
+        here.pop()
+        value = _resolved(request.body, here)
+    return Spot("/body" + "".join("/" + escape(str(part)) for part in here), value)
+
+
+def _resolved(body: Json, path: Path) -> Json:
+    return resolve(body, "".join("/" + escape(str(part)) for part in path))
+
+
+def _types(schema: Mapping[str, Json]) -> list[str]:
+    said = schema.get("type")
+    return [said] if isinstance(said, str) else list(said or ())
+
+
+def _holds(schema: Json, root: Mapping[str, Json], kind: str) -> bool:
+    return any(kind in _types(part) for part in parts(schema, root))
+
+
+def _rejoined(breach: Breach, sent: Sent | None, judge: Judge) -> Breach:
+    """Where what is wrong is inside one text, speak of the text: of a wrong element in `a,b,c` say what would do."""
+    if sent is None or not sent.joined:
+        return breach
+    name = segments(breach.pointer)[1]
+    if sent.joined == JSON:
+        held = small(judge.schema["properties"][name], judge.schema)
+        schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": held}
+        return Breach(f"/query/{escape(sent.names[''])}", "contentSchema", schema, sent.text)
+    if breach.pointer.count("/") != 2 or not isinstance(breach.value, str):
+        return breach
+    listed, choices = breach.value.split(sent.joined), breach.schema.get("enum", [breach.schema.get("const")])
+    wrong = [index for index, element in enumerate(listed) if element not in map(str, choices)]
+    if breach.keyword not in ("enum", "const") or len(wrong) != 1:
+        return breach._replace(keyword="items", schema=small(judge.schema["properties"][name], judge.schema))
+    whole = [
+        sent.joined.join([*listed[: wrong[0]], str(choice), *listed[wrong[0] + 1 :]])
+        for choice in choices
+        if str(choice) not in listed
+    ]
+    return breach._replace(keyword="enum", schema={"type": "string", "enum": whole})

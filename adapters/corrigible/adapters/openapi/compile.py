@@ -1,0 +1,193 @@
+"""From an OpenAPI description to its compiled form: the request side of every operation, and its documented errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from corrigible.rules.failure import AuthoringError, Place
+from corrigible.schema.exchange import Json
+
+from .code import Codes
+from .formal import problems
+from .schema import Schemas
+from .source import SourceFiles
+from .stored import stored
+
+METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_REFUSAL = re.compile(r"[45](?:\d\d|XX)|default", re.IGNORECASE)
+_REFERENCE = re.compile(r"#/\$defs/s(\d+)")
+
+
+def compiled(path: Path, *, check: bool = False) -> bytes:
+    """Compile a description. Raises AuthoringError with file and line where it is none.
+
+    `check`: also keep what is formally wrong with it.
+    """
+    files = SourceFiles(path)
+    document = files.document
+    version = document.get("openapi") if isinstance(document, Mapping) else None
+    paths = document.get("paths") if isinstance(document, Mapping) else None
+    if isinstance(document, Mapping) and "swagger" in document:
+        raise AuthoringError(Place(path), "this is Swagger 2.0: convert it to OpenAPI 3 first")
+    if not isinstance(paths, Mapping):
+        raise AuthoringError(Place(path), 'not an OpenAPI description: "paths" is missing')
+    schemas = Schemas(files, nullable=not str(version or "3.0").startswith("3.1"))
+    codes = Codes(files)
+    table: dict[str, str] = {}
+    records: dict[str, Json] = {}
+    for template, method, operation, item, file in _operations(files, paths):
+        name = operation.get("operationId")
+        if not isinstance(name, str) or not name or name in records:
+            name = f"{method.upper()} {template}"
+        parameters = list(_parameters(files, schemas, item, operation, file))
+        shape = _shape(template, parameters)
+        for base in _bases(document, item, operation):
+            table.setdefault(f"{method.upper()} {base}{shape}", name)
+        record = {
+            "method": method.upper(),
+            "path": template,
+            "parameters": [{k: v for k, v in one.items() if k != "multiple"} for one in parameters],
+            "body": _body(files, schemas, operation, file),
+            "refusals": _refusals(files, codes, operation, file),
+        }
+        records[name] = {key: value for key, value in record.items() if value}
+    uses = _Uses(schemas.definitions)
+    for record in records.values():
+        record["uses"] = uses.of(record)
+    info = document.get("info")
+    info = info if isinstance(info, Mapping) else {}
+    index = {
+        "title": str(info.get("title") or ""),
+        "version": str(info.get("version") or ""),
+        "files": files.digests(),
+        "operations": table,
+        "codes": codes.lists,
+        "problems": problems(path, document) if check else None,
+    }
+    return stored(index, records, schemas.definitions)
+
+
+def _operations(
+    files: SourceFiles, paths: Mapping[str, Json]
+) -> Iterator[tuple[str, str, Mapping[str, Json], Mapping[str, Json], Path]]:
+    for template, said in paths.items():
+        item, file = files.followed(said, files.path)
+        for method, operation in item.items() if isinstance(item, Mapping) else ():
+            if method in METHODS and isinstance(operation, Mapping) and template.startswith("/"):
+                yield template, method, operation, item, file
+
+
+def _bases(document: Mapping[str, Json], *nearer: Mapping[str, Json]) -> list[str]:
+    """Return what stands before the paths: nothing, and the path of every server whose variables have defaults."""
+    servers = [server for place in (document, *nearer) for server in place.get("servers") or ()]
+    found = [""]
+    for server in servers:
+        url = server.get("url") if isinstance(server, Mapping) else None
+        if not isinstance(url, str):
+            continue
+        variables = server.get("variables")
+        for name, variable in variables.items() if isinstance(variables, Mapping) else ():
+            if isinstance(variable, Mapping) and isinstance(variable.get("default"), str):
+                url = url.replace(f"{{{name}}}", variable["default"])
+        if "{" not in url:
+            found.append(urlsplit(url).path.rstrip("/"))
+    return list(dict.fromkeys(found))
+
+
+def _shape(template: str, parameters: list[dict[str, Any]]) -> str:
+    """Return the template, with `{+name}` for a last variable that takes several segments."""
+    for one in parameters:
+        last = "{" + str(one["name"]) + "}"
+        if one.get("multiple") and template.endswith("/" + last):
+            return template.removesuffix(last) + "{+" + str(one["name"]) + "}"
+    return template
+
+
+def _parameters(
+    files: SourceFiles, schemas: Schemas, item: Mapping[str, Json], operation: Mapping[str, Json], file: Path
+) -> Iterator[dict[str, Any]]:
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for place in (item, operation):
+        for said in place.get("parameters") or ():
+            one, where = files.followed(said, file)
+            if not isinstance(one, Mapping) or one.get("in") not in ("path", "query", "header"):
+                continue
+            name = str(one.get("name"))
+            kept: dict[str, Any] = {"name": name, "in": one["in"]}
+            if one.get("required") is True:
+                kept["required"] = True
+            for key in ("style", "explode", "allowEmptyValue"):
+                if key in one:
+                    kept[key] = one[key]
+            if one.get("x-multi-segment") is True:
+                kept["multiple"] = True
+            schema = one.get("schema")
+            content = one.get("content")
+            if schema is None and isinstance(content, Mapping) and content:
+                media, inner = next(iter(content.items()))
+                schema = inner.get("schema") if isinstance(inner, Mapping) else None
+                kept["json" if "json" in str(media) else "opaque"] = True
+            kept["schema"] = schemas.translated(schema, where)
+            found[(kept["in"], name.lower() if kept["in"] == "header" else name)] = kept
+    yield from found.values()
+
+
+def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], file: Path) -> dict[str, Json]:
+    body, where = files.followed(operation.get("requestBody"), file)
+    if not isinstance(body, Mapping):
+        return {}
+    media: dict[str, Json] = {}
+    for name, said in (body.get("content") or {}).items():
+        if not isinstance(said, Mapping):
+            continue
+        kept: dict[str, Json] = {"schema": schemas.translated(said.get("schema") or {}, where)}
+        encoding = said.get("encoding")
+        if isinstance(encoding, Mapping):
+            styles = {
+                inner: {key: how[key] for key in ("style", "explode", "contentType") if key in how}
+                for inner, how in encoding.items()
+                if isinstance(how, Mapping)
+            }
+            if any(styles.values()):
+                kept["encoding"] = styles
+        media[str(name).partition(";")[0].strip().lower()] = kept
+    return {"required": body.get("required") is True, "media": media}
+
+
+def _refusals(files: SourceFiles, codes: Codes, operation: Mapping[str, Json], file: Path) -> dict[str, Json]:
+    """Return the documented statuses that are refusals, each with the list of codes its schema names, or null."""
+    responses = operation.get("responses")
+    found: dict[str, Json] = {}
+    for status, said in responses.items() if isinstance(responses, Mapping) else ():
+        if _REFUSAL.fullmatch(str(status)):
+            answer, where = files.followed(said, file)
+            found[str(status).upper() if str(status) != "default" else "default"] = codes.of(answer, where)
+    return found
+
+
+class _Uses:
+    """Which definitions a schema needs, through all the ones it needs."""
+
+    def __init__(self, definitions: list[Json]) -> None:
+        self._direct = [_named(definition) for definition in definitions]
+
+    def of(self, record: Json) -> list[int]:
+        open_, seen = set(_named(record)), set[int]()
+        while open_:
+            number = open_.pop()
+            seen.add(number)
+            open_ |= self._direct[number] - seen
+        return sorted(seen)
+
+
+def _named(value: Json) -> set[int]:
+    """Return the numbers of the definitions that a schema names itself."""
+    if isinstance(value, Mapping):
+        found = {number for inner in value.values() for number in _named(inner)}
+        said = _REFERENCE.fullmatch(value["$ref"]) if isinstance(value.get("$ref"), str) else None
+        return found | {int(said[1])} if said else found
+    return {number for inner in value for number in _named(inner)} if isinstance(value, list) else set()

@@ -1,0 +1,98 @@
+"""What is known of an API from its OpenAPI description: its operations, and where a request breaks them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from corrigible.adapters.operation import Operations
+from corrigible.rules.breach import Breach
+from corrigible.schema.exchange import Json, Request
+
+from .checks import Checks
+from .facts import facts
+from .near import NearOperations
+from .stored import Stored, unshipped
+
+_KEPT_OPERATIONS = 64
+"""How many operations stay compiled: some hundred kilobytes each."""
+
+
+class Description:
+    """A compiled description. Records of operations are read, and their schemas compiled, on first need."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+        self.title: str = stored.index["title"]
+        self.version: str = stored.index["version"]
+        self.problems: tuple[str, ...] = tuple(stored.index["problems"] or ())
+        """What is formally wrong with the description, each with file and line, where that was looked at."""
+        self._checks = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._compiled)
+        self._facts = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._said)
+
+    @functools.cached_property
+    def operations(self) -> Operations:
+        return Operations(self._stored.index["operations"])
+
+    def breaches(self, request: Request, operation: str, at: str = "") -> tuple[Breach, ...]:
+        """Return where a request breaks the description of its operation, misspelt names before what is missing.
+
+        `at`, a pointer that a complaint names, leaves what stands there or below it. An undeclared member that is there
+        is then a breach even where the description allows such.
+        """
+        checks = self._checks(operation)
+        if checks is None:
+            return ()
+        found = self.operations.find(request.method, request.path)
+        values = found[1] if found is not None and found[0] == operation else {}
+        broken = tuple(checks.breaches(request, values))
+        if not at:
+            return broken
+        there = tuple(breach for breach in broken if _is_about(breach, at))
+        if not there and (misspelt := checks.misspelt(request, at)) is not None:
+            return (misspelt,)
+        return there
+
+    def facts(self, operation: str) -> Json:
+        """Return `{required, properties}` of an operation's body, else of its query; `{}` where nothing is known."""
+        return self._facts(operation)
+
+    def nearest_operation(self, method: str, path: str) -> Breach | None:
+        """Return the paths, or methods of the same path, that may have been meant by one that is no operation."""
+        return self._near.nearest(method, path)
+
+    def statuses(self, operation: str) -> tuple[str, ...]:
+        """Return the statuses documented as refusals: `404`, `4XX`, `default`."""
+        return tuple(self.refusals(operation))
+
+    def refusals(self, operation: str) -> dict[str, tuple[str, ...]]:
+        """Return the documented statuses of refusals, each with the error codes that its schema lists."""
+        record = self._stored.operation(operation) or {}
+        lists = self._stored.index["codes"]
+        return {
+            status: () if place is None else tuple(lists[place]) for status, place in record.get("refusals", {}).items()
+        }
+
+    @functools.cached_property
+    def _near(self) -> NearOperations:
+        return NearOperations(self.operations)
+
+    def _compiled(self, operation: str) -> Checks | None:
+        record: Mapping[str, Any] | None = self._stored.operation(operation)
+        if record is None:
+            return None
+        return Checks(record, {f"s{number}": self._stored.definition(number) for number in record["uses"]})
+
+    def _said(self, operation: str) -> Json:
+        checks = self._checks(operation)
+        return {} if checks is None else facts(checks)
+
+
+def _is_about(breach: Breach, pointer: str) -> bool:
+    return breach.pointer == pointer or breach.pointer.startswith(f"{pointer}/")
+
+
+def read(data: bytes) -> Description:
+    """Read a description that `write` made. Raises NotCompiled where the bytes are something else."""
+    return Description(Stored(unshipped(data)))

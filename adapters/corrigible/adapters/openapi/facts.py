@@ -1,0 +1,81 @@
+"""The `spec` of expressions: names, types, enumerations and limits of what an operation's request may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from corrigible.schema.exchange import Json
+
+from .checks import Checks
+from .place import Schema, declared, is_unset, parts, target
+
+_KEPT: Final = (
+    *("type", "enum", "const", "format", "pattern", "default", "minimum", "maximum", "exclusiveMinimum"),
+    *("exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
+)
+_DEPTH: Final = 3
+
+
+def facts(checks: Checks) -> dict[str, Json]:
+    """Return `{required, properties}` of the body; of the query where there is no body."""
+    schema, _ = checks.body_schema()
+    if schema is not None:
+        root = checks.root(schema)
+        said = _object(root, root, _DEPTH)
+        if said.get("properties"):
+            return {"required": said.get("required", []), "properties": said["properties"]}
+    if not checks.query:
+        return {}
+    root = checks.root({})
+    return {
+        "required": [one["name"] for one in checks.query if one.get("required")],
+        "properties": {one["name"]: _schema(one["schema"], root, _DEPTH - 1) for one in checks.query},
+    }
+
+
+def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
+    out: dict[str, Any] = {"type": "object"}
+    required = [name for part in parts(schema, root, alternatives=False) for name in part.get("required", ()) if depth]
+    if required:
+        out["required"] = sorted(set(required))
+    members = declared([schema], root) if depth else {}
+    if members:
+        out["properties"] = {name: _schema(inner, root, depth - 1) for name, inner in members.items()}
+    return out
+
+
+def _schema(schema: Json, root: Schema, depth: int) -> dict[str, Json]:
+    """Return what is worth knowing. Of alternatives the first is taken, with the types of all."""
+    if not isinstance(schema, Mapping):
+        return {}
+    here = target(schema, root)
+    alternatives = [target(inner, root) for key in ("anyOf", "oneOf") for inner in here.get(key) or ()]
+    real = [inner for inner in alternatives if not is_unset(inner)]
+    if real and "properties" not in here:
+        types = list(dict.fromkeys(kind for inner in real for kind in _types(inner, root)))
+        first = _schema(real[0], root, depth)
+        return first if len(types) < 2 else {**first, "type": types}
+    if any("properties" in part for part in parts(here, root)) or _types(here, root) == ["object"]:
+        return _object(here, root, depth)
+    out: dict[str, Json] = {}
+    for part in parts(here, root, alternatives=False):
+        out |= {key: part[key] for key in _KEPT if key in part and key not in out}
+    if "enum" in out:
+        out["enum"] = [value for value in out["enum"] if value not in ("", None)]
+    if isinstance(out.get("type"), list):
+        kinds = [kind for kind in out["type"] if kind != "null"]
+        out["type"] = kinds[0] if len(kinds) == 1 else kinds
+    if "items" in here and depth > 0:
+        out["items"] = _schema(here["items"], root, depth - 1)
+    return out
+
+
+def _types(schema: Schema, root: Schema) -> list[str]:
+    for part in parts(schema, root, alternatives=False):
+        said = part.get("type")
+        if said is not None:
+            return [kind for kind in ([said] if isinstance(said, str) else said) if kind != "null"]
+        if "properties" in part:
+            return ["object"]
+    return []

@@ -1,0 +1,41 @@
+"""What is formally wrong with a description: the OpenAPI schema's own verdict, where openapi-core is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from corrigible.rules.failure import AuthoringError, Place
+from corrigible.rules.source import read_source
+
+_LARGEST: Final = 256 * 1024
+"""Bytes: the check takes ten seconds on a large one."""
+_MOST: Final = 10
+_LONGEST: Final = 200
+
+
+def problems(path: Path, document: object) -> list[str] | None:
+    """Return what is wrong, each with file and line; None where that was not looked at."""
+    if path.stat().st_size > _LARGEST or not isinstance(document, dict):
+        return None
+    try:
+        from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+    except ImportError:
+        return None
+    of_version = OpenAPIV31SpecValidator if str(document.get("openapi")).startswith("3.1") else OpenAPIV30SpecValidator
+    try:
+        found = list(of_version(document, base_uri=path.resolve().as_uri()).iter_errors())[:_MOST]
+    except Exception as problem:  # it stumbles over what it does not expect, and a warning is all it could give
+        return [f"{Place(path)}: cannot be checked: {type(problem).__name__}"]
+    if not found:
+        return []
+    try:
+        lines = read_source(path)  # JSON is YAML, and this knows lines
+    except AuthoringError:
+        return [f"{Place(path)}: {_short(error.message)}" for error in found]
+    return [f"{lines.place(tuple(error.absolute_path))}: {_short(error.message)}" for error in found]
+
+
+def _short(message: str) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."

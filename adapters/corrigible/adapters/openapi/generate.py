@@ -1,0 +1,47 @@
+"""Compile an OpenAPI description into a file that an adapter ships.
+
+    python -m corrigible.adapters.openapi.generate openapi.json description.bin
+
+What is kept is the request side: operations, parameters, bodies, and the statuses of refusals; no prose, no answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from corrigible.rules.failure import AuthoringError
+
+from .compile import compiled
+from .stored import shipped
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Compile an OpenAPI description into a file that an adapter ships.")
+    parser.add_argument("description", type=Path, metavar="IN")
+    parser.add_argument("out", type=Path, metavar="OUT")
+    parser.add_argument("--as-is", action="store_true", help="not compressed; problems as JSON, for the cache")
+    parser.add_argument("--check", action="store_true", help="keep what is formally wrong with it")
+    args = parser.parse_args(arguments)
+    try:
+        data = compiled(args.description, check=args.check)
+    except AuthoringError as error:
+        if args.as_is:
+            said = {"path": str(error.place.path), "line": error.place.line, "problem": error.problem}
+            sys.stdout.buffer.write(orjson.dumps(said))
+        else:
+            print(error, file=sys.stderr)
+        return 1
+    data = data if args.as_is else shipped(data)
+    args.out.write_bytes(data)
+    if not args.as_is:
+        print(f"{args.out}: {len(data):,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""Where an instance breaks a schema: the validator's errors as breaches, of alternatives the nearest one's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import jsonschema_rs
+
+from corrigible.rules.breach import Breach
+from corrigible.rules.function import nearest
+from corrigible.rules.pointer import MISSING, escape
+from corrigible.rules.spelling import FORMATS, is_format
+from corrigible.schema.exchange import Json
+
+from .place import Schema, at, declared, is_unset, small, target
+
+_MOST: Final = 64
+Path = Sequence[str | int]
+
+
+class Spot(NamedTuple):
+    """Where a place of the judged instance is in the request document."""
+
+    pointer: str
+    value: Json
+
+
+Locate = Callable[[Path], Spot]
+
+
+def _format_check(name: str) -> Callable[[str], bool]:
+    return lambda text: is_format(text, name) is not False
+
+
+class Judge:
+    """One compiled schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        """Raises ValueError where the schema is none that can be compiled."""
+        self.schema = schema
+        self._validator = jsonschema_rs.Draft202012Validator(
+            dict(schema), validate_formats=True, formats={name: _format_check(name) for name in FORMATS}
+        )
+
+    def breaches(self, instance: Json, locate: Locate) -> list[Breach]:
+        """Return what the instance breaks, misspelt names first."""
+        if self._validator.is_valid(instance):
+            return []
+        found: list[Breach] = []
+        for error in self._validator.iter_errors(instance):
+            found += self._of(error, locate)
+            if len(found) >= _MOST:
+                break
+        found = [*self._respelt(found, instance, locate), *found]
+        return sorted(found, key=lambda breach: breach.keyword != "additionalProperties")
+
+    def misspelt(self, path: Path, locate: Locate) -> Breach | None:
+        """Return the breach of a member that is not declared, where others are; whether or not it is allowed."""
+        names = declared(at(self.schema, path[:-1]), self.schema)
+        return self._unknown(path, locate) if names and str(path[-1]) not in names else None
+
+    def _respelt(self, found: Sequence[Breach], instance: Json, locate: Locate) -> Iterator[Breach]:
+        """Yield undeclared members that are nearly called like a missing one, where they alone are allowed."""
+        missing = {breach.pointer for breach in found if breach.keyword == "required"}
+        told = {breach.pointer for breach in found if breach.keyword == "additionalProperties"}
+        for path, members in _objects(instance, ()) if missing else ():
+            here = locate(path).pointer
+            names = declared(at(self.schema, path), self.schema)
+            absent = [name for name in names if _below(here, name) in missing]
+            for name in members if absent else ():
+                near = [] if name in names else nearest(name, [one for one in names if one not in members])
+                if len(near) == 1 and near[0] in absent and _below(here, name) not in told:
+                    yield self._unknown([*path, name], locate)
+
+    def _of(self, error: jsonschema_rs.ValidationError, locate: Locate) -> Iterator[Breach]:
+        kind: Any = error.kind  # its members depend on its name
+        path = error.instance_path
+        name: str = kind.name
+        if name in ("anyOf", "oneOf"):
+            yield from self._alternatives(error, locate)
+        elif name == "required":
+            yield self._missing([*path, kind.property], locate)
+        elif name in ("additionalProperties", "unevaluatedProperties"):
+            names = declared(at(self.schema, path), self.schema)
+            for unexpected in kind.unexpected:
+                if name == "additionalProperties" or unexpected not in names:
+                    yield self._unknown([*path, unexpected], locate)
+        elif name == "falseSchema" and path and isinstance(path[-1], int):
+            spot = locate(path[:-1])
+            yield Breach(spot.pointer, "maxItems", {"type": "array", "maxItems": path[-1]}, spot.value)
+        elif name == "falseSchema":
+            yield self._unknown(path, locate)
+        else:
+            spot = locate(path)
+            yield Breach(spot.pointer, name, small(self._walked(error.schema_path[:-1]), self.schema), spot.value)
+
+    def _missing(self, path: Path, locate: Locate) -> Breach:
+        names = declared(at(self.schema, path[:-1]), self.schema)
+        inner = small(names.get(str(path[-1]), {}), self.schema)
+        return Breach(_below(locate(path[:-1]).pointer, path[-1]), "required", inner, MISSING, tuple(names))
+
+    def _unknown(self, path: Path, locate: Locate) -> Breach:
+        spot = locate(path)
+        names = declared(at(self.schema, path[:-1]), self.schema)
+        schema = {
+            "type": "object",
+            "properties": {name: small(inner, self.schema, 1) for name, inner in names.items()},
+            "additionalProperties": False,
+        }
+        return Breach(spot.pointer, "additionalProperties", schema, spot.value, tuple(names))
+
+    def _walked(self, path: Path) -> Json:
+        here: Any = self.schema
+        for part in path:
+            here = here[int(part)] if isinstance(here, list) else here[str(part)]
+        return here
+
+    def _alternatives(self, error: jsonschema_rs.ValidationError, locate: Locate) -> Iterator[Breach]:
+        schema = self._walked(error.schema_path[:-1])
+        branches = self._walked(error.schema_path)
+        kind: Any = error.kind
+        contexts: list[list[jsonschema_rs.ValidationError]] = kind.context
+        if not all(contexts):
+            return  # several of `oneOf` hold: a request that fits twice is not wrong
+        left = _in_question(schema, branches, contexts, error.instance, self.schema)
+        ranked = sorted(left, key=lambda index: _distance(contexts[index], error.instance_path))
+        first = _distance(contexts[ranked[0]], error.instance_path)
+        best = [index for index in ranked if _distance(contexts[index], error.instance_path) == first]
+        if len(best) > 1:
+            best = self._told_apart(best, branches, error.instance) or best
+        if len(best) == 1:
+            for inner in contexts[best[0]]:
+                yield from self._of(inner, locate)
+            return
+        together = self._enumerated([contexts[index] for index in best], locate)
+        if together is not None:
+            yield together
+            return
+        spot = locate(error.instance_path)
+        names = declared(at(self.schema, error.instance_path), self.schema)
+        alternatives = [_complete(small(branches[index], self.schema), names, self.schema) for index in best]
+        yield Breach(spot.pointer, "anyOf", {"anyOf": alternatives}, spot.value)
+
+    def _enumerated(self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], locate: Locate) -> Breach | None:
+        """Fold alternatives into one list of values, where a closed list at one and the same place is what refuses."""
+        if len({tuple(error.instance_path) for errors in contexts for error in errors}) != 1:
+            return None
+        values: list[Json] = []
+        for errors in contexts:
+            closed = [error for error in errors if error.kind.name in ("enum", "const")]
+            if not closed:
+                return None
+            schema = self._walked(closed[0].schema_path[:-1])
+            values += [schema["const"]] if "const" in schema else schema["enum"]
+        spot = locate(contexts[0][0].instance_path)
+        return Breach(spot.pointer, "enum", {"enum": list(dict.fromkeys(values))}, spot.value)
+
+    def _told_apart(self, best: list[int], branches: Sequence[Json], value: Json) -> list[int]:
+        """Of alternatives that refuse a scalar by its type, prefer the array that would hold it as its one element."""
+        if isinstance(value, list | dict):
+            return []
+        return [
+            index
+            for index in best
+            if (inner := target(branches[index], self.schema)).get("type") == "array"
+            and isinstance(inner.get("items"), Mapping)
+            and jsonschema_rs.is_valid({**inner["items"], "$defs": self.schema.get("$defs", {})}, value)
+        ]
+
+
+def _complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Schema) -> dict[str, Json]:
+    """Add the schemas of members that an alternative requires and the schema around it declares."""
+    needed = [name for name in alternative.get("required", ()) if name in names]
+    if not needed:
+        return alternative
+    members = {name: small(names[name], root, 1) for name in needed}
+    return {**alternative, "properties": {**members, **alternative.get("properties", {})}}
+
+
+def _below(pointer: str, name: str | int) -> str:
+    return f"{pointer}/{escape(str(name))}"
+
+
+def _in_question(
+    schema: Json, branches: Sequence[Json], contexts: Sequence[Sequence[Any]], instance: Json, root: Schema
+) -> list[int]:
+    """Return the alternatives that may be meant: what a discriminating member names, else all that set a value."""
+    chosen = _named_branch(schema, instance)
+    if chosen is not None:
+        return [chosen]
+    left = [index for index in range(len(branches)) if not is_unset(target(branches[index], root))]
+    left = left or list(range(len(branches)))
+    if not isinstance(instance, Mapping):
+        return left
+    for name, value in instance.items():
+        allowed = {index: _listed(branches[index], name, root) for index in left}
+        agreeing = [index for index, listed in allowed.items() if listed is not None and value in listed]
+        if agreeing and any(listed is not None and value not in listed for listed in allowed.values()):
+            left = [index for index in left if allowed[index] is None or index in agreeing]
+    return left
+
+
+def _named_branch(schema: Json, instance: Json) -> int | None:
+    said = schema.get("discriminator") if isinstance(schema, Mapping) else None
+    if said is None or not isinstance(instance, Mapping):
+        return None
+    value = instance.get(said["propertyName"])
+    found = said["branches"].get(value) if isinstance(value, str) else None
+    return found if isinstance(found, int) else None
+
+
+def _listed(branch: Json, name: str, root: Schema) -> list[Json] | None:
+    """Return the closed list of values of a member, where an alternative has one for it."""
+    for inner in declared([branch], root).items():
+        if inner[0] == name and isinstance(inner[1], Mapping):
+            said = target(inner[1], root)
+            listed = [said["const"]] if "const" in said else said.get("enum")
+            return listed if isinstance(listed, list) else None
+    return None
+
+
+def _distance(errors: Sequence[jsonschema_rs.ValidationError], here: Path) -> tuple[bool, int]:
+    """Return how far an alternative is: another type altogether is farther than any number of breaches inside it."""
+    another = any(error.kind.name == "type" and list(error.instance_path) == list(here) for error in errors)
+    return another, len(errors)
+
+
+def _objects(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Json]]]:
+    if isinstance(value, Mapping):
+        yield path, value
+        for name, inner in value.items():
+            yield from _objects(inner, (*path, name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _objects(inner, (*path, index))

@@ -1,0 +1,87 @@
+"""Reading a description: compiled once into the cache folder, later only mapped."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import orjson
+
+from corrigible.adapters.sandbox.cache import cache_folder
+from corrigible.rules.failure import AuthoringError, Place
+
+from .compile import compiled
+from .description import Description
+from .source import digest
+from .stored import FORMAT, NotCompiled, Stored, shipped
+
+_SMALL = 512 * 1024
+"""Bytes up to which a description is compiled in this process: a larger one would leave its memory behind here."""
+
+
+def load(path: Path, *, cache: Path | None = None, check: bool = False) -> Description:
+    """Read an OpenAPI 3 description, JSON or YAML. Raises AuthoringError with file and line where it is none.
+
+    `check`: let openapi-core say what is formally wrong with it, for `Description.problems`; it is used all the same.
+    """
+    folder = (cache_folder() if cache is None else cache) / "openapi"
+    content = digest(path)
+    file = folder / f"{content[:24]}{'-checked' if check else ''}.{FORMAT}"
+    return Description(_opened(file, path) or _compiled_into(file, path, content, check=check))
+
+
+def write(path: Path, out: Path) -> int:
+    """Compile a description into a file that can be shipped, for `read`. Returns its size."""
+    data = shipped(compiled(path))
+    out.write_bytes(data)
+    return len(data)
+
+
+def _opened(file: Path, path: Path) -> Stored | None:
+    """Return what was compiled before, unless a further file of the description has changed since."""
+    try:
+        stored = Stored.open(file)
+        unchanged = all(digest(path.parent / name) == said for name, said in stored.index["files"].items())
+    except (OSError, NotCompiled, AuthoringError):
+        return None
+    return stored if unchanged else None
+
+
+def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> Stored:
+    """Compile into the cache: under another name first, so that nobody ever sees half a file."""
+    kept = True
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.")
+    except OSError:  # a cache that cannot be written only costs time
+        descriptor, name = tempfile.mkstemp(prefix="corrigible-openapi.")
+        kept = False
+    os.close(descriptor)
+    made = Path(name)
+    try:
+        _compile_to(made, path, check=check)
+        stored = Stored.open(made)
+        if kept and digest(path) == content:  # else it was changed meanwhile, and this is not what its name says
+            made.replace(file)
+    finally:
+        made.unlink(missing_ok=True)
+    return stored
+
+
+def _compile_to(out: Path, path: Path, *, check: bool) -> None:
+    if not sys.executable or not (check or path.stat().st_size > _SMALL):
+        out.write_bytes(compiled(path))
+        return
+    command = [sys.executable, "-m", "corrigible.adapters.openapi.generate", "--as-is", *(["--check"] if check else [])]
+    done = subprocess.run([*command, str(path), str(out)], capture_output=True, check=False)
+    if done.returncode == 0:
+        return
+    try:
+        said = orjson.loads(done.stdout)
+        raise AuthoringError(Place(Path(said["path"]), said["line"]), said["problem"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise AuthoringError(Place(path), f"cannot be compiled: {last or f'status {done.returncode}'}") from None

@@ -1,0 +1,145 @@
+"""Paths and methods that no operation has, and the operations that may have been meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import OSA
+
+from corrigible.adapters.operation import Operations
+from corrigible.rules.breach import Breach
+
+_MOST: Final = 5
+_VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
+_FAR: Final = (99, 99)
+_LONGEST: Final = 40
+"""Segments: a longer path is nobody's misspelling."""
+
+
+class _Node:
+    __slots__ = ("literal", "methods", "tail", "variable")
+
+    def __init__(self) -> None:
+        self.literal: dict[str, _Node] = {}
+        self.variable: _Node | None = None
+        self.methods: set[str] = set()
+        self.tail: set[str] = set()
+
+
+class _Candidate(NamedTuple):
+    cost: int
+    path: str
+
+
+class NearOperations:
+    """The paths of an API as a trie that is walked with a few mistakes allowed."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._root = _Node()
+        self._methods: dict[str, None] = {}
+        beginnings: dict[tuple[str, ...], int] = {}
+        for key in operations.templates:
+            method, _, template = key.partition(" ")
+            self._methods.setdefault(method.upper())
+            node = self._root
+            parts = template.strip("/").split("/")
+            for part in parts:
+                if part.startswith("{+"):
+                    node.tail.add(method.upper())
+                    break
+                if part.startswith("{") and part.endswith("}"):
+                    node.variable = node.variable or _Node()
+                    node = node.variable
+                else:
+                    node = node.literal.setdefault(part, _Node())
+            else:
+                node.methods.add(method.upper())
+            for length in (1, 2):
+                if len(parts) > length and not any("{" in part for part in parts[:length]):
+                    head = tuple(parts[:length])
+                    beginnings[head] = beginnings.get(head, 0) + 1
+        most = len(operations.templates) * 0.3
+        self._bases = [head for head, count in beginnings.items() if count >= most]
+
+    def nearest(self, method: str, path: str) -> Breach | None:
+        """Return a breach of the method where the path is known, else of the path; None where nothing is near."""
+        method = method.upper()
+        if self._operations.find(method, path) is not None:
+            return None
+        others = [one for one in self._methods if self._operations.find(one, path) is not None]
+        if others:
+            return Breach("/method", "method", {"enum": others}, method)
+        parts = [part for part in path.split("/") if part]
+        if not parts or len(parts) > _LONGEST:
+            return None
+        found: dict[str, tuple[int, int]] = {}
+        for extra, variant in self._variants(parts):
+            for candidate in _walk(self._root, variant, method, 2 - min(extra, 1)):
+                cost = (candidate.cost + extra, abs(candidate.path.count("/") - len(parts)))
+                if candidate.path != path and cost < found.get(candidate.path, _FAR):
+                    found[candidate.path] = cost
+        if not found:
+            return None
+        least = min(found.values())
+        near = [one for one, cost in found.items() if cost == least]
+        near.sort(key=lambda one: OSA.distance(path, one))
+        return Breach("/path", "path", {"enum": near[:_MOST]}, path)
+
+    def _variants(self, parts: list[str]) -> Iterator[tuple[int, list[str]]]:
+        """Yield the path, and the path with what all paths begin with put before it, taken away or exchanged."""
+        yield 0, parts
+        for base in self._bases:
+            length = len(base)
+            if tuple(parts[:length]) != base:
+                yield 1, [*base, *parts]
+                if length == 1 and _VERSION.fullmatch(parts[0]) and _VERSION.fullmatch(base[0]):
+                    yield 1, [*base, *parts[1:]]
+        if len(parts) > 1:
+            yield 1, parts[1:]
+        if len(parts) > 2 and parts[0] == "api":
+            yield 1, parts[2:]
+
+
+def _walk(root: _Node, parts: list[str], method: str, budget: int) -> Iterator[_Candidate]:
+    """Yield concrete paths that have the method, with at most so many segments respelt."""
+    open_: list[tuple[_Node, int, int, tuple[str, ...]]] = [(root, 0, 0, ())]
+    while open_:
+        node, at, cost, walked = open_.pop()
+        if at == len(parts):
+            if method in node.methods:
+                yield _Candidate(cost, "/" + "/".join(walked))
+            continue
+        part = parts[at]
+        if method in node.tail:
+            yield _Candidate(cost, "/" + "/".join((*walked, *parts[at:])))
+        if node.variable is not None:
+            open_.append((node.variable, at + 1, cost, (*walked, part)))
+        if part in node.literal:
+            open_.append((node.literal[part], at + 1, cost, (*walked, part)))
+        elif cost < budget:
+            for literal, inner in node.literal.items():
+                if _is_near(part, literal):
+                    open_.append((inner, at + 1, cost + 1, (*walked, literal)))
+
+
+def _is_near(part: str, literal: str) -> bool:
+    """Whether a segment is a misspelling of another: case, separators, number, one letter in four."""
+    one, other = _plain(part), _plain(literal)
+    if one == other:
+        return True
+    if one in (other + "s", other + "es") or other in (one + "s", one + "es"):
+        return len(min(one, other, key=len)) > 1
+    if any(
+        singular[-1:] == "y" and singular[:-1] + "ies" == plural for singular, plural in ((one, other), (other, one))
+    ):
+        return True
+    if min(len(one), len(other)) < 4 or one[0] != other[0]:
+        return False
+    return OSA.distance(one, other, score_cutoff=2) <= max(1, min(2, max(len(one), len(other)) // 4))
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("-", "").replace("_", "")

@@ -1,0 +1,143 @@
+"""The parameters of a query as OpenAPI styles them, read from the names that were sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve
+from corrigible.schema.exchange import Json
+
+from .judge import Path, Spot
+from .place import Schema, parts
+from .wire import read
+
+JSON: Final = "json"
+"""Stands where a delimiter would, for a value sent as JSON text."""
+_DELIMITERS: Final = {"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
+
+
+class Sent(NamedTuple):
+    """One declared parameter as it was sent."""
+
+    value: Json
+    """As its schema asks for it."""
+    names: Mapping[str, str]
+    """From a place inside the value (`/gte`) to the name it was sent by (`created[gte]`)."""
+    joined: str = ""
+    """What stands between the elements, where they were sent as one text."""
+    text: Json = MISSING
+    """What was sent, where it is JSON text."""
+
+
+def query_object(
+    query: Mapping[str, Json], declared: Sequence[Mapping[str, Any]], root: Schema
+) -> tuple[dict[str, Sent], list[str]]:
+    """Return the declared parameters that were sent, and the names sent that are none of them."""
+    left = dict(query)
+    sent: dict[str, Sent] = {}
+    for one in declared:
+        found = _sent(one, left, root)
+        if found is not None:
+            sent[one["name"]] = found
+    free = {
+        name
+        for one in declared
+        if one.get("explode", True) and one.get("style", "form") == "form"
+        for part in parts(one["schema"], root)
+        for name in part.get("properties", ())
+    }
+    return sent, [name for name in left if name not in free]
+
+
+def _sent(one: Mapping[str, Any], left: dict[str, Json], root: Schema) -> Sent | None:
+    name, schema = one["name"], one["schema"]
+    style = one.get("style", "form")
+    head = name.removesuffix("[]")
+    if style == "deepObject" or head != name or any(sent.startswith(f"{head}[") for sent in left):
+        inside = {sent: left[sent] for sent in left if sent.startswith(f"{head}[") and sent not in (name, head)}
+        if inside or (name.endswith("[]") and name in left):
+            return _bracketed(head, {**inside, **({name: left[name]} if name in left else {})}, left, schema, root)
+    if name not in left:
+        return None
+    value = left.pop(name)
+    place = {"": name}
+    if one.get(JSON):
+        try:
+            return Sent(orjson.loads(value) if isinstance(value, str) else value, place, JSON, value)
+        except orjson.JSONDecodeError:
+            return Sent(value, place, JSON, value)
+    if one.get("allowEmptyValue") and value == "":
+        return Sent(MISSING, place)
+    if "array" in _kinds(schema, root) and isinstance(value, str):
+        delimiter = _DELIMITERS.get(style, ",")
+        joined = style != "form" or one.get("explode") is False
+        if joined and delimiter in value:
+            return Sent(read(value.split(delimiter), [schema], root), place, delimiter)
+        return Sent(read(value, [schema], root, single=style != "deepObject"), place)
+    if isinstance(value, list) and "array" not in _kinds(schema, root):
+        value = value[-1]  # what most servers take of a repeated name
+        return Sent(read(value, [schema], root), place)
+    return Sent(read(value, [schema], root), place)
+
+
+def _bracketed(head: str, inside: Mapping[str, Json], left: dict[str, Json], schema: Json, root: Schema) -> Sent:
+    """Read `created[gte]=1`, `expand[]=a` and `expand[0]=a`."""
+    array = "array" in _kinds(schema, root)
+    out: Any = [] if array else {}
+    names: dict[str, str] = {"": next(iter(inside))}
+    for sent, value in inside.items():
+        left.pop(sent, None)
+        segments = parameter_segments(sent)[1:]
+        if array:
+            for element in value if isinstance(value, list) else [value]:
+                names[f"/{len(out)}"] = sent
+                out.append(element)
+            continue
+        here = out
+        for part in segments[:-1]:
+            here = here.setdefault(part, {}) if isinstance(here, dict) else {}
+        if isinstance(here, dict) and segments:
+            here[segments[-1]] = value
+        names["".join("/" + escape(part) for part in segments)] = sent
+    return Sent(read(out, [schema], root), names)
+
+
+def _kinds(schema: Json, root: Schema) -> set[str]:
+    kinds: set[str] = set()
+    for part in parts(schema, root):
+        said = part.get("type")
+        kinds |= {said} if isinstance(said, str) else set(said or ())
+    return kinds
+
+
+def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path) -> Spot:
+    """Return where a place inside the declared parameters stands in the request document."""
+    if not path:
+        return Spot("/query", dict(query))
+    name = str(path[0])
+    said = sent.get(name)
+    if said is None:
+        return Spot(f"/query/{escape(name)}", query.get(name, MISSING))
+    rest = list(path[1:])
+    while True:
+        place = "".join("/" + escape(str(part)) for part in rest)
+        if place in said.names:
+            used = said.names[place]
+            break
+        if not rest:
+            used = name
+            break
+        rest.pop()
+    pointer = f"/query/{escape(used)}"
+    further = "".join("/" + escape(str(part)) for part in path[1 + len(rest) :])
+    inner = resolve(query.get(used), further) if further else MISSING
+    if inner is not MISSING:
+        return Spot(pointer + further, inner)
+    if isinstance(query.get(used), list) and path[1:] and str(path[-1]).isdecimal():
+        listed, index = query[used], int(path[-1])
+        if index < len(listed):
+            return Spot(f"{pointer}/{index}", listed[index])
+    return Spot(pointer, query.get(used, MISSING))

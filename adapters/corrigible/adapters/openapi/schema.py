@@ -1,0 +1,200 @@
+"""From the schemas of OpenAPI 3.0 and 3.1 to JSON Schema 2020-12 that holds for requests, without the prose.
+
+What is wrong or not understood in a schema is left out: a schema that says less refuses less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema_rs
+
+from corrigible.schema.exchange import Json
+
+from .source import SourceFiles
+
+_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
+_NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_COUNTS: Final = (
+    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"),
+)
+_ONE_SCHEMA: Final = (
+    *("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"),
+    *("unevaluatedProperties", "unevaluatedItems"),
+)
+_LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPS: Final = ("properties", "patternProperties", "dependentSchemas")
+_LONGEST_DEFAULT: Final = 200
+
+
+class Schemas:
+    """Translates schemas; what they refer to is translated once and named `s0`, `s1`, ... in `definitions`."""
+
+    def __init__(self, files: SourceFiles, *, nullable: bool) -> None:
+        """`nullable`: the dialect of OpenAPI 3.0, with `nullable` and boolean `exclusiveMinimum`."""
+        self.definitions: list[Json] = []
+        self._files = files
+        self._old = nullable
+        self._names: dict[tuple[Path, str], int] = {}
+        self._pending: list[tuple[int, Json, Path]] = []
+        self._patterns: dict[str, bool] = {}
+
+    def translated(self, schema: Json, file: Path) -> Json:
+        """Translate one schema, and everything it refers to."""
+        out = self._schema(schema, file, frozenset())
+        while self._pending:
+            number, inner, place = self._pending.pop()
+            self.definitions[number] = self._schema(inner, place, frozenset())
+        return out
+
+    def _named(self, reference: Json, file: Path) -> Json:
+        found = self._files.find(reference, file)
+        if found is None or not isinstance(found.value, Mapping):
+            return {}
+        key = (found.file, found.pointer)
+        if key not in self._names:
+            self._names[key] = len(self.definitions)
+            self.definitions.append({})
+            self._pending.append((self._names[key], found.value, found.file))
+        return {"$ref": f"#/$defs/s{self._names[key]}"}
+
+    def _schema(self, node: Json, file: Path, hidden: frozenset[str]) -> Json:
+        if not isinstance(node, Mapping):
+            return node if isinstance(node, bool) else {}
+        if "$ref" in node:
+            return self._reference(node, file)
+        out: dict[str, Any] = {}
+        kinds = self._kinds(node)
+        if kinds:
+            out["type"] = kinds[0] if len(kinds) == 1 else list(kinds)
+        hidden |= self._read_only(node, file)
+        self._assertions(node, out, hidden)
+        for key in _ONE_SCHEMA:
+            if isinstance(node.get(key), Mapping | bool):
+                out[key] = self._schema(node[key], file, frozenset())
+        for key in ("additionalProperties", "unevaluatedProperties", "unevaluatedItems"):
+            if out.get(key) in (True, {}):
+                del out[key]
+        for key in _LISTS:
+            if isinstance(node.get(key), list) and node[key]:
+                out[key] = [self._schema(inner, file, hidden if key == "allOf" else frozenset()) for inner in node[key]]
+        for key in _MAPS:
+            if isinstance(node.get(key), Mapping):
+                out[key] = {
+                    name: self._schema(inner, file, frozenset())
+                    for name, inner in node[key].items()
+                    if key != "patternProperties" or self._is_pattern(name)
+                }
+        self._discriminator(node, out)
+        return self._or_null(out) if self._nullable(node) and not kinds else out
+
+    def _reference(self, node: Mapping[str, Json], file: Path) -> Json:
+        out: dict[str, Json] = dict(self._named(node["$ref"], file))
+        rest = {key: value for key, value in node.items() if key not in ("$ref", "nullable")}
+        if self._old:
+            rest = {"readOnly": True} if rest.get("readOnly") is True else {}
+        out.update(self._schema(rest, file, frozenset()))
+        return self._or_null(out) if self._nullable(node) else out
+
+    def _nullable(self, node: Mapping[str, Json]) -> bool:
+        return self._old and node.get("nullable") is True
+
+    def _or_null(self, out: dict[str, Json]) -> dict[str, Json]:
+        """Allow null beside what a schema without a type of its own allows."""
+        asserting = [key for key in out if key not in ("default", "readOnly")]
+        if not asserting:
+            return out
+        for key in ("oneOf", "anyOf"):
+            if asserting == [key] or asserting == [key, "discriminator"]:
+                return {**out, key: [*out[key], {"type": "null"}]}
+        return {"anyOf": [out, {"type": "null"}]}
+
+    def _kinds(self, node: Mapping[str, Json]) -> tuple[str, ...]:
+        said = node.get("type")
+        listed = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+        if node.get("format") == "int-or-string" and said == "string":
+            listed = ["string", "integer"]
+        kinds = list(dict.fromkeys(listed)) if all(isinstance(kind, str) for kind in listed) else []
+        if not kinds or not _TYPES.issuperset(kinds):
+            return ()
+        return (*kinds, "null") if self._nullable(node) and "null" not in kinds else tuple(kinds)
+
+    def _assertions(self, node: Mapping[str, Json], out: dict[str, Any], hidden: frozenset[str]) -> None:
+        values = node.get("enum")
+        if isinstance(values, list) and values:
+            out["enum"] = [*values, None] if self._nullable(node) and None not in values else list(values)
+        for key in ("const", "default"):
+            if key in node and (key == "const" or len(str(node[key])) <= _LONGEST_DEFAULT):
+                out[key] = node[key]
+        for key in _NUMBERS:
+            if isinstance(node.get(key), int | float) and not isinstance(node[key], bool):
+                out[key] = node[key]
+        for end in ("Minimum", "Maximum"):
+            if node.get(f"exclusive{end}") is True and end.lower() in out:
+                out[f"exclusive{end}"] = out.pop(end.lower())
+        if out.get("multipleOf", 1) <= 0:
+            del out["multipleOf"]
+        for key in _COUNTS:
+            if isinstance(node.get(key), int) and not isinstance(node[key], bool) and node[key] >= 0:
+                out[key] = node[key]
+        if isinstance(node.get("pattern"), str) and self._is_pattern(node["pattern"]):
+            out["pattern"] = node["pattern"]
+        if isinstance(node.get("format"), str):
+            out["format"] = node["format"]
+        for key in ("uniqueItems", "readOnly"):
+            if node.get(key) is True:
+                out[key] = True
+        required = node.get("required")
+        if isinstance(required, list):
+            names = [name for name in dict.fromkeys(map(str, required)) if name not in hidden]
+            if names:
+                out["required"] = names
+        dependent = node.get("dependentRequired")
+        if isinstance(dependent, Mapping) and all(isinstance(names, list) for names in dependent.values()):
+            out["dependentRequired"] = {name: list(map(str, names)) for name, names in dependent.items()}
+
+    def _read_only(self, node: Mapping[str, Json], file: Path) -> frozenset[str]:
+        """Return the members that only answers have: OpenAPI 3.0.3 lets `required` hold for the answer alone."""
+        parts = [node, *(part for part in node.get("allOf") or () if isinstance(part, Mapping))]
+        names: set[str] = set()
+        for part in parts:
+            inside, place = self._files.followed(part, file)
+            members = inside.get("properties") if isinstance(inside, Mapping) else None
+            for name, inner in members.items() if isinstance(members, Mapping) else ():
+                if isinstance(inner, Mapping) and (
+                    inner.get("readOnly") is True or _is_read_only(self._files.followed(inner, place)[0])
+                ):
+                    names.add(name)
+        return frozenset(names)
+
+    def _is_pattern(self, pattern: str) -> bool:
+        if pattern not in self._patterns:
+            try:
+                jsonschema_rs.Draft202012Validator({"pattern": pattern})
+            except (jsonschema_rs.ValidationError, ValueError):
+                self._patterns[pattern] = False
+            else:
+                self._patterns[pattern] = True
+        return self._patterns[pattern]
+
+    def _discriminator(self, node: Mapping[str, Json], out: dict[str, Json]) -> None:
+        """Keep which value chooses which alternative, by its index."""
+        said = node.get("discriminator")
+        key = "oneOf" if "oneOf" in out else "anyOf"
+        if not isinstance(said, Mapping) or key not in out or not isinstance(said.get("propertyName"), str):
+            return
+        references = [inner.get("$ref") if isinstance(inner, Mapping) else None for inner in node[key]]
+        chosen = {str(ref).rpartition("/")[2]: index for index, ref in enumerate(references) if ref}
+        mapping = said.get("mapping")
+        for value, target in mapping.items() if isinstance(mapping, Mapping) else ():
+            if target in references:
+                chosen[str(value)] = references.index(target)
+            elif target in chosen:
+                chosen[str(value)] = chosen[target]
+        out["discriminator"] = {"propertyName": said["propertyName"], "branches": chosen}
+
+
+def _is_read_only(schema: Json) -> bool:
+    return isinstance(schema, Mapping) and schema.get("readOnly") is True

@@ -1,0 +1,106 @@
+"""The files of an OpenAPI description, JSON or YAML, and what their `$ref`s point to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import orjson
+
+from corrigible.rules.failure import AuthoringError, Place
+from corrigible.rules.pointer import MISSING, resolve
+from corrigible.rules.source import Source, read_source
+from corrigible.schema.exchange import Json
+
+_LONGEST_CHAIN = 32
+
+
+class Found(NamedTuple):
+    """A value and where it stands: references inside it start from that file."""
+
+    value: Json
+    file: Path
+    pointer: str
+
+
+class SourceFiles:
+    """The description's own file, and the files beside it that it refers to. Nothing is ever fetched."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the description. Raises AuthoringError with file and line."""
+        self.path = path
+        self._read: dict[Path, Json] = {}
+        self.lines: Source | None = None
+        """Where everything stands, for a YAML file."""
+        self.document = self._document(path)
+
+    def digests(self) -> dict[str, str]:
+        """Return the further files that were read, relative to the first, and what was in them."""
+        return {os.path.relpath(file, self.path.parent): digest(file) for file in self._read if file != self.path}
+
+    def find(self, reference: Json, file: Path) -> Found | None:
+        """Return what a `$ref` points to, through further references; None where it leads nowhere."""
+        for _ in range(_LONGEST_CHAIN):
+            if not isinstance(reference, str):
+                return None
+            place, _, fragment = reference.partition("#")
+            if place:
+                if urlsplit(place).scheme:
+                    return None
+                file = file.parent / unquote(place)
+            pointer = unquote(fragment)
+            value = self._at(file, pointer)
+            if value is MISSING:
+                return None
+            if not (isinstance(value, Mapping) and "$ref" in value and len(value) == 1):
+                return Found(value, file, pointer)
+            reference = value["$ref"]
+        return None
+
+    def followed(self, value: Json, file: Path) -> tuple[Json, Path]:
+        """Return a value, or what it refers to where it is a reference."""
+        if isinstance(value, Mapping) and "$ref" in value:
+            found = self.find(value["$ref"], file)
+            return (found.value, found.file) if found is not None else ({}, file)
+        return value, file
+
+    def _at(self, file: Path, pointer: str) -> Json:
+        try:
+            document = self._document(file)
+        except AuthoringError:
+            if file == self.path:
+                raise
+            return MISSING
+        return resolve(document, pointer) if not pointer or pointer.startswith("/") else MISSING
+
+    def _document(self, file: Path) -> Json:
+        if file not in self._read:
+            self._read[file] = self._parsed(file)
+        return self._read[file]
+
+    def _parsed(self, file: Path) -> Json:
+        if file.suffix != ".json":
+            source = read_source(file)
+            if file == self.path:
+                self.lines = source
+            return source.data
+        try:
+            return orjson.loads(file.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+        except OSError as problem:
+            raise AuthoringError(Place(file), f"cannot be read: {problem.strerror}") from None
+        except orjson.JSONDecodeError as problem:
+            raise AuthoringError(Place(file, problem.lineno), f"not JSON: {problem.msg}") from None
+
+
+def digest(path: Path) -> str:
+    """Name a file by its content. Raises AuthoringError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as problem:
+        said = "no such file" if isinstance(problem, FileNotFoundError) else f"cannot be read: {problem.strerror}"
+        raise AuthoringError(Place(path), said) from None

@@ -1,0 +1,114 @@
+"""A path or a method that no operation has: the one that is meant, a choice, or nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import quote, unquote
+
+from corrigible.schema.exchange import Request
+
+from .breach import Breach, choices
+from .function import nearest
+from .proposal import Proposal, Suggestion, edit, effects, options
+
+_WRITES: Final = ("POST", "PUT", "PATCH")
+_READS: Final = ("GET", "HEAD", "OPTIONS")
+_MOST: Final = 3
+
+
+def proposed(breach: Breach, request: Request, group: str) -> Proposal | None:
+    offered = [one for one in choices(breach.schema) if isinstance(one, str)]
+    return (
+        _path(breach, request, offered, group) if breach.keyword == "path" else _method(breach, request, offered, group)
+    )
+
+
+def _path(breach: Breach, request: Request, offered: list[str], group: str) -> Proposal | None:
+    offered = [one for one in offered if one != request.path][:_MOST]
+    sure = [one for one in offered if _is_misspelling(request.path, one)]
+    if len(sure) == 1:
+        return Proposal([_to(breach, request, "/path", request.path, sure[0], "Use the path that is known.")])
+    if not offered:
+        return None
+    message = "Use a path that is known, if it is what was meant."
+    return options([_to(breach, request, "/path", request.path, one, message, asked=True) for one in offered], group)
+
+
+def _is_misspelling(path: str, other: str) -> bool:
+    """Whether each segment is the same or near: nothing that the path names is dropped, added or exchanged."""
+    have, want = _segments(path), _segments(other)
+    if len(have) != len(want):
+        longer, shorter = (have, want) if len(have) > len(want) else (want, have)
+        extra = longer[: -len(shorter)] if shorter else longer
+        return longer[len(extra) :] == shorter and all(_COMMON.fullmatch(part) for part in extra)
+    return all(one == two or nearest(one, [two]) == [two] for one, two in zip(have, want, strict=True))
+
+
+def with_segment(path: str, old: str, new: str) -> str | None:
+    """Return a path with one of its segments in another spelling, None where it is not clear which."""
+    parts = path.split("/")
+    found = [index for index, part in enumerate(parts) if unquote(part) == old]
+    if len(found) != 1:
+        return None
+    return "/".join([*parts[: found[0]], quote(new, safe="!$&'()*+,;=:@~"), *parts[found[0] + 1 :]])
+
+
+def _segments(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
+
+
+_COMMON = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
+"""Beginnings that all paths of an API share."""
+
+
+def _method(breach: Breach, request: Request, offered: list[str], group: str) -> Proposal | None:
+    methods = [one.upper() for one in offered if one.upper() != request.method]
+    if request.method in _WRITES:
+        writes = [one for one in methods if one in _WRITES]
+        if len(writes) == 1 and not (request.method == "PATCH" and writes == ["PUT"]):
+            message = "Use the method that changes this resource."
+            said = _to(breach, request, "/method", request.method, writes[0], message, intent=True)
+            return Proposal([said])
+        methods = writes
+    elif request.method not in _READS:
+        methods = [one for one in methods if one not in _READS]
+    if methods:
+        message = "Use a method that the path has, if it is what was meant."
+        asked = [_to(breach, request, "/method", request.method, one, message, asked=True) for one in methods[:_MOST]]
+        return options(asked, group)
+    return Proposal([_no_way(breach, request, offered)], recovery="terminal") if offered else None
+
+
+def _no_way(breach: Breach, request: Request, offered: list[str]) -> Suggestion:
+    return {
+        "action": "NO_RECOVERY_AVAILABLE",
+        "message": "What is at this path can be read and not changed.",
+        "parameters": {"methods": offered},
+        "safety": {"side_effects": effects("GET"), "changes_intent": False},
+        "evidence": {"kind": "spec", "pointer": breach.pointer},
+    }
+
+
+def _to(
+    breach: Breach,
+    request: Request,
+    place: str,
+    old: str,
+    new: str,
+    message: str,
+    *,
+    intent: bool = False,
+    asked: bool = False,
+) -> Suggestion:
+    ops = [{"op": "test", "path": place, "value": old}, {"op": "replace", "path": place, "value": new}]
+    deletes = request.method == "DELETE" or new == "DELETE"
+    return edit(
+        breach,
+        request,
+        ops,
+        message,
+        changes_intent=intent or asked,
+        requires_confirmation=deletes,
+        action="USE_ALTERNATIVE_ENDPOINT",
+    )
