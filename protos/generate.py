@@ -68,7 +68,8 @@ def differences() -> Iterator[str]:
             yield f"{model.__name__}: the JSON Schema lists {listed}, not {members}"
         if sorted(found.get("required", [])) != sorted(required):
             yield f"{model.__name__}: the JSON Schema requires {found.get('required')}, not {required}"
-        fields = [field.name for field in messages[model.__name__].fields]
+        message = messages["RecoveryFeedback" if model is models.Feedback else model.__name__]
+        fields = [field.name.removesuffix("_json") for field in message.fields]
         if fields != members:
             yield f"{model.__name__}: the proto lists {fields}, not {members}"
         for name, info in model.model_fields.items():

@@ -26,7 +26,7 @@ read_only = pytest.mark.parametrize("path", READ_ONLY, ids=lambda path: path.ste
 
 
 def through_proto(feedback: Feedback) -> Feedback:
-    sent = feedback_pb2.Feedback()
+    sent = feedback_pb2.RecoveryFeedback()
     sent.ParseFromString(to_proto(feedback).SerializeToString())
     return from_proto(sent)
 

@@ -215,7 +215,7 @@ def test_schema_refuses_what_a_schema_can_tell(case: Broken) -> None:
         patch({"op": "test", "path": "/body/items/2/id", "value": 7}, {"op": "remove", "path": "/body/items/2"}),
         patch({"op": "test", "path": "/body/a/0/b/1", "value": 7}, {"op": "remove", "path": "/body/a/0/b/1/c"}),
         patch(add("/path", "/v1/items:batch"), add("/method", "DELETE"), add("/headers/x-id", "1")),
-        patch(add("/path", "etcdserverpb.KV/Range")),
+        patch(add("/method", "/etcdserverpb.KV/Range")),
         one(applicability="MACHINE_APPLICABLE", confidence=observed(35, 35)),
         one(**SURE, safety={"changes_intent": False}),
         one(action="X1_Y", base_action="WAIT_AND_RETRY"),

@@ -18,7 +18,7 @@ CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"
 
 _METHOD = re.compile(r"[A-Z][A-Z-]{0,19}")
 _PATH = re.compile(r"/(?!/)[^\x00-\x1f\x7f?#\\]*")
-_GRPC_METHOD = re.compile(r"/?[A-Za-z_][\w.]*/[A-Za-z_]\w*", re.ASCII)
+_GRPC_METHOD = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*", re.ASCII)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 
@@ -49,13 +49,13 @@ def pointer_problem(pointer: str) -> str | None:
 
 
 def is_method(method: str) -> bool:
-    """True for an HTTP method; gRPC documents have the empty one."""
-    return method == "" or _METHOD.fullmatch(method) is not None
+    """True for an HTTP method, or the full name of a gRPC method: `/package.Service/Method`."""
+    return (_METHOD.fullmatch(method) or _GRPC_METHOD.fullmatch(method)) is not None
 
 
 def is_path(path: str) -> bool:
-    """True for a path on the same host, without a query, or a full gRPC method name."""
-    return (_PATH.fullmatch(path) or _GRPC_METHOD.fullmatch(path)) is not None
+    """True for a path on the same host, without a query; gRPC documents have the empty one."""
+    return path == "" or _PATH.fullmatch(path) is not None
 
 
 def header_problem(headers: Mapping[str, object]) -> str | None:

@@ -19,7 +19,8 @@ class Request:
 
     `path` is as sent, without the query. `query` keeps its names (`a[b]`; a repeated one is a list), form bodies are
     decoded (`a[b]` nested); every scalar of the two is text. Header names are lower case. `body` is None where the
-    request had none. For gRPC `method` is empty, `path` the full method name.
+    request had none. For gRPC `method` is the full name (`/package.Service/Method`), `path` is empty,
+    `headers` is the metadata and `body` the message in canonical proto-JSON.
     """
 
     method: str

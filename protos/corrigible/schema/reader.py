@@ -6,6 +6,7 @@ decide it hands back as `NeedsInput`; the request it was given is never changed.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -71,10 +72,35 @@ class _Unconfirmed(Exception):
     """A suggestion that asks for confirmation was about to be applied."""
 
 
+CAUSE: Final = "RecoveryFeedback"
+"""The reason of a cause, in the details of a Kubernetes Status, that carries feedback as JSON text."""
+_LONGEST_CAUSE = 64 * 1024
+
+
 def find(body: Json) -> Json | None:
     """Return the feedback object of a decoded JSON answer, None where there is none."""
-    found = body.get(MEMBER) if isinstance(body, Mapping) else None
-    return found if isinstance(found, Mapping) else None
+    if not isinstance(body, Mapping):
+        return None
+    found = body.get(MEMBER)
+    if isinstance(found, Mapping):
+        return found
+    return in_causes(body) if body.get("kind") == "Status" else None
+
+
+def in_causes(status: Mapping[str, Json]) -> Json | None:
+    """Return the feedback that a webhook sent through the Kubernetes API, in `details.causes` of a Status."""
+    details = status.get("details")
+    causes = details.get("causes") if isinstance(details, Mapping) else None
+    for cause in causes if isinstance(causes, list) else ():
+        said = cause.get("message") if isinstance(cause, Mapping) and cause.get("reason") == CAUSE else None
+        if isinstance(said, str) and said.lstrip().startswith("{") and len(said) <= _LONGEST_CAUSE:
+            try:
+                found = json.loads(said)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(found, Mapping):
+                return found
+    return None
 
 
 def apply(

@@ -103,10 +103,6 @@ class EvidenceKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVIDENCE_KIND_SPEC: _ClassVar[EvidenceKind]
     EVIDENCE_KIND_LOOKUP: _ClassVar[EvidenceKind]
     EVIDENCE_KIND_MAPPING: _ClassVar[EvidenceKind]
-
-class Null(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    NULL_VALUE: _ClassVar[Null]
 FEEDBACK_TYPE_UNSPECIFIED: FeedbackType
 FEEDBACK_TYPE_RECOVERY_GUIDANCE: FeedbackType
 FEEDBACK_TYPE_INTENT_DISAMBIGUATION: FeedbackType
@@ -164,9 +160,8 @@ EVIDENCE_KIND_RULE: EvidenceKind
 EVIDENCE_KIND_SPEC: EvidenceKind
 EVIDENCE_KIND_LOOKUP: EvidenceKind
 EVIDENCE_KIND_MAPPING: EvidenceKind
-NULL_VALUE: Null
 
-class Feedback(_message.Message):
+class RecoveryFeedback(_message.Message):
     __slots__ = ("schema", "type", "message", "recovery", "retry", "loop", "suggestions")
     SCHEMA_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -207,11 +202,11 @@ class Loop(_message.Message):
     def __init__(self, fingerprint: _Optional[str] = ..., attempt: _Optional[int] = ..., action: _Optional[_Union[LoopAction, str]] = ...) -> None: ...
 
 class Suggestion(_message.Message):
-    __slots__ = ("action", "base_action", "message", "parameters", "patch", "steps", "applicability", "placeholders", "verification", "confidence", "safety", "group", "evidence")
+    __slots__ = ("action", "base_action", "message", "parameters_json", "patch", "steps", "applicability", "placeholders", "verification", "confidence", "safety", "group", "evidence")
     ACTION_FIELD_NUMBER: _ClassVar[int]
     BASE_ACTION_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_JSON_FIELD_NUMBER: _ClassVar[int]
     PATCH_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     APPLICABILITY_FIELD_NUMBER: _ClassVar[int]
@@ -224,7 +219,7 @@ class Suggestion(_message.Message):
     action: str
     base_action: str
     message: str
-    parameters: Struct
+    parameters_json: str
     patch: _containers.RepeatedCompositeFieldContainer[PatchOperation]
     steps: _containers.RepeatedCompositeFieldContainer[StepRequest]
     applicability: Applicability
@@ -234,50 +229,49 @@ class Suggestion(_message.Message):
     safety: Safety
     group: Group
     evidence: Evidence
-    def __init__(self, action: _Optional[str] = ..., base_action: _Optional[str] = ..., message: _Optional[str] = ..., parameters: _Optional[_Union[Struct, _Mapping]] = ..., patch: _Optional[_Iterable[_Union[PatchOperation, _Mapping]]] = ..., steps: _Optional[_Iterable[_Union[StepRequest, _Mapping]]] = ..., applicability: _Optional[_Union[Applicability, str]] = ..., placeholders: _Optional[_Iterable[_Union[Placeholder, _Mapping]]] = ..., verification: _Optional[_Union[Verification, _Mapping]] = ..., confidence: _Optional[_Union[Confidence, _Mapping]] = ..., safety: _Optional[_Union[Safety, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ..., evidence: _Optional[_Union[Evidence, _Mapping]] = ...) -> None: ...
+    def __init__(self, action: _Optional[str] = ..., base_action: _Optional[str] = ..., message: _Optional[str] = ..., parameters_json: _Optional[str] = ..., patch: _Optional[_Iterable[_Union[PatchOperation, _Mapping]]] = ..., steps: _Optional[_Iterable[_Union[StepRequest, _Mapping]]] = ..., applicability: _Optional[_Union[Applicability, str]] = ..., placeholders: _Optional[_Iterable[_Union[Placeholder, _Mapping]]] = ..., verification: _Optional[_Union[Verification, _Mapping]] = ..., confidence: _Optional[_Union[Confidence, _Mapping]] = ..., safety: _Optional[_Union[Safety, _Mapping]] = ..., group: _Optional[_Union[Group, _Mapping]] = ..., evidence: _Optional[_Union[Evidence, _Mapping]] = ...) -> None: ...
 
 class PatchOperation(_message.Message):
-    __slots__ = ("op", "path", "value")
+    __slots__ = ("op", "path", "value_json")
     OP_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     FROM_FIELD_NUMBER: _ClassVar[int]
-    VALUE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
     op: PatchVerb
     path: str
-    value: Value
-    def __init__(self, op: _Optional[_Union[PatchVerb, str]] = ..., path: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping]] = ..., **kwargs) -> None: ...
+    value_json: str
+    def __init__(self, op: _Optional[_Union[PatchVerb, str]] = ..., path: _Optional[str] = ..., value_json: _Optional[str] = ..., **kwargs) -> None: ...
 
 class StepRequest(_message.Message):
-    __slots__ = ("method", "path", "query", "headers", "body")
+    __slots__ = ("method", "path", "query_json", "headers", "body_json")
+    class HeadersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     METHOD_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
-    QUERY_FIELD_NUMBER: _ClassVar[int]
+    QUERY_JSON_FIELD_NUMBER: _ClassVar[int]
     HEADERS_FIELD_NUMBER: _ClassVar[int]
-    BODY_FIELD_NUMBER: _ClassVar[int]
+    BODY_JSON_FIELD_NUMBER: _ClassVar[int]
     method: str
     path: str
-    query: Struct
-    headers: _containers.RepeatedCompositeFieldContainer[Header]
-    body: Value
-    def __init__(self, method: _Optional[str] = ..., path: _Optional[str] = ..., query: _Optional[_Union[Struct, _Mapping]] = ..., headers: _Optional[_Iterable[_Union[Header, _Mapping]]] = ..., body: _Optional[_Union[Value, _Mapping]] = ...) -> None: ...
-
-class Header(_message.Message):
-    __slots__ = ("name", "value")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    VALUE_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    value: str
-    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    query_json: str
+    headers: _containers.ScalarMap[str, str]
+    body_json: str
+    def __init__(self, method: _Optional[str] = ..., path: _Optional[str] = ..., query_json: _Optional[str] = ..., headers: _Optional[_Mapping[str, str]] = ..., body_json: _Optional[str] = ...) -> None: ...
 
 class Placeholder(_message.Message):
-    __slots__ = ("pointer", "ask", "schema")
+    __slots__ = ("pointer", "ask", "schema_json")
     POINTER_FIELD_NUMBER: _ClassVar[int]
     ASK_FIELD_NUMBER: _ClassVar[int]
-    SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_JSON_FIELD_NUMBER: _ClassVar[int]
     pointer: str
     ask: Ask
-    schema: Struct
-    def __init__(self, pointer: _Optional[str] = ..., ask: _Optional[_Union[Ask, str]] = ..., schema: _Optional[_Union[Struct, _Mapping]] = ...) -> None: ...
+    schema_json: str
+    def __init__(self, pointer: _Optional[str] = ..., ask: _Optional[_Union[Ask, str]] = ..., schema_json: _Optional[str] = ...) -> None: ...
 
 class Verification(_message.Message):
     __slots__ = ("status", "method")
@@ -328,43 +322,3 @@ class Evidence(_message.Message):
     lookups: _containers.RepeatedScalarFieldContainer[str]
     pointer: str
     def __init__(self, kind: _Optional[_Union[EvidenceKind, str]] = ..., rule: _Optional[str] = ..., lookups: _Optional[_Iterable[str]] = ..., pointer: _Optional[str] = ...) -> None: ...
-
-class Value(_message.Message):
-    __slots__ = ("null_value", "bool_value", "int_value", "big_int_value", "double_value", "string_value", "list_value", "struct_value")
-    NULL_VALUE_FIELD_NUMBER: _ClassVar[int]
-    BOOL_VALUE_FIELD_NUMBER: _ClassVar[int]
-    INT_VALUE_FIELD_NUMBER: _ClassVar[int]
-    BIG_INT_VALUE_FIELD_NUMBER: _ClassVar[int]
-    DOUBLE_VALUE_FIELD_NUMBER: _ClassVar[int]
-    STRING_VALUE_FIELD_NUMBER: _ClassVar[int]
-    LIST_VALUE_FIELD_NUMBER: _ClassVar[int]
-    STRUCT_VALUE_FIELD_NUMBER: _ClassVar[int]
-    null_value: Null
-    bool_value: bool
-    int_value: int
-    big_int_value: str
-    double_value: float
-    string_value: str
-    list_value: List
-    struct_value: Struct
-    def __init__(self, null_value: _Optional[_Union[Null, str]] = ..., bool_value: _Optional[bool] = ..., int_value: _Optional[int] = ..., big_int_value: _Optional[str] = ..., double_value: _Optional[float] = ..., string_value: _Optional[str] = ..., list_value: _Optional[_Union[List, _Mapping]] = ..., struct_value: _Optional[_Union[Struct, _Mapping]] = ...) -> None: ...
-
-class List(_message.Message):
-    __slots__ = ("items",)
-    ITEMS_FIELD_NUMBER: _ClassVar[int]
-    items: _containers.RepeatedCompositeFieldContainer[Value]
-    def __init__(self, items: _Optional[_Iterable[_Union[Value, _Mapping]]] = ...) -> None: ...
-
-class Struct(_message.Message):
-    __slots__ = ("members",)
-    MEMBERS_FIELD_NUMBER: _ClassVar[int]
-    members: _containers.RepeatedCompositeFieldContainer[Member]
-    def __init__(self, members: _Optional[_Iterable[_Union[Member, _Mapping]]] = ...) -> None: ...
-
-class Member(_message.Message):
-    __slots__ = ("name", "value")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    VALUE_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    value: Value
-    def __init__(self, name: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping]] = ...) -> None: ...
