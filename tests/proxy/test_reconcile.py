@@ -74,6 +74,13 @@ def test_a_member_renamed_twice_is_renamed_once() -> None:
     assert (len(said[1].suggestions), after({"a": 0}, said)) == (0, {"b": 0})
 
 
+def test_what_is_asked_twice_is_asked_once() -> None:
+    ask = {"action": "MODIFY_PARAMS", "placeholders": [{"pointer": "/body/image"}], "evidence": {"rule": "a"}}
+    other = {**ask, "evidence": {"rule": "b"}}
+    said = [spoken()._replace(suggestions=(one,)) for one in (ask, other)]
+    assert [one.suggestions for one in reconcile(said, asked({}))] == [(ask,), ()]
+
+
 def test_alternatives_stay_and_go_together() -> None:
     one: Patch = [{"op": "add", "path": "/body/a", "value": 1}]
     other: Patch = [{"op": "add", "path": "/body/a", "value": 2}]

@@ -17,6 +17,8 @@ from corrigible.rules.speak import Spoken
 from corrigible.schema.exchange import Json, Request
 
 Operation = dict[str, Json]
+_WANTED = ("action", "parameters", "patch", "placeholders", "steps")
+"""What makes two suggestions the same one: who found it does not matter."""
 
 
 def reconcile(said: Sequence[Spoken], request: Request) -> list[Spoken]:
@@ -24,7 +26,7 @@ def reconcile(said: Sequence[Spoken], request: Request) -> list[Spoken]:
 
     What changes nothing any more is left out; that may be all of what one says.
     """
-    if sum(any("patch" in s for s in one.suggestions) for one in said) < 2:
+    if len(said) < 2:
         return list(said)
     before: dict[str, Json] = request.document()
     document = copy.deepcopy(before)
@@ -39,14 +41,13 @@ def reconcile(said: Sequence[Spoken], request: Request) -> list[Spoken]:
                 if open_choices[group["id"]]:
                     kept.append(suggestion)  # not the first alternative: a reader applies one of them
                 continue
-            patch: list[Operation] = []
-            if "patch" in suggestion:
-                if suggestion["patch"] not in done:
-                    patch, document = _agreeing(suggestion["patch"], before, document)
-                if patch:
-                    done.append(suggestion["patch"])
-                    suggestion = {**suggestion, "patch": patch}
-            there = bool(patch) or "patch" not in suggestion
+            wanted = [suggestion.get(name) for name in _WANTED]
+            there = wanted not in done
+            if there and "patch" in suggestion:
+                patch, document = _agreeing(suggestion["patch"], before, document)
+                there = bool(patch)
+                suggestion = {**suggestion, "patch": patch}
+            done.append(wanted)
             if there:
                 kept.append(suggestion)
             if group.get("relation") == "one_of":
