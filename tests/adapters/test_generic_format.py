@@ -35,7 +35,7 @@ def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str,
             {"errors": [{"code": "a", "detail": "d", "source": {"pointer": "/data/x~1y"}}, "plain"]},
             [("a", "d", "/body/data/x~1y", ""), ("", "plain", "", "")],
         ),
-        ({"errors": [{"detail": "d", "source": {"parameter": "sort"}}]}, [("", "d", "/body/sort", "")]),
+        ({"errors": [{"detail": "d", "source": {"parameter": "sort"}}]}, [("", "d", "/query/sort", "sort")]),
         ({"errors": [{"field": "a.b[0].c", "message": "m"}]}, [("", "m", "/body/a/b/0/c", "a.b[0].c")]),
         ({"errors": [{"pointer": "#/a/0", "detail": "m"}]}, [("", "m", "/body/a/0", "#/a/0")]),
         ({"errors": [{"path": "items/0", "message": "m"}]}, [("", "m", "/body/items/0", "items/0")]),
@@ -43,6 +43,12 @@ def read(body: Any, request: Request | None = None) -> list[tuple[str, str, str,
             {"timestamp": 1, "status": 400, "error": "Bad Request", "path": "/v1/orders"},
             [("", "Bad Request", "", "")],
         ),
+        ({"message": "Missing required field: title"}, [("", "Missing required field: title", "/body/title", "")]),
+        (
+            {"error": {"message": "must have required property 'n'", "field": "items[0]"}},
+            [("", "must have required property 'n'", "/body/items/0/n", "items[0]")],
+        ),
+        ({"errors": ["unknown field: colour"]}, [("", "unknown field: colour", "/body/colour", "")]),
         ({"errors": [], "message": "m"}, [("", "m", "", "")]),
         ({"errors": [7, None], "message": "m"}, [("", "m", "", "")]),
         ({"status": 400}, []),
@@ -65,3 +71,23 @@ def test_further_members_are_kept() -> None:
     exchange = Exchange(Request("POST", "/x"), 400, {}, b"")
     (violation,) = GenericFormat().read(exchange, {"error": {"code": "bad", "limit": 5, "type": "t"}})
     assert (violation.type, violation.scope()["limit"], violation.scope()["code"]) == ("t", 5, "bad")
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("content is not valid Base64", "/body/content"),
+        ("Invalid parent_team_id", "/body/parent_team_id"),
+        ("Invalid parent_team_id.", "/body/parent_team_id"),
+        ("The field 'content' must be text", "/body/content"),
+        ("config.url must be https", "/body/config/url"),
+        ("Invalid content parameter.", "/body/content"),
+        ("This is wrong", ""),
+        ("Invalid repository name", ""),
+        ("other is too long", ""),
+        ("The content server is down", ""),
+    ],
+)
+def test_a_message_that_begins_with_a_member_of_the_request(message: str, place: str) -> None:
+    request = Request("POST", "/x", body={"content": "!", "parent_team_id": 9, "config": {"url": "x"}})
+    assert read({"message": message}, request) == [("", message, place, "")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -297,3 +298,30 @@ def test_documented_refusals(shop: Description, ledger: Description) -> None:
     assert shop.refusals("CreateOrder") == {"422": ("bad_buyer", "too_many"), "default": ()}
     assert shop.refusals("CreatePayment") == {"402": ("card_declined", "expired_card")}
     assert ledger.refusals("CreateEntry") == {"409": ("DUPLICATE",)}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"allOf": [{"$ref": "#/components/schemas/A"}], "required": ["x"]},
+        {"anyOf": [{"$ref": "#/components/schemas/A"}, {"type": "string"}], "required": ["x"]},
+        {"type": "array", "items": {"$ref": "#/components/schemas/A"}, "required": ["x"]},
+        {"$ref": "#/components/schemas/A", "nullable": True},
+        {"additionalProperties": {"$ref": "#/components/schemas/A"}, "required": ["x"]},
+    ],
+)
+def test_schemas_that_lead_back_to_themselves_at_once_end(tmp_path: Path, schema: dict[str, Any]) -> None:
+    path = tmp_path / "a.json"
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}
+    document = {
+        "openapi": "3.0.3",
+        "paths": {"/a": {"post": {"operationId": "P", "requestBody": body}}},
+        "components": {"schemas": {"A": schema}},
+    }
+    path.write_text(json.dumps(document))
+    description = load(path, cache=tmp_path)
+    bodies: list[Any] = [{}, {"y": {"z": {}}}, [[[]]], "text", None]
+    for given in bodies:
+        description.breaches(Request("POST", "/a", body=given), "P")
+        description.breaches(Request("POST", "/a", body={"a": "1"}, form=True), "P", "/body/a/b")
+    assert isinstance(description.facts("P"), dict)

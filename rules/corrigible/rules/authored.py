@@ -38,9 +38,13 @@ class On(Authored):
 
 
 class LookupText(Authored):
-    """One read of live state: GET on the upstream's own origin with the caller's credentials."""
+    """One read of live state with the caller's credentials: a GET on the upstream's own origin, or a call to it.
+
+    With `message`, `get` gives the full name of a gRPC method that only reads.
+    """
 
     get: Cel
+    message: dict[str, Value] | None = Field(None, description="The message of a gRPC call, in proto-JSON.")
     condition: CelOrTrue | None = Field(None, alias="if")
     optional: bool = False
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 
 import re2
@@ -114,7 +114,13 @@ def number(value: Json) -> Decimal | None:
         out = Decimal(str(value).strip())
     except InvalidOperation:
         return None
-    return out if out.is_finite() else None
+    return out if out.is_finite() and abs(out.adjusted()) <= _LARGEST else None
+
+
+_LARGEST: Final = 40
+"""Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
+
+_EXACT: Final = Context(prec=2 * _LARGEST + 20)
 
 
 def same(one: Json, other: Json, *, text: bool = False) -> bool:
@@ -216,7 +222,7 @@ _ASSERTIONS: Final[tuple[tuple[str, _Assertion], ...]] = (
     ("maximum", _breaks_maximum),
     ("exclusiveMinimum", _number_breaks(Decimal.__le__)),
     ("exclusiveMaximum", _number_breaks(Decimal.__ge__)),
-    ("multipleOf", _number_breaks(lambda have, step: step > 0 and have % step != 0)),
+    ("multipleOf", _number_breaks(lambda have, step: step > 0 and _EXACT.remainder(have, step) != 0)),
     ("minLength", lambda value, least, schema, text: isinstance(value, str) and len(value) < least),
     ("maxLength", lambda value, most, schema, text: isinstance(value, str) and len(value) > most),
     ("pattern", _breaks_pattern),

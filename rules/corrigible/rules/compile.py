@@ -92,6 +92,9 @@ class _Compiler:
                     self._cel(asked.get, ("lookup", name, "get"), scope),
                     self._condition(asked.condition, ("lookup", name, "if"), scope),
                     asked.optional,
+                    None
+                    if asked.message is None
+                    else self._template(asked.message, ("lookup", name, "message"), scope),
                 )
                 for name, asked in text.lookup.items()
             ),

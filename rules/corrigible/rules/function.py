@@ -155,8 +155,8 @@ def _fitting(here: Any, parts: Sequence[str], walked: str) -> Iterator[str]:
         yield walked
         return
     if parts[0] == "*":
-        inside = list(here) if isinstance(here, Mapping) else list(map(str, range(len(here or ()))))
-        names = inside if isinstance(here, (Mapping, list)) else []
+        count = len(here) if isinstance(here, list) else 0
+        names = list(here) if isinstance(here, Mapping) else list(map(str, range(count)))
     else:
         names = [parts[0]]
     for name in names:

@@ -30,6 +30,9 @@ class LookupAnswer:
     body: bytes = b""
 
 
+CALL = "GRPC"
+"""The method of a look-up that is a gRPC call: its path is the full name, its body the message in proto-JSON."""
+
 Templates = Sequence[Sequence[str]]
 """Allow-listed path templates, split at `/`; `{...}` stands for one segment, a last `{+...}` for one or more."""
 

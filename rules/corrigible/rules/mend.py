@@ -5,6 +5,7 @@ What changes the meaning says so. What only the caller can know gives nothing.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
@@ -85,7 +86,25 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     if exact:
         return [Spelled(exact[0])]
     scalars = {spelling.text(one): one for one in listed if not isinstance(one, list | dict)}
-    return [Spelled(scalars[name]) for name in nearest(said, list(scalars))] if isinstance(value, str) else []
+    bare = [one for name, one in scalars.items() if _letters(said) and _letters(name) == _letters(said)]
+    if len(bare) == 1:
+        return [Spelled(bare[0])]
+    if not isinstance(value, str):
+        return []
+    begun = _initials(said)
+    likely = [name for name in scalars if begun <= _initials(name) or name[:1].casefold() == said[:1].casefold()]
+    return [Spelled(scalars[name]) for name in nearest(said, likely)]
+
+
+@functools.lru_cache(maxsize=4096)
+def _initials(text: str) -> frozenset[str]:
+    """Return the first letters of a text's words: nothing is near that begins with another."""
+    return frozenset(word[0] for word in re.split(r"[\s_-]+", text.casefold()) if word)
+
+
+@functools.lru_cache(maxsize=4096)
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).casefold()
 
 
 # Types
@@ -214,7 +233,7 @@ def _raised(value: Json, schema: Schema, place: Place) -> list[Spelled]:
         return []
     if have <= 0 < least and not (place.reads and have == 0):
         return []  # nothing, or less than nothing, was asked for: the least amount is not what that means
-    return [_number(least, value, schema, "the least that is allowed is sent")]
+    return [_number(least, "the least that is allowed is sent")]
 
 
 def _lowered(value: Json, schema: Schema, place: Place) -> list[Spelled]:
@@ -222,7 +241,7 @@ def _lowered(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     most = _limit(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
     if have is None or most is None or (have > 0 >= most):
         return []
-    return [_number(most, value, schema, "the most that is allowed is sent")]
+    return [_number(most, "the most that is allowed is sent")]
 
 
 def _limit(schema: Schema, plain: str, strict: str, rounding: str, step: int) -> Decimal | None:
@@ -254,10 +273,10 @@ def _rounded(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     near = (have / step).to_integral_value(ROUND_HALF_UP) * step
     if near == 0 and have != 0:
         return []
-    return [_number(near, value, schema, "the nearest multiple is sent")]
+    return [_number(near, "the nearest multiple is sent")]
 
 
-def _number(made: Decimal, like: Json, schema: Schema, assumes: str) -> Spelled:
+def _number(made: Decimal, assumes: str) -> Spelled:
     whole = made == made.to_integral_value()
     return Spelled(int(made) if whole else float(made), assumes)
 

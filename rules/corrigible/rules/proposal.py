@@ -23,15 +23,26 @@ class Proposal(NamedTuple):
 
 
 _SECRET: Final = re.compile(
-    r"(?i)pass(?:word|wd|phrase)|secret|token|credential|(?:api|private|access|secret|encryption)[_-]?key|^cv[cv]2?$"
-    r"|authorization|encrypted|^pin$|signature"
+    r"(?i)(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))(?:(?-i:[sS])ecret|passw(?:or)?d|passphrase|token|credentials?|authorization|signature"
+    r"|cv[cv]2?|pin|ssn|iban)(?:_?value)?$|(?:api|private|access|secret|encryption)[_-]?key(?:_?value)?$|^encrypted"
 )
+"""Names of members whose text is never repeated. (`secret_scanning` is none: a switch.)"""
+
 _LONGEST_GUARD: Final = 256
 
 
-def is_secret(pointer: str) -> bool:
-    """Whether a place is named like one whose value is never repeated."""
-    return any(_SECRET.search(part) for part in segments(pointer)[1:])
+def is_secret(pointer: str, value: Json) -> bool:
+    """Whether the text at a place, or in a list there, is named like one that is never repeated."""
+    texts = value if isinstance(value, list) else [value]
+    if not any(isinstance(text, str) and text.casefold() not in _SWITCHES for text in texts):
+        return False
+    names = [part for part in segments(pointer)[1:] if not part.isdecimal()]
+    return any(_SECRET.search(name) for name in names[-1:])
+
+
+_SWITCHES: Final = frozenset(
+    {"", "true", "false", "yes", "no", "on", "off", "enabled", "disabled", "enable", "disable"}
+)
 
 
 def guards(document: Mapping[str, Json], pointer: str, old: Json) -> list[Operation]:
@@ -39,7 +50,7 @@ def guards(document: Mapping[str, Json], pointer: str, old: Json) -> list[Operat
 
     Raises Unfit where an element on the way cannot be told from its neighbours.
     """
-    if _is_short(old) and not is_secret(pointer):
+    if _is_short(old) and not is_secret(pointer, old):
         return [{"op": "test", "path": pointer, "value": old}]
     return [_identified(document, element) for element in through_arrays(document, pointer) if element != pointer]
 
@@ -50,7 +61,9 @@ _TELLING: Final = ("name", "id", "key", "path", "type", "title")
 def _identified(document: Mapping[str, Json], element: str) -> Operation:
     value = resolve(document, element)
     if isinstance(value, Mapping):
-        plain = [name for name, inner in value.items() if _is_short(inner) and not is_secret(f"/body/{escape(name)}")]
+        plain = [
+            name for name, inner in value.items() if _is_short(inner) and not is_secret(f"/body/{escape(name)}", inner)
+        ]
         name = next((name for name in _TELLING if name in plain), plain[0] if plain else None)
         if name is not None:
             return {"op": "test", "path": f"{element}/{escape(name)}", "value": value[name]}

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from corrigible.schema.exchange import Json, Request
 
-from . import renaming, route
+from . import alternative, renaming, route
 from .breach import Breach, choices, duplicates, fault, judged, types
 from .derive import Operation, Unfit, guarded
 from .mend import Place, mend
@@ -54,6 +54,10 @@ def _proposed(breach: Breach, request: Request, group: str) -> Proposal | None:
             return _without_duplicates(breach, request)
         case _ if breach.value is MISSING:
             return None
+        case "anyOf" | "oneOf" if (inner := alternative.wanted_by_all(breach)) is not None:
+            return _missing(inner, request, group)
+        case "anyOf" | "oneOf" if (choice := alternative.chosen(breach, request, group)) is not None:
+            return choice
         case "maxItems":
             return ask(breach, request, "Say which elements to keep.", schema=_to_keep(breach))
         case _:
@@ -61,7 +65,7 @@ def _proposed(breach: Breach, request: Request, group: str) -> Proposal | None:
 
 
 def _mended(breach: Breach, request: Request, group: str) -> Proposal:
-    if is_secret(breach.pointer):
+    if is_secret(breach.pointer, breach.value):
         return ask(breach, request, _ASK_VALUE)
     place = place_of(breach.pointer, request)
     found = mend(breach.keyword, breach.value, breach.schema, place)[: _MOST_ALTERNATIVES + 1]
@@ -76,17 +80,18 @@ def _mended(breach: Breach, request: Request, group: str) -> Proposal:
 
 def _replaced(breach: Breach, request: Request, spelled: Spelled) -> dict[str, Json] | None:
     value, old = spelled.value, breach.value
-    if breach.pointer.startswith(("/headers/", "/path")):
-        value = text(value)
+    if breach.pointer.startswith(("/headers/", "/path")) or (isinstance(value, bool) and _is_text(breach, request)):
+        value = text(value)  # not every caller writes true as `true`
     if breach.pointer == "/path":  # a parameter of the path: one segment of it
         value, old = route.with_segment(request.path, str(breach.value), value), request.path
         if value is None:
             return None
     try:
         ops = guards(request.document(), breach.pointer, old)
+        ops.append({"op": "replace", "path": breach.pointer, "value": value})
+        guarded(request.document(), ops)
     except Unfit:
         return None
-    ops.append({"op": "replace", "path": breach.pointer, "value": value})
     message = f"{_SAYS.get(breach.keyword, 'Send a value that is allowed')}{_because(spelled.assumes)}."
     return edit(
         breach,
@@ -96,6 +101,10 @@ def _replaced(breach: Breach, request: Request, spelled: Spelled) -> dict[str, J
         changes_intent=bool(spelled.assumes),
         verified=judged(breach.schema),
     )
+
+
+def _is_text(breach: Breach, request: Request) -> bool:
+    return place_of(breach.pointer, request).text
 
 
 def _because(assumes: str) -> str:
@@ -137,7 +146,7 @@ def _missing(breach: Breach, request: Request, group: str) -> Proposal | None:
 def given(schema: Mapping[str, Json]) -> Json:
     """Return the value that a schema itself settles: a default or the only one allowed; `MISSING` where it does not."""
     if "default" in schema:
-        return schema["default"]
+        return schema["default"] if fault(schema["default"], schema) is None else MISSING
     listed = choices(schema)
     if len(listed) == 1:
         return listed[0]
@@ -180,7 +189,7 @@ def _without_duplicates(breach: Breach, request: Request) -> Proposal | None:
         return None
     again = duplicates(items, text=place_of(breach.pointer, request).text)
     structured = any(isinstance(items[index], list | dict) for index in again)
-    if not again or is_secret(breach.pointer) or len(again) > _MOST_DROPPED:
+    if not again or is_secret(breach.pointer, items) or len(again) > _MOST_DROPPED:
         return ask(breach, request, "Send each element once.")
     ops: list[Operation] = []
     for index in reversed(again):
@@ -198,7 +207,7 @@ def _to_keep(breach: Breach) -> Mapping[str, Json]:
     schema = dict(outline(breach.schema))
     plain: Iterable[Json] = [item for item in items if not isinstance(item, list | dict)]
     kept = list(dict.fromkeys(plain))
-    if kept and len(kept) == len(items) <= _MOST_NAMED and not is_secret(breach.pointer):
+    if kept and len(kept) == len(items) <= _MOST_NAMED and not is_secret(breach.pointer, breach.value):
         schema["items"] = {"enum": kept}
     return schema
 

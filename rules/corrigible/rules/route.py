@@ -63,27 +63,29 @@ _COMMON = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
 
 
 def _method(breach: Breach, request: Request, offered: list[str], group: str) -> Proposal | None:
+    """Offer methods of the same kind: nobody deletes who did not mean to, and who reads writes with POST at most."""
     methods = [one.upper() for one in offered if one.upper() != request.method]
-    if request.method in _WRITES:
-        writes = [one for one in methods if one in _WRITES]
-        if len(writes) == 1 and not (request.method == "PATCH" and writes == ["PUT"]):
-            message = "Use the method that changes this resource."
-            said = _to(breach, request, "/method", request.method, writes[0], message, intent=True)
-            return Proposal([said])
-        methods = writes
-    elif request.method not in _READS:
-        methods = [one for one in methods if one not in _READS]
+    if request.method in _READS:
+        methods = [one for one in methods if one in ("GET", "POST")]
+        if not methods:
+            return None
+    else:
+        methods = [one for one in methods if one in _WRITES and request.method in _WRITES]
+    # What is sent with PATCH is a part of the whole: PUT would take the rest away.
+    if len(methods) == 1 and request.method in _WRITES and (request.method, *methods) != ("PATCH", "PUT"):
+        message = "Use the method that changes this resource."
+        return Proposal([_to(breach, request, "/method", request.method, methods[0], message, intent=True)])
     if methods:
         message = "Use a method that the path has, if it is what was meant."
         asked = [_to(breach, request, "/method", request.method, one, message, asked=True) for one in methods[:_MOST]]
         return options(asked, group)
-    return Proposal([_no_way(breach, request, offered)], recovery="terminal") if offered else None
+    return Proposal([_no_way(breach, offered)], recovery="terminal") if offered else None
 
 
-def _no_way(breach: Breach, request: Request, offered: list[str]) -> Suggestion:
+def _no_way(breach: Breach, offered: list[str]) -> Suggestion:
     return {
         "action": "NO_RECOVERY_AVAILABLE",
-        "message": "What is at this path can be read and not changed.",
+        "message": "No operation of this path does what this method does.",
         "parameters": {"methods": offered},
         "safety": {"side_effects": effects("GET"), "changes_intent": False},
         "evidence": {"kind": "spec", "pointer": breach.pointer},

@@ -82,6 +82,8 @@ class Question:
     get: Expression
     condition: Expression | None
     optional: bool
+    message: Template = None
+    """Of a gRPC call; None for a GET."""
 
 
 @dataclass(frozen=True, slots=True)

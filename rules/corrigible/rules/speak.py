@@ -13,7 +13,7 @@ from corrigible.schema.exchange import Json, Request
 from .derive import Operation, Unfit, changes_request, derive, guarded, rekeyed
 from .expression import EvaluationError, Expression, environment
 from .failure import RuleFault
-from .lookup import Lookup, LookupAnswer, allowed
+from .lookup import CALL, Lookup, LookupAnswer, allowed
 from .pointer import is_among, segments
 from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Rule, Say, Template, Together
 
@@ -138,10 +138,12 @@ class _Speech:
                 if template is None:
                     self._note(f"look-up {question.name}: not on the pack's list")
                 else:
-                    self.looked.append(f"GET {template}")
-                    answer = _decoded((yield Lookup(path)))
+                    verb = "GET" if question.message is None else CALL
+                    self.looked.append(f"{verb} {template}")
+                    body = b"" if question.message is None else orjson.dumps(_filled(question.message, activation))
+                    answer = _decoded((yield Lookup(path, verb, body)))
                     verdict = "gave nothing" if answer is None else "answered"
-                    self._note(f"look-up {question.name}: GET {template} {verdict}")
+                    self._note(f"look-up {question.name}: {verb} {template} {verdict}")
                 if answer is None and not question.optional:
                     raise RuleFault(self.rule.id, f"look-up {question.name} gave nothing")
             self.scope[question.name] = answer

@@ -12,7 +12,7 @@ from .ajv import AJV
 from .fastapi import FASTAPI
 from .graphql import GRAPHQL
 from .jsonapi import JSONAPI
-from .located import member_pointer, missing_member, pointer, steps, unknown_member
+from .located import member_pointer, missing_member, pointer, steps, subject, unknown_member
 from .problem import PROBLEM
 from .spring import SPRING
 
@@ -87,7 +87,9 @@ def _constraint(message: str) -> str:
 def _named(message: str, constraint: str, exchange: Exchange) -> str:
     """Return the place of a member that only the message names."""
     member = missing_member(message) if constraint == "required" else unknown_member(message) if constraint else ""
-    return pointer(steps(member), exchange.request) if member else ""
+    if not member:
+        return subject(message, exchange.request)
+    return pointer(steps(member), exchange.request)
 
 
 def _text(said: Mapping[str, Json], names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""GitHub's error object, `{"message", "errors": [...], "documentation_url", "status"}`, and the bare one of local servers.
+"""GitHub's error object, `{"message", "errors": [...], "documentation_url", "status"}`, and the bare one of others.
 
 Knows where things are. Whether they are right is for rules.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrigible.rules.pointer import escape
+from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -26,9 +26,12 @@ _NAME = r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*"
 _MISSING = re.compile(
     rf"^(?:Invalid request\.\s+)?(?P<names>\"{_NAME}\"(?:, \"{_NAME}\")*) (?:wasn't|weren't) supplied\."
 )
-_REQUIRED = re.compile(rf"^(?:Validation Failed: )?(?P<name>{_NAME})(?: array)? is required(?: when [a-z_]+ is [a-z_]+)?\.?$")
+_REQUIRED = re.compile(
+    rf"^(?:Validation Failed: )?(?P<name>{_NAME})(?: array)? is required(?: when [a-z_]+ is [a-z_]+)?\.?$"
+)
 _UNPERMITTED = re.compile(
-    rf"^(?:Invalid request\.\s+)?(?P<names>\"[^\"]{{1,80}}\"(?:, \"[^\"]{{1,80}}\")*) (?:is not a permitted key|are not permitted keys)"
+    r"^(?:Invalid request\.\s+)?(?P<names>\"[^\"]{1,80}\"(?:, \"[^\"]{1,80}\")*)"
+    r" (?:is not a permitted key|are not permitted keys)"
 )
 _PROPERTY = re.compile(r"^(?:Invalid request\.\s+)?For '(?P<place>[\w/.~-]{1,200})', (?P<said>.{1,400})", re.DOTALL)
 _MUST = re.compile(rf"^(?P<name>{_NAME}) must be (?P<kind>.{{1,80}})$")
@@ -83,11 +86,16 @@ def _listed(request: Request, entry: Mapping[str, Json] | str, top: str, native:
     if isinstance(entry, str):
         return next(_told(request, entry, native))
     resource, field, message = (_text(entry, name) for name in ("resource", "field", "message"))
+    pointer = _pointer(request, field)
+    # `data`, `base`, `head_sha`: GitHub names its own members too. What is missing cannot be there, the rest must be.
+    derived = (resource, field) in _DERIVED or (
+        not _text(entry, "code").startswith("missing") and resolve(request.document(), pointer) is MISSING
+    )
     extras = {name: inner for name, inner in entry.items() if name not in ("code", "message")}
     return Violation(
         code=_text(entry, "code"),
         message=message or top,
-        pointer="" if (resource, field) in _DERIVED else _pointer(request, field),
+        pointer="" if derived else pointer,
         type=resource,
         param=field,
         native={**native, "field": field, **extras},
@@ -135,10 +143,10 @@ def _pointer(request: Request, name: str) -> str:
     """Return where a named member stands, or would stand, in the request."""
     if not name:
         return ""
-    if request.method in _BODYLESS and not isinstance(request.body, Mapping):
-        return f"/query/{escape(name)}"
     parts = name.split(".")
     body = request.body if isinstance(request.body, Mapping) else {}
+    if (request.method in _BODYLESS and not body) or (name in request.query and name not in body):
+        return f"/query/{escape(name)}"
     if len(parts) > 1 and parts[0] not in body and parts[-1] in body:
         parts = parts[-1:]  # `pull_request_review_thread.line` is the request's `line`
     return "".join(f"/{escape(part)}" for part in ("body", *parts))

@@ -26,6 +26,7 @@ _WEBHOOK = re.compile(
 )
 _UNREACHABLE = re.compile(r'failed calling (?:admission )?webhook "(?P<name>[^"]*)"')
 _CONFLICT_WITH = re.compile(r'^conflict with "(?P<manager>[^"]*)"')
+_TERMINATING = re.compile(r"namespace (?P<namespace>\S+) is being terminated")
 _NOT_FOUND = re.compile(r'^(?P<kind>[\w.\-/]+) "(?P<name>[^"]*)" not found')
 _EXISTS = re.compile(r'^(?P<kind>[\w.\-/]+) "(?P<name>[^"]*)" already exists')
 _MODIFIED = "the object has been modified"
@@ -81,7 +82,9 @@ def _cause(said: Said, cause: Mapping[str, Json]) -> Iterator[Violation]:
         )
         return
     if reason == "NamespaceTerminating":
-        yield said.violation(reason, message, param=field, pointer="/path", namespace=said.common["name"])
+        found = _TERMINATING.search(message)
+        namespace = found["namespace"] if found else ""
+        yield said.violation(reason, message, param=field, pointer="/path", namespace=namespace)
         return
     if said.webhook and not field and not reason.startswith("FieldValue"):
         return  # its text says the same, and its dialect is known

@@ -110,7 +110,9 @@ def _limit(said: Said, bound: str, match: re.Match[str], side: str) -> Violation
         places = [f"/body/spec/resources/{side}/{escape(resource)}"]
     else:
         under = "requests" if side == "ratio" else side
-        concerned = [one for one in said.containers if scope == "Pod" or _is_meant(one, resource, side, given)]
+        counted = [one for one in said.containers if _amount(one, under, resource) is not None] or said.containers
+        concerned = [one for one in counted if scope == "Pod"]
+        concerned = concerned or [one for one in said.containers if _is_meant(one, resource, side, given)]
         places = [f"{one.pointer}/resources/{under}/{escape(resource)}" for one in concerned]
     there = said.at(places[0]) if places else MISSING
     return said.violation(
@@ -133,8 +135,12 @@ def _is_meant(container: Container, resource: str, side: str, given: str) -> boo
 
 
 def _amount(container: Container, side: str, resource: str) -> float | None:
-    there = resolve(container.value, f"/resources/{side}/{escape(resource)}")
-    return None if there is MISSING else quantity(there)
+    """Return how much a container asks for; the API server takes the limit where there is no request."""
+    for kind in (side, "limits"):
+        there = resolve(container.value, f"/resources/{kind}/{escape(resource)}")
+        if there is not MISSING:
+            return quantity(there)
+    return None
 
 
 def _quotas(said: Said) -> Iterator[Violation]:

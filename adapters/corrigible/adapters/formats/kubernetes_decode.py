@@ -16,14 +16,16 @@ from .kubernetes_said import Said, field_errors
 _STRICT = re.compile(r'(?P<what>unknown|duplicate) field "(?P<field>(?:[^"\\]|\\.)*)"')
 _NOT_DECLARED = re.compile(r"(?P<field>\.[^\s:]+(?:\[[^\]]*\][^\s:]*)*): field not declared in schema")
 _TYPED = re.compile(
-    r"(?P<field>\.[^\s:]+(?:\[[^\]]*\][^\s:]*)*): expected (?P<expected>[\w ()]+?), got (?P<got>&?[\w.]+)"
+    r"(?P<field>\.[^\s:]+(?:\[[^\]]*\][^\s:]*)*): expected (?P<expected>[\w ()]+?), got (?P<got>[&*]?[\w.]+)"
 )
 _GO_JSON = re.compile(
     r"cannot unmarshal (?P<got>\w+)(?: (?P<value>-?[\d.eE+]+))? into Go "
     r"(?:struct field (?P<struct>[\w.]+?)\.(?P<field>[\w.\-/]+)|value) of type (?P<type>[\w.\[\]*{}/ ]+)"
 )
 _GO_STEP = re.compile(r"(?:^|: )(?P<list>\[\])?(?:\w+)\.(?P<struct>\w+)(?:\.(?P<member>\w+))?(?=: )")
-_READ = re.compile(r"(?P<reader>read\w+|Read\w+|decode \w+|skip\w+): (?P<what>.*?)(?:, error found in|$)", re.S)
+_READ = re.compile(
+    r"(?P<reader>read\w+|Read\w+|decode \w+|skip\w+|assert\w+): (?P<what>.*?)(?:, error found in|$)", re.S
+)
 _CONTEXT = re.compile(r"bigger context \.\.\.\|(?P<wide>.*)\|\.\.\.", re.S)
 _QUANTITY = "quantities must match the regular expression"
 _KIND_UNKNOWN = re.compile(
@@ -53,8 +55,15 @@ _FIELD_LABEL = re.compile(
     r'field label not supported: (?P<label>\S+)|"(?P<quoted>[^"]*)" is not a known field selector'
 )
 _NAMESPACE_PATH = re.compile(r"/namespaces/([^/]+)/")
+_INLINE = frozenset(
+    {
+        "EphemeralContainerCommon", "Handler", "LifecycleHandler", "LocalObjectReference", "PersistentVolumeSource",
+        "ProbeHandler", "TypeMeta", "VolumeSource",
+    }
+)  # fmt: skip
+"""Go members that JSON does not show: theirs stand right in what holds them."""
 _EXPECTED = {
-    "readuint": "integer", "readint": "integer", "readstring": "string", "readbool": "boolean", "readfloat": "number",
+    "readuint": "integer", "readint": "integer", "assertint": "integer", "readstring": "string", "readbool": "boolean", "readfloat": "number",
     "decode slice": "array", "decode map": "object",
 }  # fmt: skip
 _GO_TYPES = {
@@ -186,18 +195,20 @@ def _member_chain(text: str) -> list[str]:
     _, _, chain = text.partition(" cannot be handled as a")
     names = []
     for match in _GO_STEP.finditer(chain):
-        if match["member"] and not match["list"]:
+        if match["member"] and not match["list"] and match["member"] not in _INLINE:
             names.append(_json_name(match["member"]))
     return names
 
 
 def _json_name(member: str) -> str:
     """Spell a Go member as its JSON name: `APIVersion` is apiVersion, `HostIP` hostIP, `HTTPGet` httpGet, `TTL` ttl."""
+    if member in ("ObjectMeta", "ListMeta"):
+        return "metadata"
     run = re.match(r"[A-Z]+", member)
     if run is None or len(run[0]) == 1:
         return member[:1].lower() + member[1:]
     upper = run[0] if run[0] == member else run[0][:-1]
-    return {"ClusterIP": "clusterIP"}.get(member, upper.lower() + member[len(upper) :])
+    return upper.lower() + member[len(upper) :]
 
 
 def _reached(said: Said, names: Sequence[str]) -> list[str]:

@@ -75,11 +75,16 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
     if request.method == "PATCH" and isinstance(body, list):
         return _in_operations(body, parts)
     pointer = walk(body, parts)
+    if value is not MISSING and value is not None and resolve({"body": body}, pointer) is MISSING:
+        # Some checks leave the index of a list out: `spec.hostAliases.ip`.
+        reached = [p for p in spread(body, [str(part) for part in parts]) if resolve({"body": body}, p) == value]
+        if len(reached) == 1:
+            return reached[0]
     if request.method == "PATCH" and value is not MISSING and value is not None:
         found = resolve({"body": body}, pointer)
-        if found is not MISSING and found != value:
-            again = [there for there in members(body, str(parts[-1])) if resolve({"body": body}, there) == value]
-            return again[0] if len(again) == 1 else ""
+        again = [there for there in members(body, str(parts[-1])) if resolve({"body": body}, there) == value]
+        if found != value and len(again) == 1:
+            return again[0]
     return pointer
 
 

@@ -41,6 +41,7 @@ _MISSING_MEMBER: Final = tuple(
         rf"""^(?:the )?{_KIND} ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? (?:is (?:required|missing)|must be set)\b""",
         rf"""^the ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? {_KIND} (?:is (?:required|missing)|must be set)\b""",
         r"^(?P<a>[a-z_$][\w$@.-]{0,79}) is (?:a )?required(?: property| field| parameter)?\.?$",
+        r"""^['"`](?P<a>[\w$@.-]{1,80})['"`] (?:wasn't|was not|must be) (?:supplied|provided|given|specified)\b""",
     )
 )
 _UNKNOWN_MEMBER: Final = tuple(
@@ -53,6 +54,23 @@ _UNKNOWN_MEMBER: Final = tuple(
         rf"""^{_KIND} ['"`](?P<a>[\w$@.-]{{1,80}})['"`] (?:is not allowed|does not exist|is unknown)""",
     )
 )
+
+_SUBJECT: Final = tuple(
+    re.compile(text, re.IGNORECASE)
+    for text in (
+        rf"^(?:the )?(?:{_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]? (?:{_KIND} )?"
+        r"(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not)\b",
+        r"^(?:the )?(?:invalid|unknown|unsupported|bad|wrong) (?:value (?:for|of) )?"
+        rf"['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]?(?: {_KIND})?(?:[.:,;]|$)",
+    )
+)
+
+
+def subject(message: str, request: Request) -> str:
+    """Return the place of the member of the request that a message begins by naming, empty where there is none."""
+    named = _named(message, _SUBJECT)
+    place = pointer(steps(named), request) if named else ""
+    return place if place and resolve(request.document(), place) is not MISSING else ""
 
 
 def missing_member(message: str) -> str:
@@ -136,14 +154,14 @@ def member_pointer(found: str, message: str, constraint: str, request: Request) 
     named = unknown_member(message) if constraint in ("additionalProperties", "unevaluatedProperties") else ""
     if constraint == "required":
         named = missing_member(message)
-    if not named or not found:
+    if not named or found in ("", "/path"):
         return found
     if found == "/query":
         return _query(steps(named), request)
     if found == "/headers" or found.startswith("/headers/"):
         return f"/headers/{escape(named.lower())}"
     last = found.rpartition("/")[2]
-    if last == escape(named) and resolve(request.document(), found) is MISSING:
+    if last == escape(named) and not isinstance(resolve(request.document(), found), Mapping):
         return found  # the place is the member's own already
     return found + "/" + escape(named)
 

@@ -45,6 +45,8 @@ class Checks:
     def misspelt(self, request: Request, pointer: str) -> Breach | None:
         """Return the breach of an undeclared member at a pointer, whether or not the description allows it."""
         place, *path = segments(pointer)
+        if resolve(request.document(), pointer) is MISSING:
+            return None
         if place == "body" and path and (judge := self._body_judge(request)) is not None:
             return judge.misspelt(path, lambda where: _in_body(request, where))
         if place == "query" and len(path) == 1:

@@ -15,6 +15,7 @@ _KEPT: Final = (
     *("exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
 )
 _DEPTH: Final = 3
+_MOST_STEPS: Final = 8
 
 
 def facts(checks: Checks) -> dict[str, Json]:
@@ -36,7 +37,7 @@ def facts(checks: Checks) -> dict[str, Json]:
 
 def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
     out: dict[str, Any] = {"type": "object"}
-    required = [name for part in parts(schema, root, alternatives=False) for name in part.get("required", ()) if depth]
+    required = [name for part in parts(schema, root, alternatives=False) for name in part.get("required", ())]
     if required:
         out["required"] = sorted(set(required))
     members = declared([schema], root) if depth else {}
@@ -45,16 +46,19 @@ def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
     return out
 
 
-def _schema(schema: Json, root: Schema, depth: int) -> dict[str, Json]:
-    """Return what is worth knowing. Of alternatives the first is taken, with the types of all."""
-    if not isinstance(schema, Mapping):
+def _schema(schema: Json, root: Schema, depth: int, inside: int = 0) -> dict[str, Json]:
+    """Return what is worth knowing. Of alternatives the first is taken, with the types of all.
+
+    `inside` counts steps into alternatives and elements: they are no deeper, but may lead back to where they began.
+    """
+    if not isinstance(schema, Mapping) or inside > _MOST_STEPS:
         return {}
     here = target(schema, root)
     alternatives = [target(inner, root) for key in ("anyOf", "oneOf") for inner in here.get(key) or ()]
     real = [inner for inner in alternatives if not is_unset(inner)]
     if real and "properties" not in here:
         types = list(dict.fromkeys(kind for inner in real for kind in _types(inner, root)))
-        first = _schema(real[0], root, depth)
+        first = _schema(real[0], root, depth, inside + 1)
         return first if len(types) < 2 else {**first, "type": types}
     if any("properties" in part for part in parts(here, root)) or _types(here, root) == ["object"]:
         return _object(here, root, depth)
@@ -67,7 +71,7 @@ def _schema(schema: Json, root: Schema, depth: int) -> dict[str, Json]:
         kinds = [kind for kind in out["type"] if kind != "null"]
         out["type"] = kinds[0] if len(kinds) == 1 else kinds
     if "items" in here and depth > 0:
-        out["items"] = _schema(here["items"], root, depth - 1)
+        out["items"] = _schema(here["items"], root, depth, inside + 1)
     return out
 
 

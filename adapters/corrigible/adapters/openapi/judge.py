@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +17,7 @@ from corrigible.schema.exchange import Json
 from .place import Schema, at, declared, is_unset, small, target
 
 _MOST: Final = 64
+_KEPT_PLACES: Final = 64
 Path = Sequence[str | int]
 
 
@@ -33,6 +35,14 @@ def _format_check(name: str) -> Callable[[str], bool]:
     return lambda text: is_format(text, name) is not False
 
 
+class _Object(NamedTuple):
+    """What is declared at one place."""
+
+    members: Mapping[str, Json]
+    closed: Mapping[str, Json]
+    """A small schema that allows no others."""
+
+
 class Judge:
     """One compiled schema."""
 
@@ -42,6 +52,7 @@ class Judge:
         self._validator = jsonschema_rs.Draft202012Validator(
             dict(schema), validate_formats=True, formats={name: _format_check(name) for name in FORMATS}
         )
+        self._objects = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
 
     def breaches(self, instance: Json, locate: Locate) -> list[Breach]:
         """Return what the instance breaks, misspelt names first."""
@@ -57,16 +68,33 @@ class Judge:
 
     def misspelt(self, path: Path, locate: Locate) -> Breach | None:
         """Return the breach of a member that is not declared, where others are; whether or not it is allowed."""
-        names = declared(at(self.schema, path[:-1]), self.schema)
+        names = self._declared(path[:-1]).members
         return self._unknown(path, locate) if names and str(path[-1]) not in names else None
 
+    def _declared(self, path: Path) -> _Object:
+        """Return what is declared at a place; all elements of an array are one place."""
+        return self._objects(tuple("0" if str(part).isdecimal() else str(part) for part in path))
+
+    def _object(self, path: tuple[str, ...]) -> _Object:
+        found = declared(at(self.schema, path), self.schema)
+        members = {name: inner for name, inner in found.items() if inner is not False}
+        closed = {
+            "type": "object",
+            "properties": {name: small(inner, self.schema, 1) for name, inner in members.items()},
+            "additionalProperties": False,
+        }
+        return _Object(members, closed)
+
     def _respelt(self, found: Sequence[Breach], instance: Json, locate: Locate) -> Iterator[Breach]:
-        """Yield undeclared members that are nearly called like a missing one, where they alone are allowed."""
+        """Yield undeclared members, allowed as such, that are nearly called like a missing one."""
         missing = {breach.pointer for breach in found if breach.keyword == "required"}
         told = {breach.pointer for breach in found if breach.keyword == "additionalProperties"}
+        parents = {pointer.rpartition("/")[0] for pointer in missing}
         for path, members in _objects(instance, ()) if missing else ():
             here = locate(path).pointer
-            names = declared(at(self.schema, path), self.schema)
+            if here not in parents:
+                continue
+            names = self._declared(path).members
             absent = [name for name in names if _below(here, name) in missing]
             for name in members if absent else ():
                 near = [] if name in names else nearest(name, [one for one in names if one not in members])
@@ -82,7 +110,7 @@ class Judge:
         elif name == "required":
             yield self._missing([*path, kind.property], locate)
         elif name in ("additionalProperties", "unevaluatedProperties"):
-            names = declared(at(self.schema, path), self.schema)
+            names = self._declared(path).members
             for unexpected in kind.unexpected:
                 if name == "additionalProperties" or unexpected not in names:
                     yield self._unknown([*path, unexpected], locate)
@@ -96,19 +124,14 @@ class Judge:
             yield Breach(spot.pointer, name, small(self._walked(error.schema_path[:-1]), self.schema), spot.value)
 
     def _missing(self, path: Path, locate: Locate) -> Breach:
-        names = declared(at(self.schema, path[:-1]), self.schema)
+        names = self._declared(path[:-1]).members
         inner = small(names.get(str(path[-1]), {}), self.schema)
         return Breach(_below(locate(path[:-1]).pointer, path[-1]), "required", inner, MISSING, tuple(names))
 
     def _unknown(self, path: Path, locate: Locate) -> Breach:
         spot = locate(path)
-        names = declared(at(self.schema, path[:-1]), self.schema)
-        schema = {
-            "type": "object",
-            "properties": {name: small(inner, self.schema, 1) for name, inner in names.items()},
-            "additionalProperties": False,
-        }
-        return Breach(spot.pointer, "additionalProperties", schema, spot.value, tuple(names))
+        around = self._declared(path[:-1])
+        return Breach(spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members))
 
     def _walked(self, path: Path) -> Json:
         here: Any = self.schema
@@ -124,9 +147,8 @@ class Judge:
         if not all(contexts):
             return  # several of `oneOf` hold: a request that fits twice is not wrong
         left = _in_question(schema, branches, contexts, error.instance, self.schema)
-        ranked = sorted(left, key=lambda index: _distance(contexts[index], error.instance_path))
-        first = _distance(contexts[ranked[0]], error.instance_path)
-        best = [index for index in ranked if _distance(contexts[index], error.instance_path) == first]
+        distances = {index: _distance(contexts[index], len(error.instance_path)) for index in left}
+        best = [index for index in left if distances[index] == min(distances.values())]
         if len(best) > 1:
             best = self._told_apart(best, branches, error.instance) or best
         if len(best) == 1:
@@ -138,7 +160,7 @@ class Judge:
             yield together
             return
         spot = locate(error.instance_path)
-        names = declared(at(self.schema, error.instance_path), self.schema)
+        names = self._declared(error.instance_path).members
         alternatives = [_complete(small(branches[index], self.schema), names, self.schema) for index in best]
         yield Breach(spot.pointer, "anyOf", {"anyOf": alternatives}, spot.value)
 
@@ -220,10 +242,20 @@ def _listed(branch: Json, name: str, root: Schema) -> list[Json] | None:
     return None
 
 
-def _distance(errors: Sequence[jsonschema_rs.ValidationError], here: Path) -> tuple[bool, int]:
-    """Return how far an alternative is: another type altogether is farther than any number of breaches inside it."""
-    another = any(error.kind.name == "type" and list(error.instance_path) == list(here) for error in errors)
-    return another, len(errors)
+def _distance(errors: Sequence[jsonschema_rs.ValidationError], depth: int) -> tuple[bool, int]:
+    """Return how far an alternative is: another type altogether is farthest, then the number of members at fault."""
+    another, faults = False, set[object]()
+    for error in errors:
+        kind: Any = error.kind
+        inside = error.instance_path[depth:]
+        if inside:
+            faults.add(inside[0])
+        elif kind.name in ("additionalProperties", "unevaluatedProperties"):
+            faults.update(kind.unexpected)
+        else:
+            another = another or kind.name == "type"
+            faults.add(kind.property if kind.name == "required" else (kind.name,))
+    return another, len(faults)
 
 
 def _objects(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Json]]]:

@@ -91,12 +91,18 @@ def small(schema: Json, root: Schema, depth: int = _SHALLOW) -> dict[str, Json]:
     """Return a self-contained schema that says the same in so many levels, and less below them."""
     if not isinstance(schema, Mapping):
         return {} if schema is not False else {"not": {}}
-    schema = target(schema, root)
-    out: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
-    for part in schema.get("allOf") or ():
-        out = _merged(out, small(part, root, depth))
+    out: dict[str, Json] = {}
+    for part in parts(schema, root, alternatives=False):
+        out = _merged(out, _own(part, root, depth))
     if depth <= 0:
         out.pop("required", None)
+    return out
+
+
+def _own(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
+    """Return what a schema says itself, not what it refers to."""
+    out: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
+    if depth <= 0:
         return out
     for key in _ALTERNATIVES:
         if key in schema:
@@ -104,8 +110,7 @@ def small(schema: Json, root: Schema, depth: int = _SHALLOW) -> dict[str, Json]:
     if isinstance(schema.get("items"), Mapping):
         out["items"] = small(schema["items"], root, depth - 1)
     if "properties" in schema:
-        members = {name: small(inner, root, depth - 1) for name, inner in schema["properties"].items()}
-        out["properties"] = {**out.get("properties", {}), **members}
+        out["properties"] = {name: small(inner, root, depth - 1) for name, inner in schema["properties"].items()}
     if "additionalProperties" in schema:
         inner = schema["additionalProperties"]
         out["additionalProperties"] = small(inner, root, depth - 1) if isinstance(inner, Mapping) else inner

@@ -13,8 +13,9 @@ import orjson
 
 from corrigible.rules.failure import AuthoringError, Place
 from corrigible.rules.pointer import MISSING, resolve
-from corrigible.rules.source import Source, read_source
 from corrigible.schema.exchange import Json
+
+from .yaml_core import read_yaml
 
 _LONGEST_CHAIN = 32
 
@@ -34,8 +35,6 @@ class SourceFiles:
         """Read the description. Raises AuthoringError with file and line."""
         self.path = path
         self._read: dict[Path, Json] = {}
-        self.lines: Source | None = None
-        """Where everything stands, for a YAML file."""
         self.document = self._document(path)
 
     def digests(self) -> dict[str, str]:
@@ -84,10 +83,7 @@ class SourceFiles:
 
     def _parsed(self, file: Path) -> Json:
         if file.suffix != ".json":
-            source = read_source(file)
-            if file == self.path:
-                self.lines = source
-            return source.data
+            return read_yaml(file)
         try:
             return orjson.loads(file.read_bytes().removeprefix(b"\xef\xbb\xbf"))
         except OSError as problem:

@@ -1,0 +1,205 @@
+"""JSON:API, Spring, GraphQL, and the servers built on Ajv."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.ajv import AJV
+from corrigible.adapters.formats.graphql import GRAPHQL
+from corrigible.adapters.formats.jsonapi import JSONAPI
+from corrigible.adapters.formats.located import missing_member, unknown_member
+from corrigible.adapters.formats.spring import SPRING
+from corrigible.schema.exchange import Exchange, Request
+
+POST = Request("POST", "/things", body={"name": "n", "items": [{"a": 1}]})
+
+
+def read(dialect: Any, body: Any, request: Request = POST, status: int = 422) -> list[tuple[str, str, str]]:
+    return [(v.pointer, v.code, v.constraint) for v in dialect.read(Exchange(request, status, {}, b""), body)]
+
+
+@pytest.mark.parametrize(
+    ("error", "wanted"),
+    [
+        ({"source": {"pointer": "/data/attributes/name"}, "detail": "m"}, ("/body/data/attributes/name", "", "")),
+        ({"source": {"pointer": "/data/a~1b"}, "code": "E1", "title": "m"}, ("/body/data/a~1b", "E1", "")),
+        ({"source": {"parameter": "filter[kind]"}, "detail": "m"}, ("/query/filter[kind]", "", "")),
+        ({"source": {"header": "X-Key"}, "detail": "m"}, ("/headers/x-key", "", "")),
+        ({"status": "403", "title": "Forbidden"}, ("", "", "")),
+        ({"source": {"pointer": "/data"}, "detail": "Missing `name` attribute"}, ("/body/data", "", "")),
+        (
+            {"source": {"pointer": "/data"}, "detail": "Missing required attribute: name"},
+            ("/body/data/name", "", "required"),
+        ),
+    ],
+)
+def test_json_api(error: dict[str, Any], wanted: tuple[str, str, str]) -> None:
+    assert read(JSONAPI, {"errors": [error]}) == [wanted]
+
+
+@pytest.mark.parametrize("body", [{"errors": [{"field": "a", "message": "m"}]}, {"errors": ["x"]}, {"error": {}}, []])
+def test_not_json_api(body: Any) -> None:
+    assert read(JSONAPI, body) == []
+
+
+SPRING_HEAD = {"timestamp": "2026-01-01T00:00:00Z", "status": 400, "error": "Bad Request", "path": "/things"}
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        (
+            {"errors": [{"field": "items[0].a", "code": "Max", "defaultMessage": "m", "objectName": "o"}]},
+            ("/body/items/0/a", "Max", "maximum"),
+        ),
+        (
+            {"errors": [{"field": "name", "code": "NotNull", "defaultMessage": "m"}]},
+            ("/body/name", "NotNull", "required"),
+        ),
+        ({"errors": [{"field": "name", "code": "OwnRule", "defaultMessage": "m"}]}, ("/body/name", "OwnRule", "")),
+        ({"message": "Required request parameter 'q' for method parameter type"}, ("/query/q", "", "required")),
+        ({"message": "Required request header 'X-Key' for method"}, ("/headers/x-key", "", "required")),
+        ({"message": "Failed to convert"}, ("", "", "")),
+        ({}, ("", "", "")),
+    ],
+)
+def test_spring(more: dict[str, Any], wanted: tuple[str, str, str]) -> None:
+    assert read(SPRING, {**SPRING_HEAD, **more}) == [wanted]
+
+
+def test_springs_path_is_where_the_request_went() -> None:
+    (violation,) = SPRING.read(Exchange(POST, 400, {}, b""), dict(SPRING_HEAD))
+    assert (violation.message, violation.param, violation.pointer) == ("Bad Request", "", "")
+    assert read(SPRING, {"error": "x", "status": 400}) == []
+
+
+ASKED = Request("POST", "/graphql", body={"query": "mutation($input: I!) { f(i: $input) }", "variables": {"input": {}}})
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        (
+            'Variable "$input" got invalid value "x" at "input.items[0].state"; Value "x" does not exist in "S" enum.',
+            ("/body/variables/input/items/0/state", ""),
+        ),
+        (
+            'Variable "$input" got invalid value {}; Field "name" of required type "String!" was not provided.',
+            ("/body/variables/input/name", "required"),
+        ),
+        ('Variable "$input" of required type "I!" was not provided.', ("/body/variables/input", "required")),
+        (
+            'Variable "$input" got invalid value {a: 1}; Field "a" is not defined by type "I".',
+            ("/body/variables/input/a", "additionalProperties"),
+        ),
+        ('Cannot query field "nmae" on type "User".', ("", "")),
+    ],
+)
+def test_graphql(message: str, wanted: tuple[str, str]) -> None:
+    body = {"errors": [{"message": message, "extensions": {"code": "BAD_USER_INPUT"}}]}
+    assert read(GRAPHQL, body, ASKED, 200) == [(wanted[0], "BAD_USER_INPUT", wanted[1])]
+
+
+def test_errors_of_who_was_asked_no_query_are_no_graphql() -> None:
+    assert read(GRAPHQL, {"errors": [{"message": "m"}]}) == []
+    assert read(GRAPHQL, {"data": {}}, ASKED, 200) == []
+
+
+@pytest.mark.parametrize(
+    ("item", "wanted"),
+    [
+        ({"instancePath": "/items/0/a", "keyword": "type", "message": "must be string"}, ("/body/items/0/a", "type")),
+        (
+            {"instancePath": "", "keyword": "required", "params": {"missingProperty": "sku"}, "message": "m"},
+            ("/body/sku", "required"),
+        ),
+        (
+            {"instancePath": "/items/0", "keyword": "additionalProperties", "params": {"additionalProperty": "b"}},
+            ("/body/items/0/b", "additionalProperties"),
+        ),
+        ({"dataPath": ".items[0].a", "keyword": "enum", "params": {"allowedValues": [1]}}, ("/body/items/0/a", "enum")),
+    ],
+)
+def test_ajv_itself(item: dict[str, Any], wanted: tuple[str, str]) -> None:
+    place, keyword = wanted
+    assert read(AJV, [item]) == [(place, keyword, keyword)]
+    assert read(AJV, {"message": "x", "errors": [item]}) == [(place, keyword, keyword)]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "message", "place"),
+    [
+        ("/body/name", "required", "must have required property 'name'", "/body/name"),
+        ("/body/sku", "required", "must have required property 'sku'", "/body/sku"),
+        (".body.items[0].a", "type", "should be integer", "/body/items/0/a"),
+        ("/query/limit", "minimum", "must be >= 1", "/query/limit"),
+        ("/body/colour", "additionalProperties", "must NOT have additional properties", "/body/colour"),
+        ("/params/id", "type", "must be integer", "/path"),
+        ("/headers/X-Key", "required", "must have required property 'x-key'", "/headers/x-key"),
+    ],
+)
+def test_express_openapi_validator(path: str, code: str, message: str, place: str) -> None:
+    item = {"path": path, "message": message, "errorCode": f"{code}.openapi.validation"}
+    assert read(AJV, {"message": "m", "errors": [item]}) == [(place, item["errorCode"], code)]
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("body must have required property 'sku'", [("/body/sku", "required")]),
+        ("body/items/0/a must be string", [("/body/items/0/a", "type")]),
+        ("querystring/limit must be integer", [("/query/limit", "type")]),
+        ("params/id must be integer", [("/path", "type")]),
+        (
+            "body/name must be string, body/items/0/a must be <= 5",
+            [("/body/name", "type"), ("/body/items/0/a", "maximum")],
+        ),
+        ("something else", [("", "")]),
+    ],
+)
+def test_fastify(message: str, wanted: list[tuple[str, str]]) -> None:
+    body = {"statusCode": 400, "code": "FST_ERR_VALIDATION", "error": "Bad Request", "message": message}
+    assert read(AJV, body) == [(place, "FST_ERR_VALIDATION", keyword) for place, keyword in wanted]
+
+
+@pytest.mark.parametrize("body", [{"errors": [{"path": "a", "message": "m"}]}, [{"message": "m"}], [7], {"code": 1}])
+def test_not_ajv(body: Any) -> None:
+    assert read(AJV, body) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "member"),
+    [
+        ("must have required property 'head_sha'", "head_sha"),
+        ('requires property "name"', "name"),
+        ("'name' is a required property", "name"),
+        ("Missing required parameter: line_items[0][price].", "line_items[0][price]"),
+        ("missing required field title", "title"),
+        ("The name field is required.", "name"),
+        ("Property 'a.b' is missing", "a.b"),
+        ("name is required", "name"),
+        ("Name is too long", ""),
+        ("Authentication is required to see this", ""),
+        ("Required status checks have not succeeded.", ""),
+        ("x" * 600 + " must have required property 'a'", ""),
+    ],
+)
+def test_what_a_message_says_is_missing(message: str, member: str) -> None:
+    assert missing_member(message) == member
+
+
+@pytest.mark.parametrize(
+    ("message", "member"),
+    [
+        ("must NOT have additional properties; found 'a b'", "a b"),
+        ("Additional properties are not allowed ('colour' was unexpected)", "colour"),
+        ('Unrecognized field "colour" (class X)', "colour"),
+        ("unknown parameter: colour", "colour"),
+        ("Property 'colour' is not allowed", "colour"),
+        ("must be integer", ""),
+    ],
+)
+def test_what_a_message_says_is_one_too_many(message: str, member: str) -> None:
+    assert unknown_member(message) == member
