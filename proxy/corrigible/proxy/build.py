@@ -19,16 +19,18 @@ from .translate import Known, Translator
 
 PLAIN = "http"
 """The pack of what the statuses of HTTP mean, for an API of which only the description is at hand."""
+PLAIN_RPC = "grpc"
+"""The same of the status codes of gRPC."""
 
 
-def build_known(packs: Sequence[str | Path], spec: Path | None = None) -> list[Known]:
+def build_known(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: bool = False) -> list[Known]:
     """Load packs, each with the adapter of its name. Operations are the adapter's, the pack's and the spec's.
 
     A spec alone is enough. Raises AuthoringError for a wrong pack or spec, with file and line.
     """
     description = _described(spec) if spec is not None else None
     known = []
-    for name in packs or (PLAIN,):
+    for name in packs or (PLAIN_RPC if rpc else PLAIN,):
         pack = load_pack(name)
         adapter: Adapter = adapter_for(pack.name)
         for more in (
@@ -47,8 +49,10 @@ def _described(spec: Path) -> Described:
     return load(spec)
 
 
-def build_translator(packs: Sequence[str | Path], spec: Path | None = None, limits: Limits | None = None) -> Translator:
-    return Translator(build_known(packs, spec), limits)
+def build_translator(
+    packs: Sequence[str | Path], spec: Path | None = None, limits: Limits | None = None, *, rpc: bool = False
+) -> Translator:
+    return Translator(build_known(packs, spec, rpc=rpc), limits)
 
 
 def build_corrector(

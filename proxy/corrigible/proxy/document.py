@@ -11,6 +11,8 @@ import orjson
 from corrigible.rules.pointer import parameter_segments
 from corrigible.schema.exchange import Json, Request
 
+from .yaml_body import MEDIA_TYPES, read_yaml
+
 # Credentials never enter the document; framing says nothing about what was asked for.
 _LEFT_OUT = frozenset(
     [
@@ -39,6 +41,13 @@ _LEFT_OUT = frozenset(
         "accept-encoding",
     ]
 )
+
+
+def is_left_out(header: str) -> bool:
+    """Whether a header, in lower case, is a credential or framing: no part of the document."""
+    return header in _LEFT_OUT
+
+
 _MOST_FIELDS = 2000
 _DEEPEST = 20
 
@@ -63,6 +72,8 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
         decoded = nested(_fields(body.decode("utf-8", "replace")))
     elif body:
         decoded = _json_or_text(body)
+        if media in MEDIA_TYPES and isinstance(decoded, str):
+            decoded = _yaml_or_text(body, decoded)
     return Request(
         method=method.upper(),
         path=path,
@@ -85,6 +96,13 @@ def _json_or_text(body: bytes) -> Json:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         return body.decode("utf-8", "replace")
+
+
+def _yaml_or_text(body: bytes, text: str) -> Json:
+    try:
+        return read_yaml(body)
+    except ValueError:
+        return text
 
 
 def _flat(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:

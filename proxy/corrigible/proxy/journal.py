@@ -39,6 +39,11 @@ _SECRET_VALUE = re.compile(
 _DIGITS = re.compile(r"(?<!\d)\d(?:(?:[ +\-]|%20)?\d){12,18}(?!\d)")
 
 
+def is_secret(name: str) -> bool:
+    """Whether what stands under this name is never written."""
+    return _SECRET_NAME.search(name) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One exchange, when it is over."""
@@ -122,7 +127,7 @@ def redact_target(target: str) -> str:
     pairs = []
     for pair in query.split("&"):
         name, equals, value = pair.partition("=")
-        hidden = equals and value and _SECRET_NAME.search(name.replace("%5B", "[").replace("%5D", "]"))
+        hidden = equals and value and is_secret(name.replace("%5B", "[").replace("%5D", "]"))
         pairs.append(f"{name}={REDACTED}" if hidden else redact(pair))
     return f"{redact(path)}?{'&'.join(pairs)}"
 
