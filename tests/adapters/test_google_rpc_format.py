@@ -1,0 +1,162 @@
+"""google.rpc.Status, over gRPC and as the JSON of gateways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.google_rpc import GoogleRpcFormat, pointer_of_field
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Request
+
+BODY: dict[str, Any] = {"unitPrice": 1, "items": [{"sku": "A"}, {"sku": "b"}], "labels": {"a.b": "c"}, "old_name": 2}
+
+
+def read(body: Any) -> list[Violation]:
+    exchange = Exchange(Request("/shop.v1.Orders/Create", "", body=BODY), 400, {}, b"", "e", 0.0)
+    return list(GoogleRpcFormat().read(exchange, body))
+
+
+def status(*details: dict[str, Any], code: Any = 3, message: str = "bad") -> dict[str, Any]:
+    return {"code": code, "message": message, "details": list(details)}
+
+
+def any_of(name: str, **members: Any) -> dict[str, Any]:
+    return {"@type": f"type.googleapis.com/{name}", **members}
+
+
+def test_code_and_message_alone() -> None:
+    (one,) = read(status(code=11, message="etcdserver: too large lease TTL"))
+    assert (one.code, one.type, one.message, one.pointer) == (
+        "OUT_OF_RANGE",
+        "OUT_OF_RANGE",
+        "etcdserver: too large lease TTL",
+        "",
+    )
+
+
+def test_every_field_of_a_bad_request_is_a_violation() -> None:
+    one, two = read(
+        status(
+            any_of(
+                "google.rpc.BadRequest",
+                fieldViolations=[
+                    {"field": "items[1].sku", "description": "must be upper case", "reason": "CASE"},
+                    {"field": "unit_price", "description": "must be positive"},
+                ],
+            ),
+            any_of("google.rpc.ErrorInfo", reason="R", domain="d", metadata={"k": "v"}),
+            any_of("google.rpc.RetryInfo", retryDelay="58s"),
+            any_of("google.rpc.Help", links=[{"description": "x", "url": "https://a.test"}]),
+        )
+    )
+    assert (one.code, one.pointer, one.param, one.message) == (
+        "CASE",
+        "/body/items/1/sku",
+        "items[1].sku",
+        "must be upper case",
+    )
+    assert (two.code, two.pointer) == ("INVALID_ARGUMENT", "/body/unitPrice")
+    facts = {name: one.native[name] for name in ("reason", "domain", "metadata", "retry_delay", "links", "top")}
+    assert facts == {
+        "reason": "R",
+        "domain": "d",
+        "metadata": {"k": "v"},
+        "retry_delay": 58.0,
+        "links": ["https://a.test"],
+        "top": "bad",
+    }
+
+
+def test_protovalidate() -> None:
+    one, two, three = read(
+        status(
+            any_of(
+                "buf.validate.Violations",
+                violations=[
+                    {
+                        "ruleId": "string.pattern",
+                        "message": "does not match",
+                        "field": {"elements": [{"fieldName": "items", "index": "1"}, {"fieldName": "sku"}]},
+                    },
+                    {
+                        "ruleId": "string.max_len",
+                        "forKey": True,
+                        "field": {"elements": [{"fieldName": "labels", "stringKey": "a.b"}]},
+                    },
+                    {"ruleId": "order.range", "message": "end must be after start"},
+                ],
+            )
+        )
+    )
+    assert (one.code, one.pointer, one.native["for_key"]) == ("string.pattern", "/body/items/1/sku", False)
+    assert (two.pointer, two.native["for_key"]) == ("/body/labels/a.b", True)
+    assert (three.code, three.pointer) == ("order.range", "")
+
+
+def test_preconditions_and_quotas() -> None:
+    one, two = read(
+        status(
+            any_of(
+                "google.rpc.PreconditionFailure", violations=[{"type": "TOS", "subject": "x", "description": "sign"}]
+            ),
+            any_of("google.rpc.QuotaFailure", violations=[{"subject": "project:p", "description": "over"}]),
+            code=9,
+        )
+    )
+    assert (one.code, one.param, one.native["detail"]) == ("TOS", "x", "PreconditionFailure")
+    assert (two.code, two.param, two.message) == ("FAILED_PRECONDITION", "project:p", "over")
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        {"@type": "google.rpc.badrequest-bin", "fieldViolations": [{"field": "items", "description": "d"}]},
+        {"@type": "type.googleapis.com/google.rpc.BadRequest.FieldViolation", "field": "items", "description": "d"},
+        {
+            "type": "google.rpc.BadRequest",
+            "value": "x",
+            "debug": {"fieldViolations": [{"field": "items", "description": "d"}]},
+        },
+    ],
+)
+def test_odd_shapes(detail: dict[str, Any]) -> None:
+    (one,) = read(status(detail))
+    assert (one.pointer, one.message) == ("/body/items", "d")
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"error": {"code": 400, "message": "m", "status": "INVALID_ARGUMENT", "details": []}}, "INVALID_ARGUMENT"),
+        ({"code": "not_found", "message": "m"}, "NOT_FOUND"),
+        ({"code": 5, "message": "m", "details": []}, "NOT_FOUND"),
+    ],
+)
+def test_gateways(body: Any, code: str) -> None:
+    (one,) = read(body)
+    assert (one.code, one.message) == (code, "m")
+
+
+@pytest.mark.parametrize(
+    "body", [{"code": 400, "message": "m"}, {"code": "E1", "message": "m"}, {"error": "no"}, [], "x", {"code": True}]
+)
+def test_what_is_no_status(body: Any) -> None:
+    assert read(body) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "pointer"),
+    [
+        ("items.1.sku", "/body/items/1/sku"),
+        ('labels["a.b"]', "/body/labels/a.b"),
+        ("old_name", "/body/old_name"),
+        ("new_name.sub_field", "/body/newName/subField"),
+        ("the whole thing", ""),
+        ("", ""),
+    ],
+)
+def test_places(field: str, pointer: str) -> None:
+    exchange = Exchange(Request("/a.B/C", "", body=BODY), 400, {}, b"", "e", 0.0)
+    assert pointer_of_field(field, exchange) == pointer
