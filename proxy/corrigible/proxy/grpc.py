@@ -7,9 +7,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from corrigible.adapters.protobuf.description import ProtobufDescription
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
 
 from .grpc_carrier import open_channel, serve
@@ -35,7 +36,14 @@ class GrpcSettings:
 def run(settings: GrpcSettings, translator: Translator, *, journal: Journal | None, line: Callable[[str], str]) -> int:
     """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1. Raises AuthoringError for wrong descriptors."""
     descriptors = load(settings.descriptors) if settings.descriptors is not None else Descriptors()
+    translator = described(translator, descriptors)
     return asyncio.run(_run(settings, translator, descriptors, journal, line))
+
+
+def described(translator: Translator, descriptors: Descriptors) -> Translator:
+    """Return a translator that knows what the descriptors say, where no rule speaks."""
+    description = ProtobufDescription(descriptors)
+    return Translator([replace(known, description=description) for known in translator.known], translator.limits)
 
 
 async def _run(
