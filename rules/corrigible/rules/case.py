@@ -62,7 +62,7 @@ def _exchange(source: Source, text: CaseText, index: int) -> Exchange:
             raise source.error((index, "response", "body_file"), said) from None
     headers = {"content-type": "application/json", **{k.lower(): v for k, v in answered.headers.items()}}
     request = Request(
-        asked.method.upper(),
+        asked.method if asked.method.startswith("/") else asked.method.upper(),  # a gRPC method is a name
         asked.path,
         asked.query,
         {k.lower(): v for k, v in asked.headers.items()},

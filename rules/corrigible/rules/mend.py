@@ -93,7 +93,10 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelled]:
         return []
     begun = _initials(said)
     likely = [name for name in scalars if begun <= _initials(name) or name[:1].casefold() == said[:1].casefold()]
-    return [Spelled(scalars[name]) for name in nearest(said, likely)]
+    near = [Spelled(scalars[name]) for name in nearest(said, likely)]
+    if not near and "const" in schema:
+        return [Spelled(schema["const"], "another value was asked for, this is the one there is")]
+    return near
 
 
 @functools.lru_cache(maxsize=4096)
@@ -163,7 +166,8 @@ def _scalar(value: Json, schema: Schema, place: Place, cast: Callable[[Json], Js
     """Cast a scalar, the only element of a list, or offer the elements of a short list."""
     if isinstance(value, list):
         inner = [cast(item) for item in value]
-        return [Spelled(one) for one in inner] if len(value) <= _MOST_CHOICES and None not in inner else []
+        assumes = "" if len(value) == 1 else "one of the values is sent"
+        return [Spelled(one, assumes) for one in inner] if len(value) <= _MOST_CHOICES and None not in inner else []
     made = cast(value)
     return [] if made is None else [Spelled(made)]
 

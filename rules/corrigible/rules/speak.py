@@ -272,7 +272,7 @@ class _Speech:
                 said["after_seconds"] = say.after_seconds.evaluate(activation)
                 if said["after_seconds"] is None:
                     del said["after_seconds"]
-            unsafe = self.request.method not in ("GET", "HEAD", "OPTIONS")
+            unsafe = self.request.method not in ("GET", "HEAD", "OPTIONS") and say.side_effects != "none"
             if patch or (unsafe and not keyed):
                 said["same_request"] = False
             if rekeyed:
