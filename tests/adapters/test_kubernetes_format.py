@@ -371,6 +371,87 @@ def test_bodies_that_are_not_taken_in(message: str, body: Json, expected: list[E
     check(read(message, body, reason="BadRequest", status=400, path=DEPLOYMENTS), *expected)
 
 
+JSONITER: list[tuple[str, Json, str, str, str, str]] = [
+    ("Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.Env: []v1.EnvVar: decode slice: expect [ or n, but found {",
+     {"spec": {"containers": [{"env": {"A": "b"}}]}}, "spec.containers.env", "/body/spec/containers/0/env", "array", "object"),
+    ("Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.Command: []string: decode slice: expect [ or n, but found \"",
+     {"spec": {"containers": [{"command": ["a"]}, {"command": "sh"}]}}, "spec.containers.command", "/body/spec/containers/1/command", "array", "string"),
+    ("Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.Command: []string: ReadString: expects \" or n, but found 5",
+     {"spec": {"containers": [{"command": ["a", 5]}]}}, "spec.containers.command", "/body/spec/containers/0/command/1", "string", "integer"),
+    ("Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.Image: ReadString: expects \" or n, but found {",
+     {"spec": {"containers": [{"image": {"a": 1}}]}}, "spec.containers.image", "/body/spec/containers/0/image", "string", "object"),
+    ("Pod.Spec: v1.PodSpec.ObjectMeta: v1.ObjectMeta.Labels: ReadString: expects \" or n, but found 5",
+     {"metadata": {"labels": {"a": 5}}, "spec": {}}, "metadata.labels", "/body/metadata/labels/a", "string", "integer"),
+    ("Pod.Spec: ObjectMeta: v1.ObjectMeta.Name: ReadString: expects \" or n, but found 5",
+     {"metadata": {"name": 5}, "spec": {}}, "metadata.name", "/body/metadata/name", "string", "integer"),
+    ("Pod.ObjectMeta: readObjectStart: expect { or n, but found \"", {"metadata": "x"}, "metadata", "/body/metadata", "object", "string"),
+    ("Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.LivenessProbe: v1.Probe.Handler: HTTPGet: v1.HTTPGetAction.Port: unmarshalerDecoder: json: cannot unmarshal bool into Go value of type int32",
+     {"spec": {"containers": [{"livenessProbe": {"httpGet": {"port": True}}}]}}, "spec.containers.livenessProbe.httpGet.port",
+     "/body/spec/containers/0/livenessProbe/httpGet/port", "integer", "boolean"),
+    ("Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.SecurityContext: v1.SecurityContext.Privileged: ReadBool: expect t or f, but found \"",
+     {"spec": {"containers": [{"securityContext": {"privileged": "true"}}]}}, "spec.containers.securityContext.privileged",
+     "/body/spec/containers/0/securityContext/privileged", "boolean", "string"),
+    ("Secret.Data: decode base64: illegal base64 data at input byte 3", {"data": {"a": "no!"}}, "data", "/body/data/a", "", "string"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("chain", "body", "param", "pointer", "expected", "got"), JSONITER)
+def test_what_older_servers_say_of_types(
+    chain: str, body: Json, param: str, pointer: str, expected: str, got: str
+) -> None:
+    message = f"Pod {HANDLED} Pod: v1.{chain}, error found in #10 byte of ...|x|..., bigger context ...|x|..."
+    (found,) = read(message, body, reason="BadRequest", status=400)
+    assert (found.code, found.param, found.pointer) == ("TYPE_MISMATCH", param, pointer)
+    assert (found.native["expected"], found.native["got"], found.native["places"]) == (expected, got, [pointer])
+
+
+def test_the_object_that_a_patch_makes_may_not_decode() -> None:
+    chain = 'v1.ConfigMap.ObjectMeta: v1.ObjectMeta.TypeMeta: Kind: Data: ReadString: expects " or n, but found 5, error found in #10'
+    details = cause("patch", f'Invalid value: "{{\\"data\\":{{\\"a\\":5}}}}": {chain}')
+    found = read("...", {"data": {"a": 5}}, reason="Invalid", status=422, method="PATCH", details=details)
+    check(
+        found,
+        Expected(
+            "FieldValueInvalid", "patch", "/body/data/a", chain, {"expected": "string", "value": 5, "got": "integer"}
+        ),
+    )
+    details = cause("patch", "Invalid value: 5: no idea")
+    check(
+        read("...", {}, reason="Invalid", status=422, method="PATCH", details=details),
+        Expected("FieldValueInvalid", "patch", "/body/patch", "no idea"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "pointer"),
+    [
+        ({"limit": "abc"}, None, "/query/limit"),
+        ({"limit": "abc", "continue": "abc"}, None, ""),
+        ({}, {"metadata": {"resourceVersion": "abc"}}, "/body/metadata/resourceVersion"),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 500])
+def test_numbers_that_are_none(query: dict[str, Any], body: Json, pointer: str, status: int) -> None:
+    message = 'strconv.ParseInt: parsing "abc": invalid syntax'
+    (found,) = read(message, body, reason="", status=status, method="GET", query=query)
+    assert found.pointer == pointer
+    assert found.code == ("INTERNAL" if status == 500 and not pointer else "BAD_REQUEST")
+
+
+def test_a_list_names_its_options_too() -> None:
+    message = 'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax'
+    (found,) = read(message, None, reason="", status=500, method="GET", query={"resourceVersion": "abc"})
+    assert (found.code, found.pointer) == ("FieldValueInvalid", "/query/resourceVersion")
+
+
+def test_the_one_schema_of_older_definitions_is_in_the_versions() -> None:
+    versions = [{"name": "v1"}, {"name": "v2", "schema": {"openAPIV3Schema": {"properties": {"x": {"type": "strin"}}}}}]
+    field = "spec.validation.openAPIV3Schema.properties[x].type"
+    details = cause(field, 'Unsupported value: "strin": supported values: "string"', "FieldValueNotSupported")
+    (found,) = read("", {"spec": {"versions": versions}}, reason="Invalid", status=422, details=details)
+    assert found.pointer == "/body/spec/versions/1/schema/openAPIV3Schema/properties/x/type"
+
+
 def test_apply_reports_some_of_them_as_its_own_mistake() -> None:
     message = "failed to create typed patch object (t/d; v1, Kind=Pod): .spec.x: field not declared in schema"
     check(read(message, {}, reason="InternalError", status=500), Expected("UNKNOWN_FIELD", ".spec.x", "/body/spec/x"))

@@ -73,6 +73,8 @@ def test_a_good_order_breaks_nothing(shop: Description, members: dict[str, Any])
         ({"labels": [{"color": "00ff00"}]}, ("/body/labels/0/name", "required")),
         ({"shipping": {"method": "courier"}}, ("/body/shipping/street", "required")),
         ({"shipping": {"method": "Pickup", "shop": "x"}}, ("/body/shipping/shop", "type")),
+        ({"shipping": {"method": 5, "street": 5}}, ("/body/shipping/method", "enum")),
+        ({"shipping": {"street": "s"}}, ("/body/shipping/method", "required")),
         ({"review": {"status": "completed"}}, ("/body/review/conclusion", "required")),
         ({"review": {"status": "complete", "conclusion": "x"}}, ("/body/review/status", "enum")),
         ({"lines": [{"item": "a", "price": "fre"}]}, ("/body/lines/0/price", "enum")),
@@ -96,6 +98,9 @@ def test_a_breach_carries_the_schema_of_its_place_and_the_value(shop: Descriptio
     assert found.schema == {"type": ["string", "null"], "enum": ["open", "closed", None]}
     found = breach(shop, order(lines=[{"item": "a", "price": "fre"}]), "CreateOrder")
     assert (found.schema, found.value) == ({"enum": ["free", "list"]}, "fre")
+    for shipping in ({"method": "couriers"}, {"shop": 5}):
+        found = breach(shop, order(shipping=shipping), "CreateOrder")
+        assert found.schema == {"type": "string", "enum": ["Pickup", "courier"]}
     found = breach(shop, order(ids="a"), "CreateOrder")
     assert found.schema == {"type": "array", "items": {"type": "string"}}
     found = breach(shop, order(ids={}), "CreateOrder")
@@ -236,6 +241,9 @@ def test_path_parameters(shop: Description) -> None:
     found = breach(shop, Request("DELETE", "/orders/1/lines/gif"), name)
     assert (found.keyword, found.schema["enum"], found.value) == ("enum", ["gift", "paid"], "gif")
     assert broken(shop, Request("GET", "/v2/orders/12")) == []
+    assert broken(shop, Request("GET", "/reports/2026-12.csv")) == []
+    found = breach(shop, Request("GET", "/reports/2026-13.csv"), "GetReport")
+    assert (found.pointer, found.keyword, found.value) == ("/path", "maximum", "13")
 
 
 def test_headers(shop: Description) -> None:

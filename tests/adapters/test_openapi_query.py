@@ -9,6 +9,7 @@ import pytest
 
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
+from corrigible.rules.pointer import MISSING
 from corrigible.schema.exchange import Request
 
 SHOP = Path(__file__).parent / "openapi" / "shop.yaml"
@@ -76,6 +77,14 @@ def test_of_a_list_in_one_text_the_whole_texts_that_would_do_are_offered(shop: D
     assert (found.value, found.schema) == ("id,totl", {"type": "string", "enum": ["id,total", "id,buyer"]})
 
 
+def test_a_missing_member_of_an_object_in_brackets_has_a_name_in_brackets(shop: Description) -> None:
+    (found,) = shop.breaches(Request("GET", "/places", {"near[lat]": "1.5"}), "ListPlaces")
+    assert (found.pointer, found.keyword, found.value) == ("/query/near[lon]", "required", MISSING)
+    (found,) = shop.breaches(Request("GET", "/places", {"near[lat]": "x", "near[lon]": "2"}), "ListPlaces")
+    assert (found.pointer, found.keyword, found.value) == ("/query/near[lat]", "type", "x")
+    assert shop.breaches(Request("GET", "/places"), "ListPlaces") == ()
+
+
 def test_a_misspelt_name_keeps_its_brackets(shop: Description) -> None:
     (found,) = shop.breaches(Request("GET", "/orders", {"creatd[gte]": "5"}, {"x-tenant": "red"}), "ListOrders")
     assert "created[gte]" in found.siblings
@@ -94,6 +103,8 @@ def test_a_misspelt_name_keeps_its_brackets(shop: Description) -> None:
         ("GET", "/api/v2/orders", ["/v2/orders"]),
         ("DELETE", "/orders/1/line/gift", ["/orders/1/lines/gift"]),
         ("PUT", "/file/a/b c.txt", ["/files/a/b c.txt"]),
+        ("GET", "/report/2026-12.csv", ["/reports/2026-12.csv"]),
+        ("GET", "/report/2026-12", None),
         ("GET", "/nothing", None),
         ("GET", "/orders/5/lines", None),
         ("DELETE", "/category", None),  # near, but not with that method

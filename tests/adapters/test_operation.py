@@ -65,6 +65,27 @@ def test_joined_operations_keep_the_names_of_the_first() -> None:
     assert [both.find("GET", path) for path in ("/a", "/b")] == [("MyA", {}), ("TheirB", {})]
 
 
+def test_segments_that_are_variables_in_part() -> None:
+    operations = Operations(
+        {
+            "GET /a/{id}.json": "GetJson",
+            "GET /a/{id}": "Get",
+            "GET /a/me.json": "GetMe",
+            "GET /a/{id}.json/{more}": "More",
+            "POST /a/{name}:cancel": "Cancel",
+            "GET /compare/{base}...{head}": "Compare",
+        }
+    )
+    assert operations.find("GET", "/a/x.y.json") == ("GetJson", {"id": "x.y"})
+    assert operations.find("GET", "/a/x.xml") == ("Get", {"id": "x.xml"})
+    assert operations.find("GET", "/a/me.json") == ("GetMe", {})
+    assert operations.find("GET", "/a/me.json/b") == ("More", {"id": "me", "more": "b"})
+    assert operations.find("GET", "/a/.json") == ("Get", {"id": ".json"})
+    assert operations.find("POST", "/a/x:cancel") == ("Cancel", {"name": "x"})
+    assert operations.find("POST", "/a/x:start") is None
+    assert operations.find("GET", "/compare/v1...a%2Fb") == ("Compare", {"base": "v1", "head": "a/b"})
+
+
 def test_no_operations() -> None:
     assert Operations.load("").find("GET", "/") is None
 

@@ -100,7 +100,7 @@ UP = ("--upstream", "http://127.0.0.1:9")
     ("words", "complaint"),
     [
         (("--pack", "x"), "give --upstream URL (only --engine-mode regular and transparent go without)"),
-        (UP, "give at least one --pack"),
+        (UP, "give at least one --pack, or a --spec"),
         (("--upstream", "ftp://x", "--pack", "x"), "--upstream ftp://x: not http[s]://host[:port]"),
         (("--upstream", "localhost:80", "--pack", "x"), "--upstream localhost:80: not http[s]://host[:port]"),
         (("--upstream", "http://x:99999", "--pack", "x"), "--upstream http://x:99999: not http[s]://host[:port]"),

@@ -202,3 +202,18 @@ TEMPLATES = [["v1", "things"], ["v1", "things", "{id}"], ["v1", "{kind}", "{id}"
 )
 def test_the_beginning_of_a_look_up_that_no_template_fits(expression: str, beginning: str | None) -> None:
     assert uncovered(expression, TEMPLATES) == beginning
+
+
+@pytest.mark.parametrize(
+    ("expression", "beginning"),
+    [
+        ("'/files/' + x", None),
+        ("'/files/a/b/' + x", None),
+        ("'/fil' + x", None),
+        ("'/files/a/b'", None),
+        ("'/files'", "/files"),
+        ("'/folders/' + x", "/folders/"),
+    ],
+)
+def test_the_beginning_of_a_look_up_that_goes_on(expression: str, beginning: str | None) -> None:
+    assert uncovered(expression, (("files", "{+path}"),)) == beginning

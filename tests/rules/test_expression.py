@@ -240,3 +240,19 @@ def test_what_the_runtime_does_not_look_at_is_not_handed_to_it() -> None:
     held = ENV.activation({"spec": SPEC, "request": {"body": {}}}, frozenset({"request"}))
     with pytest.raises(EvaluationError, match="spec"):
         ENV.compile("size(spec.properties) > 0").evaluate(held)
+
+
+@pytest.mark.parametrize(
+    ("text", "candidate", "near"),
+    [
+        ("v1.1", "v1.0", False),
+        ("release-1.2", "release-1.3", False),
+        ("dev1", "dev2", False),
+        ("priority:1", "priority:2", False),
+        ("relase-1.2", "release-1.2", True),
+        ("apps/v1beta1", "apps/v1", True),
+        ("hello2", "hello", True),
+    ],
+)
+def test_another_number_in_the_same_place_is_another_thing(text: str, candidate: str, near: bool) -> None:
+    assert nearest(text, [candidate]) == ([candidate] if near else [])

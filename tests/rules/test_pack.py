@@ -103,3 +103,13 @@ def test_every_built_in_pack_loads(name: str) -> None:
     pack = load_pack(name)
     assert pack.name == name
     assert pack.rules
+
+
+def test_what_may_be_looked_up_may_begin_with_a_base(write_pack: Callable[..., Path]) -> None:
+    folder = write_pack(manifest='bases: [/api/v3]\nlookups: [/user, "/files/{+path}"]\n', a=SAYS)
+    assert load_pack(folder).guidance.lookups == (
+        ("user",),
+        ("files", "{+path}"),
+        ("api", "v3", "user"),
+        ("api", "v3", "files", "{+path}"),
+    )

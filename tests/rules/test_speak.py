@@ -387,3 +387,21 @@ def test_side_effects_follow_the_method_that_will_be_sent(write_pack: WritePack)
 )
 def test_of_two_paces_the_more_careful(one: Any, other: Any, both: Any) -> None:
     assert slower(one, other) == both
+
+
+@pytest.mark.parametrize(
+    ("path", "template"),
+    [
+        ("/files/a", "/files/{+path}"),
+        ("/files/a/b%20c/d?ref=main", "/files/{+path}"),
+        ("/files", None),
+        ("/files/", None),
+        ("/files/a//b", None),
+        ("/files/a/../b", None),
+        ("/files/a/%2e%2e/b", None),
+        ("/files/a/b%2Fc", None),
+        ("/other/a/b", None),
+    ],
+)
+def test_a_last_variable_may_stand_for_several_segments_none_of_them_a_way_up(path: str, template: str | None) -> None:
+    assert allowed(path, (("files", "{+path}"),)) == template

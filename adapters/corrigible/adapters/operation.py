@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
@@ -9,11 +10,14 @@ from urllib.parse import unquote
 import yaml
 
 _BRACES = "{}"
+_VARIABLE = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(slots=True)
 class _Node:
     literal: dict[str, _Node] = field(default_factory=dict)
+    mixed: dict[str, tuple[re.Pattern[str], _Node]] = field(default_factory=dict)
+    """Segments that are variables in part: `{id}.json`, `{name}:cancel`, `{base}...{head}`."""
     variable: _Node | None = None
     operations: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     tail: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
@@ -26,7 +30,7 @@ class Operations:
     def __init__(self, table: Mapping[str, str]) -> None:
         """`table` maps `POST /v1/charges/{charge}/capture` to an operation's name.
 
-        A last variable written `{+path}` takes every segment that is left, at least one.
+        A variable takes a segment or a part of one; a last one written `{+path}` all that are left, at least one.
         """
         self._root = _Node()
         self.names = tuple(table.values())
@@ -35,7 +39,11 @@ class Operations:
             method, _, template = key.partition(" ")
             node, variables = self._root, []
             for part in template.strip("/").split("/"):
-                if part.startswith("{") and part.endswith("}"):
+                names = _VARIABLE.findall(part)
+                if names and part != f"{{{names[0]}}}":
+                    variables += names
+                    node = node.mixed.setdefault(_VARIABLE.sub("{}", part), (mixed_pattern(part), _Node()))[1]
+                elif part.startswith("{") and part.endswith("}"):
                     variables.append(part.strip(_BRACES))
                     if part.startswith("{+"):
                         variables[-1] = variables[-1][1:]
@@ -87,6 +95,11 @@ def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]
             if whole is not None:
                 rest = whole, at, len(values)
         literal = node.literal.get(parts[at])
+        if node.mixed:
+            found = _through_mixed(node, literal, parts, at, method, values)
+            if found is not None:
+                return found
+            literal = None
         if literal is None:
             if node.variable is None or not parts[at]:
                 return _remainder(rest, parts, values)
@@ -104,6 +117,30 @@ def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]
             node = node.variable
         at += 1
     return node.operations.get(method) or _remainder(rest, parts, values)
+
+
+def mixed_pattern(part: str) -> re.Pattern[str]:
+    """Return what fits a segment that is a variable in part, a group for each variable."""
+    fixed = map(re.escape, _VARIABLE.sub("{}", part).split("{}"))
+    return re.compile("(.+?)".join(fixed), re.DOTALL)
+
+
+def _through_mixed(
+    node: _Node, literal: _Node | None, parts: list[str], at: int, method: str, values: list[str]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Walk on from a node that has such segments: the literal one is asked first, the whole variable not at all."""
+    kept = len(values)
+    if literal is not None and (found := _walk(literal, parts, at + 1, method, values)) is not None:
+        return found
+    del values[kept:]
+    for pattern, inner in node.mixed.values():
+        fits = pattern.fullmatch(parts[at])
+        if fits is not None:
+            values += fits.groups()
+            if (found := _walk(inner, parts, at + 1, method, values)) is not None:
+                return found
+            del values[kept:]
+    return None
 
 
 def _remainder(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,11 @@ from .corrector import Corrector
 from .limit import Limits
 from .mode import Mode
 from .translate import Known, Translator
+
+
+class SpecWarning(UserWarning):
+    """Something is formally wrong with a description that can be used."""
+
 
 PLAIN = "http"
 """The pack of what the statuses of HTTP mean, for an API of which only the description is at hand."""
@@ -44,9 +50,12 @@ def build_known(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: b
 
 
 def _described(spec: Path) -> Described:
-    from corrigible.adapters.openapi.load import load  # an extra, and slow to import: only where it is asked for
+    from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for
 
-    return load(spec)
+    description = load(spec, check=True)
+    for problem in description.problems:
+        warnings.warn(f"{problem} (the description is used all the same)", SpecWarning, stacklevel=2)
+    return description
 
 
 def build_translator(

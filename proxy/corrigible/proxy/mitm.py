@@ -34,7 +34,6 @@ from mitmproxy.addonmanager import traverse
 from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 from mitmproxy.proxy import layer
-from mitmproxy.tls import ClientHelloData
 
 from .journal import Journal, redact
 from .limit import Limits
@@ -42,6 +41,8 @@ from .mitm_engine import HookTable, Listener, frozen
 from .mitm_hooks import Correcting, Exchanges
 from .mitm_http1 import use_own_http
 from .mitm_lookup import LookupClient
+from .mitm_tls import Certificates, trust_options
+from .tls import USUAL, Identity, Trust
 
 EngineMode = Literal["reverse", "regular", "transparent"]
 DRAIN_SECONDS = 5.0
@@ -63,6 +64,10 @@ class Settings:
     """Keep mitmproxy's whole default addon set."""
     body_limit: int = Limits().body
     """Bodies longer than this are never held back."""
+    trust: Trust = USUAL
+    """Whom to believe upstream."""
+    identity: Identity | None = None
+    """The certificate for clients that come with TLS; None has mitmproxy make one up."""
 
     @property
     def spec(self) -> str:
@@ -74,20 +79,12 @@ class CannotListen(Exception):
     """The address is taken, or not ours."""
 
 
-class Connections:
-    """The small addon beside `Exchanges`: our HTTP/1, and certificates only where a client wants TLS."""
-
-    def __init__(self, tls: tlsconfig.TlsConfig | None) -> None:
-        self._tls = tls
+class OwnHttp:
+    """The small addon that has HTTP spoken our way."""
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
-        """Speak HTTP/1 our way."""
+        """Put our HTTP where mitmproxy's would be."""
         use_own_http(nextlayer)
-
-    def tls_clienthello(self, data: ClientHelloData) -> None:
-        """Open (or make) the certificate store: a plain reverse proxy never touches the home directory."""
-        if self._tls is not None and self._tls.certstore is None:
-            self._tls.configure({"confdir"})
 
 
 async def serve(
@@ -103,7 +100,7 @@ async def serve(
 
     `ready` is called once with the address. Raises CannotListen before that.
     """
-    lookups = LookupClient()
+    lookups = LookupClient(settings.trust)
     exchanges = Exchanges(corrector, lookups, journal)
     master = _master(settings, exchanges)
     listener = Listener(
@@ -121,7 +118,8 @@ async def serve(
         gc.collect()
         gc.freeze()  # what exists by now stays: no need to walk it again and again under load
         host, port = exchanges.own_addresses[0]
-        ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        scheme = "https" if settings.identity is not None else "http"
+        ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
         await stop.wait()
         await _drain(listener, hurry)
     finally:
@@ -197,13 +195,14 @@ def _master(settings: Settings, exchanges: Exchanges) -> Master:
     master = Master(opts)
     addons: Any = master.addons  # mitmproxy leaves these parts untyped
     update: Callable[..., None] = opts.update
+    tls = Certificates(settings.identity)
     if settings.all_addons:
-        addons.add(*default_addons(), Connections(None), exchanges)
+        theirs = [addon for addon in default_addons() if not isinstance(addon, tlsconfig.TlsConfig)]
+        addons.add(*theirs, OwnHttp(), tls, exchanges)
         update(keep_alt_svc_header=True)
     else:
-        tls = tlsconfig.TlsConfig()
         proxy: Any = proxyserver.Proxyserver
-        addons.add(core.Core(), proxy(), next_layer.NextLayer(), Connections(tls), tls, exchanges)
+        addons.add(core.Core(), proxy(), next_layer.NextLayer(), OwnHttp(), tls, exchanges)
     update(
         server=False,  # the listener is ours
         mode=[settings.spec],
@@ -212,6 +211,8 @@ def _master(settings: Settings, exchanges: Exchanges) -> Master:
         stream_large_bodies=str(settings.body_limit),
         validate_inbound_headers=False,  # odd headers are the two ends' business; we refuse unsafe framing
         websocket=False,  # an upgraded connection is bytes
+        http2=not (settings.upstream or "").startswith("http:"),  # see Certificates
+        **trust_options(settings.trust),
     )
     return master
 

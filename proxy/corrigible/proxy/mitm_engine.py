@@ -14,18 +14,26 @@ import contextlib
 import dataclasses
 import inspect
 import logging
+import socket
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
 from mitmproxy import connection, exceptions, flow, hooks, options, platform
-from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server
+from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server, server_hooks
 
 logger = logging.getLogger(__name__)
 
 JOIN_LIMIT = 1 << 16
 """Head and body up to this size leave in one write."""
+
+IDLE_SECONDS = 600
+"""After this long a connection on which nothing happens, and nothing is under way, is closed."""
+
+_PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+"""After a silent minute the other end is asked; after two it counts as gone."""
 
 _TOP: dict[str, type[layer.Layer]] = {
     "reverse": layers.modes.ReverseProxy,
@@ -103,12 +111,14 @@ class Conversation(server.LiveConnectionHandler):
         fell_idle: Callable[[Conversation], None],
     ) -> None:
         super().__init__(reader, writer, settings, mode)
+        self.timeout_watchdog.timeout = IDLE_SECONDS
         self.writer = writer
         self.context = self.layer.context
         self._answer = answer
         self._fell_idle = fell_idle
         self._later: dict[hooks.Hook, Awaitable[None]] = {}
         self._under_way: set[str] = set()
+        self._upgraded: set[str] = set()
         top = _TOP[mode.type_name](self.context)
         self.layer = cast(layer.Layer, OnTheSpot(top, self.client, self._at_once))
 
@@ -122,6 +132,8 @@ class Conversation(server.LiveConnectionHandler):
 
     async def handle_hook(self, hook: commands.StartHook) -> None:
         """Answer a hook, waiting for it where it takes time."""
+        if isinstance(hook, server_hooks.ServerConnectedHook):
+            _probe(self.transports[hook.data.server].writer)
         later = self._later.pop(hook, None) or self._answer(hook)
         if later is not None:
             with self.timeout_watchdog.disarm():
@@ -139,6 +151,17 @@ class Conversation(server.LiveConnectionHandler):
             self._under_way.discard(hook.flow.id)  # type: ignore[attr-defined]
             if not self._under_way:
                 self._fell_idle(self)
+        elif hook.name == "tcp_start":
+            self._upgraded.add(hook.flow.id)  # type: ignore[attr-defined]
+        elif hook.name in ("tcp_end", "tcp_error"):
+            self._upgraded.discard(hook.flow.id)  # type: ignore[attr-defined]
+
+    async def on_timeout(self) -> None:
+        """Close a connection on which nothing has happened for long. A watch or a terminal may well be silent."""
+        watchdog = self.timeout_watchdog
+        while (quiet := time.time() - watchdog.last_activity) < watchdog.timeout or self._under_way or self._upgraded:
+            await asyncio.sleep(max(watchdog.timeout - quiet, watchdog.timeout / 10))
+        await super().on_timeout()
 
     def end_if_idle(self) -> None:
         """Close the connection, unless an exchange is under way. What was written still arrives."""
@@ -213,6 +236,7 @@ class Listener:
                 writer.close()
                 return
             conversation.client.sockname = conversation.context.server.address = destination
+        _probe(writer)
         self._tasks.add(task)
         self._open.add(conversation)
         try:
@@ -276,6 +300,18 @@ class HookTable:
             except Exception:  # one addon's mistake must not stop the others, as in mitmproxy
                 logger.exception("hook %s failed", name)
             later = self._run(name, functions, subject)
+
+
+def _probe(writer: Any) -> None:
+    """Have the system find out whether the other end is still there: an exchange may be silent for hours."""
+    connection: socket.socket | None = writer.get_extra_info("socket")
+    if connection is None:
+        return
+    with contextlib.suppress(OSError):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _PROBES.items():
+            if hasattr(socket, name):
+                connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def frozen(settings: options.Options) -> options.Options:

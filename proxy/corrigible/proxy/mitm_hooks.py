@@ -177,11 +177,11 @@ class Exchanges:
         asked = 0
         origin: Origin | None = None
 
-        async def fetch(path: str) -> LookupAnswer:
+        async def fetch(lookup: Lookup) -> LookupAnswer:
             nonlocal asked, origin
             asked += 1
             origin = origin or _origin(flow)
-            return await self._lookups.get(origin, path)
+            return await self._lookups.ask(origin, lookup)
 
         outcome: Outcome | None = None
         error: str | None = None

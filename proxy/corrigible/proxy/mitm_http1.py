@@ -16,15 +16,23 @@ import h11
 from mitmproxy import http
 from mitmproxy.net.http import http1
 from mitmproxy.proxy import commands, events, layer, tunnel
+from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named in no __all__ of theirs
+    GetHttpConnection,
     Http1Client,
     Http1Server,
+    Http2Client,
     HttpClient,
     HttpLayer,
+    HTTPMode,
     RegisterHttpConnection,
     ResponseEndOfMessage,
     ResponseProtocolError,
 )
+
+from . import mitm_http2
+from .mitm_error import error_text
+from .mitm_http2 import Lasting
 
 _INTERIM = (b"100", b"102", b"103")
 
@@ -81,7 +89,18 @@ class ServerSide(Http1Client):
 
 
 class Http(HttpLayer):
-    """mitmproxy's HTTP with the two sides above."""
+    """mitmproxy's HTTP with the two sides above, and those of HTTP/2."""
+
+    def __init__(self, context: Context, mode: HTTPMode) -> None:
+        super().__init__(context, mode)
+        self._lasting: dict[Http2Client, Lasting] = {}
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        client = self.context.client
+        if isinstance(event, events.Start) and client not in self.connections and client.alpn != b"h3":
+            context = self.context.fork()
+            self.connections[client] = mitm_http2.ClientSide(context) if client.alpn == b"h2" else ClientSide(context)
+        yield from super()._handle_event(event)
 
     def register_connection(self, command: RegisterHttpConnection) -> layer.CommandGenerator[None]:
         """Take an upstream connection into use."""
@@ -93,7 +112,21 @@ class Http(HttpLayer):
             client.child_layer = own
             client._handle_event = own.handle_event  # as HttpClient does itself
             yield from own.handle_event(events.Start())
+        self._adopt()
         yield from super().register_connection(command)
+
+    def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> layer.CommandGenerator[None]:
+        """Find or open an upstream connection."""
+        self._adopt()
+        yield from super().get_connection(event, reuse=reuse)
+
+    def _adopt(self) -> None:
+        for found in self.connections.values():
+            client: layer.Layer | None = found
+            while isinstance(client, tunnel.TunnelLayer | HttpClient):
+                client = getattr(client, "child_layer", None)
+            if isinstance(client, Http2Client) and client not in self._lasting:
+                self._lasting[client] = Lasting(client)
 
 
 def use_own_http(nextlayer: layer.NextLayer) -> None:
@@ -110,10 +143,6 @@ def use_own_http(nextlayer: layer.NextLayer) -> None:
         nextlayer.layer = own
     else:
         outer.child_layer = own
-    client = own.context.client
-    undecided = client.tls and not client.tls_established  # perhaps HTTP/2, later
-    if not undecided and client.alpn not in (b"h2", b"h3"):
-        own.connections[client] = ClientSide(own.context.fork())
 
 
 def is_interim(start: bytes) -> bool:
@@ -124,16 +153,8 @@ def is_interim(start: bytes) -> bool:
 def error_page(page: bytes, message: str) -> bytes:
     """Replace mitmproxy's HTML page by a line that says who failed at what, without the upstream's own words."""
     status = int(page[9:12])
-    if status != 502:
-        text = message if message.isprintable() and len(message) < 200 else "the request is not valid HTTP"
-    elif message.startswith("server closed connection"):
-        text = "the upstream closed the connection without an answer"
-    elif message.startswith(("Cannot parse", "unexpected server response", "HTTP/1 protocol error")):
-        text = "the upstream's answer is not valid HTTP"
-    else:
-        text = f"no connection to the upstream: {message if message.isprintable() else 'unknown error'}"[:300]
     headers = http.Headers(((b"Content-Type", b"text/plain; charset=utf-8"), (b"Connection", b"close")))
-    answer = http.Response.make(status, f"corrigible: {text}\n".encode(), headers)
+    answer = http.Response.make(status, f"corrigible: {error_text(status, message)}\n".encode(), headers)
     whole: bytes = http1.assemble_response(answer)  # type: ignore[no-untyped-call]  # theirs
     return whole
 

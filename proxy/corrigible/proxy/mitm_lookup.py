@@ -1,4 +1,4 @@
-"""Look-ups for the mitmproxy front end: GETs at the origin of a request, with that caller's own credentials.
+"""Look-ups for the mitmproxy front end: asked at the origin of a request, with that caller's own credentials.
 
 Knows: httpx, which headers may travel. Does not know: mitmproxy, rules, when a look-up is worth it.
 """
@@ -11,7 +11,9 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
+
+from .tls import USUAL, Trust
 
 if TYPE_CHECKING:
     import httpx
@@ -50,7 +52,8 @@ class Origin:
 class LookupClient:
     """One connection pool for the life of the proxy. Keeps no cookie: callers never see each other's."""
 
-    def __init__(self, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(self, trust: Trust = USUAL, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._trust = trust
         self._transport = transport
         self._client: httpx.AsyncClient | None = None
 
@@ -58,9 +61,14 @@ class LookupClient:
         """Return the pool. Made, and httpx imported, by the first look-up: 4 MB that many a proxy does without."""
         if self._client is not None:
             return self._client
+        import certifi
         import httpx
 
+        verify = self._trust.context()
+        if self._trust.ca is None and not self._trust.insecure:
+            verify.load_verify_locations(certifi.where())  # as mitmproxy does
         self._client = httpx.AsyncClient(
+            verify=verify,
             http1=True,
             http2=False,
             follow_redirects=False,
@@ -72,8 +80,9 @@ class LookupClient:
         )
         return self._client
 
-    async def get(self, origin: Origin, path: str) -> LookupAnswer:
-        """GET `path` at the origin. Anything but a whole answer within the limit is status 0."""
+    async def ask(self, origin: Origin, lookup: Lookup) -> LookupAnswer:
+        """Put a question to the origin. Anything but a whole answer within the limit is status 0."""
+        path = lookup.path
         if not path.startswith("/"):
             return _NO_ANSWER
         import httpx
@@ -83,7 +92,12 @@ class LookupClient:
         extensions = {"sni_hostname": origin.server_name} if origin.server_name else None
         try:
             url = httpx.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=target.encode("ascii"))
-            request = client.build_request("GET", url, headers=list(credentials(origin.headers)), extensions=extensions)
+            headers = list(credentials(origin.headers))
+            if lookup.content_type:
+                headers.append((b"content-type", lookup.content_type.encode("latin-1")))
+            request = client.build_request(
+                lookup.method, url, headers=headers, content=lookup.body or None, extensions=extensions
+            )
             answer = await client.send(request, stream=True)
             try:
                 body = bytearray()

@@ -54,7 +54,7 @@ def read_recording(path: Path) -> Recording:
         if isinstance(document, dict) and isinstance(document.get("log"), dict):
             return recording(list(_har(document["log"])))
         if isinstance(document, dict) and "request" in document and "response" in document:
-            return _capture(document, path.stem)
+            return capture(document, path.stem)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise AuthoringError(Place(path), f"malformed: {type(problem).__name__}: {problem}") from None
     raise AuthoringError(Place(path), 'expected HAR ("log"), or a capture ("request" and "response"), or a flow file')
@@ -130,8 +130,8 @@ def _plain(headers: list[tuple[str, str]], media: str | None) -> list[tuple[str,
     return kept
 
 
-def _capture(document: Mapping[str, Any], name: str) -> Recording:
-    """The plain form: `request` and `response`, and in `setup` and `fix` lists of further such pairs."""
+def capture(document: Mapping[str, Any], name: str) -> Recording:
+    """Read the plain form: `request` and `response`, and in `setup` and `fix` lists of further such pairs."""
     main = _captured(document["request"], document["response"], document.get("case") or name)
     further = [
         _captured(pair["request"], pair["response"], "read")

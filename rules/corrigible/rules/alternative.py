@@ -10,7 +10,7 @@ from corrigible.schema.exchange import Json, Request
 from .breach import Breach, Schema, choices
 from .outline import outline
 from .pointer import MISSING, escape
-from .proposal import Proposal, ask, options
+from .proposal import Proposal, Suggestion, ask, options
 
 _MOST: Final = 3
 
@@ -34,7 +34,7 @@ def chosen(breach: Breach, request: Request, group: str) -> Proposal | None:
     lacking = [_lacking(form, breach.value) for form in forms]
     if not forms or not all(lacking):
         return None
-    asked = []
+    asked: list[Suggestion] = []
     for form, names in sorted(zip(forms, lacking, strict=True), key=lambda pair: len(pair[1]))[:_MOST]:
         places = [(f"{breach.pointer}/{escape(name)}", outline(_schema(_properties(form).get(name)))) for name in names]
         asked += ask(
@@ -67,7 +67,7 @@ def _schema(said: Json) -> Schema:
 def _joined(schemas: Sequence[Json]) -> Schema:
     """Return one schema for a member that several forms describe: together their values, or the first one's schema."""
     known = [_schema(schema) for schema in schemas]
-    listed = [choices(schema) for schema in known]
-    if all(listed):
-        return {"enum": list(dict.fromkeys(value for values in listed for value in values))}
+    values = [value for schema in known for value in choices(schema) if not isinstance(value, list | dict)]
+    if all(choices(schema) for schema in known):
+        return {"enum": list(dict.fromkeys(values))}
     return known[0] if all(schema == known[0] for schema in known) else {}

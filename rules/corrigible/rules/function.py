@@ -23,8 +23,9 @@ def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
 
     Case, `-`, `_` and spaces do not count. Near is a misspelling, an ending more or less, or a candidate in which every
     word of the text is found. What begins with another letter is never near, in no word of it: a prefix turns a
-    meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`). Candidates clearly farther away than
-    the best are left out, so one element means one near neighbour.
+    meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`). Nor is one with other numbers in the
+    same places: `v1.1` is not `v1.0`. Candidates clearly farther away than the best are left out, so one element means
+    one near neighbour.
     """
     wanted = _plain(text)
     if not wanted:
@@ -40,6 +41,7 @@ def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
 
 _NEAR = 0.6
 _MARGIN = 0.08
+_NUMBER = re.compile(r"[0-9]+")
 
 
 def _nearness(wanted: str, shape: str) -> float:
@@ -49,6 +51,10 @@ def _nearness(wanted: str, shape: str) -> float:
         return 0.0
     if joined == whole:
         return 2.0
+    if any(character.isdecimal() for character in joined):
+        numbers, others = _NUMBER.findall(wanted), _NUMBER.findall(shape)
+        if len(numbers) == len(others) and numbers != others:
+            return 0.0
     words, found = wanted.split("_"), shape.split("_")
     if len(words) == len(found):
         return min(_word_nearness(word, other) for word, other in zip(words, found, strict=True))

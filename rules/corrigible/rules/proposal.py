@@ -73,7 +73,12 @@ def _identified(document: Mapping[str, Json], element: str) -> Operation:
 
 
 def _is_short(value: Json) -> bool:
-    return value is not MISSING and not isinstance(value, list | dict) and len(str(value)) <= _LONGEST_GUARD
+    """Whether a test may repeat a value: a scalar, or a few of them in a list."""
+    if value is MISSING or isinstance(value, dict):
+        return False
+    if isinstance(value, list):
+        return not any(isinstance(item, list | dict) for item in value) and len(str(value)) <= _LONGEST_GUARD
+    return len(str(value)) <= _LONGEST_GUARD
 
 
 def edit(

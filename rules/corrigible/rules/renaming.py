@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+from rapidfuzz.distance import OSA
 
 from corrigible.schema.exchange import Json, Request
 
@@ -24,6 +26,11 @@ _LIMITING: Final = re.compile(
 """Words of names that may say how much, when, to whom or whether at all: without such a member a call may do more."""
 
 
+def may_limit(name: str) -> bool:
+    """Whether a call without a member of this name may do more than was meant."""
+    return _LIMITING.search(name) is not None
+
+
 def undeclared(breach: Breach, request: Request, group: str) -> Proposal | None:
     """Rename an undeclared member to the declared one it is near to, else leave it out where that is harmless."""
     document = request.document()
@@ -33,13 +40,34 @@ def undeclared(breach: Breach, request: Request, group: str) -> Proposal | None:
     parent, name = _split(breach.pointer)
     present = resolve(document, parent)
     free = [one for one in breach.siblings if not isinstance(present, Mapping) or one not in present]
-    near = nearest(name, free)
+    near = near_names(name, free)
     if len(near) == 1:
         return _moved(breach, request, breach.pointer, f"{parent}/{escape(near[0])}", value)
     if near:
         moves = [_moved(breach, request, breach.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
     return _left_out(breach, request, name, value, group)
+
+
+def near_names(name: str, declared: Sequence[str]) -> list[str]:
+    """Return the declared names that a name can be meant for: a slip of the fingers, other separators, an abbreviation.
+
+    A value can be near in looser ways: it is one of few, and all of them are answers to the same question.
+    """
+    return [one for one in nearest(name, declared) if _is_slip(_bare(name), _bare(one))]
+
+
+def _is_slip(name: str, other: str) -> bool:
+    shorter = min(len(name), len(other))
+    begins = shorter >= _SHORTEST_BEGINNING and (name.startswith(other) or other.startswith(name))
+    return begins or OSA.distance(name, other) <= max(1, shorter // 4)
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+_SHORTEST_BEGINNING: Final = 4
 
 
 def _left_out(breach: Breach, request: Request, name: str, value: Json, group: str) -> Proposal | None:
@@ -50,7 +78,7 @@ def _left_out(breach: Breach, request: Request, name: str, value: Json, group: s
     except Unfit:
         return ask(breach, request, "Leave out what is not known.", schema={})
     writes = request.method not in ("GET", "HEAD", "OPTIONS")
-    if writes and (request.method == "DELETE" or _LIMITING.search(name) or isinstance(value, bool)):
+    if writes and (request.method == "DELETE" or may_limit(name) or isinstance(value, bool)):
         message = "Leave out what is not known. The call then takes effect without it."
         said = edit(breach, request, ops, message, changes_intent=True, requires_confirmation=True)
         return options([said], group)
@@ -66,8 +94,8 @@ def misspelt(breach: Breach, request: Request, group: str) -> Proposal | None:
     if not isinstance(present, Mapping):
         return None
     free = [one for one in {*breach.siblings, name} if one not in present]
-    meant = [one for one in present if one not in breach.siblings and nearest(str(one), free)[:1] == [name]]
-    if len(meant) != 1 or len(nearest(str(meant[0]), free)) != 1:
+    meant = [one for one in present if one not in breach.siblings and near_names(str(one), free) == [name]]
+    if len(meant) != 1:
         return None
     source = f"{parent}/{escape(str(meant[0]))}"
     text = request.form or not parent.startswith("/body")

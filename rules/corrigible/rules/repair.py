@@ -58,6 +58,8 @@ def _proposed(breach: Breach, request: Request, group: str) -> Proposal | None:
             return _missing(inner, request, group)
         case "anyOf" | "oneOf" if (choice := alternative.chosen(breach, request, group)) is not None:
             return choice
+        case "type" | "enum" | "const" | "anyOf" | "oneOf" if breach.value is None:
+            return _without_null(breach, request, group)
         case "maxItems":
             return ask(breach, request, "Say which elements to keep.", schema=_to_keep(breach))
         case _:
@@ -76,6 +78,27 @@ def _mended(breach: Breach, request: Request, group: str) -> Proposal:
     if len(edits) > 1 and len(found) <= _MOST_ALTERNATIVES:
         return options(edits, group)
     return ask(breach, request, _ASK_CHOICE if choices(breach.schema) else _ASK_VALUE)
+
+
+def _without_null(breach: Breach, request: Request, group: str) -> Proposal:
+    """Leave out a member that is null and may not be, where that says the same: in what is created or put whole.
+
+    (In a PATCH null clears what an absent member leaves alone.) It may be a required one: then it is to be given.
+    """
+    asked = ask(breach, request, _ASK_VALUE)
+    parent = resolve(request.document(), breach.pointer.rpartition("/")[0])
+    if request.method not in ("POST", "PUT") or not breach.pointer.startswith("/body/") or not isinstance(parent, dict):
+        return asked
+    if renaming.may_limit(segments(breach.pointer)[-1]):
+        return asked
+    try:
+        ops = guards(request.document(), breach.pointer, None)
+        ops.append({"op": "remove", "path": breach.pointer})
+        guarded(request.document(), ops)
+    except Unfit:
+        return asked
+    left_out = edit(breach, request, ops, "Leave it out: null is no value there.", changes_intent=True)
+    return options([left_out, *asked.suggestions], group)._replace(type="recovery_guidance")
 
 
 def _replaced(breach: Breach, request: Request, spelled: Spelled) -> dict[str, Json] | None:

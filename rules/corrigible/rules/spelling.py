@@ -69,7 +69,7 @@ def truth(value: Json) -> bool | None:
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        return {0: False, 1: True}.get(value)  # type: ignore[call-overload, no-any-return]  # 1.0 is 1 as a key
+        return bool(value) if value in (0, 1) else None
     return _TRUTH.get(value.strip().casefold()) if isinstance(value, str) else None
 
 

@@ -13,7 +13,7 @@ from corrigible.schema.exchange import Json, Request
 
 from .judge import Judge, Path, Spot
 from .parameter import JSON, Sent, query_locate, query_object
-from .place import declared, parts, small
+from .place import member, parts, small
 from .wire import read
 
 _NOT_JUDGED: Final = frozenset({"accept", "content-type", "authorization"})
@@ -180,25 +180,21 @@ def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
 def _form(body: Json, judge: Judge, encoding: Mapping[str, Any]) -> Json:
     if not isinstance(body, Mapping):
         return body
-    members = declared([judge.schema], judge.schema)
-    return {
-        name: read(
-            value,
-            [members[name]] if name in members else [],
-            judge.schema,
-            single=encoding.get(name, {}).get("style") != "deepObject",
-        )
-        for name, value in body.items()
-    }
+    root = judge.schema
+    single = {name for name in body if encoding.get(name, {}).get("style") != "deepObject"}
+    return {name: read(value, member([root], name, root), root, single=name in single) for name, value in body.items()}
 
 
 def _in_body(request: Request, path: Path) -> Spot:
     """Return where a place of the judged body stands; what was read out of one text stands where the text does."""
     here = list(path)
     value = _resolved(request.body, here)
-    while value is MISSING and here and isinstance(_resolved(request.body, here[:-1]), str | type(MISSING)):
+    while value is MISSING and here:
+        around = _resolved(request.body, here[:-1])
+        if around is not MISSING and not isinstance(around, str):
+            break
         here.pop()
-        value = _resolved(request.body, here)
+        value = around
     return Spot("/body" + "".join("/" + escape(str(part)) for part in here), value)
 
 

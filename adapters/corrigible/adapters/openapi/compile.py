@@ -35,7 +35,7 @@ def compiled(path: Path, *, check: bool = False) -> bytes:
         raise AuthoringError(Place(path), "this is Swagger 2.0: convert it to OpenAPI 3 first")
     if not isinstance(paths, Mapping):
         raise AuthoringError(Place(path), 'not an OpenAPI description: "paths" is missing')
-    schemas = Schemas(files, nullable=not str(version or "3.0").startswith("3.1"))
+    schemas = Schemas(files, nullable=str(version or "3.0").startswith("3.0"))
     codes = Codes(files)
     table: dict[str, str] = {}
     records: dict[str, Json] = {}
@@ -44,7 +44,7 @@ def compiled(path: Path, *, check: bool = False) -> bytes:
         if not isinstance(name, str) or not name or name in records:
             name = f"{method.upper()} {template}"
         parameters = list(_parameters(files, schemas, item, operation, file))
-        shape = _shape(template, parameters)
+        shape = _shape(template.partition("#")[0], parameters)  # what follows `#` tells operations apart for people
         for base in _bases(document, item, operation):
             table.setdefault(f"{method.upper()} {base}{shape}", name)
         record = {

@@ -22,7 +22,7 @@ def problems(path: Path, document: object) -> list[str] | None:
         from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
     except ImportError:
         return None
-    of_version = OpenAPIV31SpecValidator if str(document.get("openapi")).startswith("3.1") else OpenAPIV30SpecValidator
+    of_version = OpenAPIV30SpecValidator if str(document.get("openapi")).startswith("3.0") else OpenAPIV31SpecValidator
     try:
         found = list(of_version(document, base_uri=path.resolve().as_uri()).iter_errors())[:_MOST]
     except Exception as problem:  # it stumbles over what it does not expect, and a warning is all it could give

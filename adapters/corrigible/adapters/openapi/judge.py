@@ -52,7 +52,7 @@ class Judge:
         self._validator = jsonschema_rs.Draft202012Validator(
             dict(schema), validate_formats=True, formats={name: _format_check(name) for name in FORMATS}
         )
-        self._objects = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
+        self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
 
     def breaches(self, instance: Json, locate: Locate) -> list[Breach]:
         """Return what the instance breaks, misspelt names first."""
@@ -73,7 +73,7 @@ class Judge:
 
     def _declared(self, path: Path) -> _Object:
         """Return what is declared at a place; all elements of an array are one place."""
-        return self._objects(tuple("0" if str(part).isdecimal() else str(part) for part in path))
+        return self._places(tuple("0" if str(part).isdecimal() else str(part) for part in path))
 
     def _object(self, path: tuple[str, ...]) -> _Object:
         found = declared(at(self.schema, path), self.schema)
@@ -126,7 +126,7 @@ class Judge:
     def _missing(self, path: Path, locate: Locate) -> Breach:
         names = self._declared(path[:-1]).members
         inner = small(names.get(str(path[-1]), {}), self.schema)
-        return Breach(_below(locate(path[:-1]).pointer, path[-1]), "required", inner, MISSING, tuple(names))
+        return Breach(locate(path).pointer, "required", inner, MISSING, tuple(names))
 
     def _unknown(self, path: Path, locate: Locate) -> Breach:
         spot = locate(path)
@@ -146,7 +146,11 @@ class Judge:
         contexts: list[list[jsonschema_rs.ValidationError]] = kind.context
         if not all(contexts):
             return  # several of `oneOf` hold: a request that fits twice is not wrong
-        left = _in_question(schema, branches, contexts, error.instance, self.schema)
+        unnamed = self._unnamed(schema, error, locate)
+        if unnamed is not None:
+            yield unnamed
+            return
+        left = _in_question(schema, branches, error.instance, self.schema)
         distances = {index: _distance(contexts[index], len(error.instance_path)) for index in left}
         best = [index for index in left if distances[index] == min(distances.values())]
         if len(best) > 1:
@@ -163,6 +167,21 @@ class Judge:
         names = self._declared(error.instance_path).members
         alternatives = [_complete(small(branches[index], self.schema), names, self.schema) for index in best]
         yield Breach(spot.pointer, "anyOf", {"anyOf": alternatives}, spot.value)
+
+    def _unnamed(self, schema: Schema, error: jsonschema_rs.ValidationError, locate: Locate) -> Breach | None:
+        """Return the breach of a discriminating member that names no alternative."""
+        said = schema.get("discriminator")
+        if said is None or not isinstance(error.instance, Mapping):
+            return None
+        name, values = said["propertyName"], list(said["branches"])
+        if error.instance.get(name) in values:
+            return None
+        around = self._declared(error.instance_path)
+        if name not in error.instance:
+            pointer = locate([*error.instance_path, name]).pointer
+            return Breach(pointer, "required", {"type": "string", "enum": values}, MISSING, tuple(around.members))
+        spot = locate([*error.instance_path, name])
+        return Breach(spot.pointer, "enum", {"type": "string", "enum": values}, spot.value)
 
     def _enumerated(self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], locate: Locate) -> Breach | None:
         """Fold alternatives into one list of values, where a closed list at one and the same place is what refuses."""
@@ -204,9 +223,7 @@ def _below(pointer: str, name: str | int) -> str:
     return f"{pointer}/{escape(str(name))}"
 
 
-def _in_question(
-    schema: Json, branches: Sequence[Json], contexts: Sequence[Sequence[Any]], instance: Json, root: Schema
-) -> list[int]:
+def _in_question(schema: Json, branches: Sequence[Json], instance: Json, root: Schema) -> list[int]:
     """Return the alternatives that may be meant: what a discriminating member names, else all that set a value."""
     chosen = _named_branch(schema, instance)
     if chosen is not None:
@@ -215,8 +232,9 @@ def _in_question(
     left = left or list(range(len(branches)))
     if not isinstance(instance, Mapping):
         return left
+    members = {index: declared([branches[index]], root) for index in left}
     for name, value in instance.items():
-        allowed = {index: _listed(branches[index], name, root) for index in left}
+        allowed = {index: _listed(members[index].get(name), root) for index in left}
         agreeing = [index for index, listed in allowed.items() if listed is not None and value in listed]
         if agreeing and any(listed is not None and value not in listed for listed in allowed.values()):
             left = [index for index in left if allowed[index] is None or index in agreeing]
@@ -232,14 +250,13 @@ def _named_branch(schema: Json, instance: Json) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def _listed(branch: Json, name: str, root: Schema) -> list[Json] | None:
-    """Return the closed list of values of a member, where an alternative has one for it."""
-    for inner in declared([branch], root).items():
-        if inner[0] == name and isinstance(inner[1], Mapping):
-            said = target(inner[1], root)
-            listed = [said["const"]] if "const" in said else said.get("enum")
-            return listed if isinstance(listed, list) else None
-    return None
+def _listed(schema: Json, root: Schema) -> list[Json] | None:
+    """Return the closed list of values of a member, None where it has none."""
+    if not isinstance(schema, Mapping):
+        return None
+    said = target(schema, root)
+    listed = [said["const"]] if "const" in said else said.get("enum")
+    return listed if isinstance(listed, list) else None
 
 
 def _distance(errors: Sequence[jsonschema_rs.ValidationError], depth: int) -> tuple[bool, int]:

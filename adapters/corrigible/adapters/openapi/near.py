@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from rapidfuzz.distance import OSA
 
-from corrigible.adapters.operation import Operations
+from corrigible.adapters.operation import Operations, mixed_pattern
 from corrigible.rules.breach import Breach
 
 _MOST: Final = 5
@@ -19,10 +19,11 @@ _LONGEST: Final = 40
 
 
 class _Node:
-    __slots__ = ("literal", "methods", "tail", "variable")
+    __slots__ = ("literal", "methods", "mixed", "tail", "variable")
 
     def __init__(self) -> None:
         self.literal: dict[str, _Node] = {}
+        self.mixed: dict[str, tuple[re.Pattern[str], _Node]] = {}
         self.variable: _Node | None = None
         self.methods: set[str] = set()
         self.tail: set[str] = set()
@@ -50,7 +51,9 @@ class NearOperations:
                 if part.startswith("{+"):
                     node.tail.add(method.upper())
                     break
-                if part.startswith("{") and part.endswith("}"):
+                if "{" in part and not re.fullmatch(r"\{[^{}]+\}", part):
+                    node = node.mixed.setdefault(part, (mixed_pattern(part), _Node()))[1]
+                elif part.startswith("{"):
                     node.variable = node.variable or _Node()
                     node = node.variable
                 else:
@@ -117,6 +120,9 @@ def _walk(root: _Node, parts: list[str], method: str, budget: int) -> Iterator[_
             yield _Candidate(cost, "/" + "/".join((*walked, *parts[at:])))
         if node.variable is not None:
             open_.append((node.variable, at + 1, cost, (*walked, part)))
+        for pattern, inner in node.mixed.values():
+            if pattern.fullmatch(part):
+                open_.append((inner, at + 1, cost, (*walked, part)))
         if part in node.literal:
             open_.append((node.literal[part], at + 1, cost, (*walked, part)))
         elif cost < budget:

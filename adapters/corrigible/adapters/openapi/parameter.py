@@ -30,6 +30,8 @@ class Sent(NamedTuple):
     """What stands between the elements, where they were sent as one text."""
     text: Json = MISSING
     """What was sent, where it is JSON text."""
+    head: str = ""
+    """What stands before the brackets, where an object was sent as `created[gte]`."""
 
 
 def query_object(
@@ -102,7 +104,7 @@ def _bracketed(head: str, inside: Mapping[str, Json], left: dict[str, Json], sch
         if isinstance(here, dict) and segments:
             here[segments[-1]] = value
         names["".join("/" + escape(part) for part in segments)] = sent
-    return Sent(read(out, [schema], root), names)
+    return Sent(read(out, [schema], root), names, head="" if array else head)
 
 
 def _kinds(schema: Json, root: Schema) -> set[str]:
@@ -111,6 +113,10 @@ def _kinds(schema: Json, root: Schema) -> set[str]:
         said = part.get("type")
         kinds |= {said} if isinstance(said, str) else set(said or ())
     return kinds
+
+
+def _is_absent(value: Json, path: Path) -> bool:
+    return resolve(value, "".join("/" + escape(str(part)) for part in path)) is MISSING
 
 
 def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path) -> Spot:
@@ -122,6 +128,9 @@ def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path
     if said is None:
         return Spot(f"/query/{escape(name)}", query.get(name, MISSING))
     rest = list(path[1:])
+    written = said.head + "".join(f"[{part}]" for part in rest)
+    if said.head and rest and _is_absent(said.value, rest) and written not in query:
+        return Spot(f"/query/{escape(written)}", MISSING)
     while True:
         place = "".join("/" + escape(str(part)) for part in rest)
         if place in said.names:

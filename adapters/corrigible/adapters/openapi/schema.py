@@ -188,12 +188,16 @@ class Schemas:
         references = [inner.get("$ref") if isinstance(inner, Mapping) else None for inner in node[key]]
         chosen = {str(ref).rpartition("/")[2]: index for index, ref in enumerate(references) if ref}
         mapping = said.get("mapping")
+        named: dict[str, int] = {}
         for value, target in mapping.items() if isinstance(mapping, Mapping) else ():
             if target in references:
-                chosen[str(value)] = references.index(target)
+                named[str(value)] = references.index(target)
             elif target in chosen:
-                chosen[str(value)] = chosen[target]
-        out["discriminator"] = {"propertyName": said["propertyName"], "branches": chosen}
+                named[str(value)] = chosen[target]
+        # A schema that is mapped goes by that value alone.
+        branches = {**{name: index for name, index in chosen.items() if index not in named.values()}, **named}
+        if len(set(branches.values())) == len(node[key]):
+            out["discriminator"] = {"propertyName": said["propertyName"], "branches": branches}
 
 
 def _is_read_only(schema: Json) -> bool:

@@ -82,14 +82,17 @@ class SourceFiles:
         return self._read[file]
 
     def _parsed(self, file: Path) -> Json:
-        if file.suffix != ".json":
-            return read_yaml(file)
         try:
-            return orjson.loads(file.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+            data = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
         except OSError as problem:
-            raise AuthoringError(Place(file), f"cannot be read: {problem.strerror}") from None
-        except orjson.JSONDecodeError as problem:
-            raise AuthoringError(Place(file, problem.lineno), f"not JSON: {problem.msg}") from None
+            raise _unreadable(file, problem) from None
+        if file.suffix == ".json" or data[:1] == b"{":
+            try:
+                return orjson.loads(data)
+            except orjson.JSONDecodeError as problem:
+                if file.suffix == ".json":
+                    raise AuthoringError(Place(file, problem.lineno), f"not JSON: {problem.msg}") from None
+        return read_yaml(file)
 
 
 def digest(path: Path) -> str:
@@ -98,5 +101,9 @@ def digest(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as problem:
-        said = "no such file" if isinstance(problem, FileNotFoundError) else f"cannot be read: {problem.strerror}"
-        raise AuthoringError(Place(path), said) from None
+        raise _unreadable(path, problem) from None
+
+
+def _unreadable(path: Path, problem: OSError) -> AuthoringError:
+    said = "no such file" if isinstance(problem, FileNotFoundError) else f"cannot be read: {problem.strerror}"
+    return AuthoringError(Place(path), said)

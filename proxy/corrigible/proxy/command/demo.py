@@ -10,10 +10,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
+from corrigible.adapters.kubernetes.sandbox import TOKENS, authority, find_apiserver
 from corrigible.adapters.recipe.tasks import task as recipe_task
-from corrigible.rules.failure import CorrigibleError
+from corrigible.adapters.sandbox.error import SandboxError
+from corrigible.rules.failure import CorrigibleError, meant
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.reader import Next, apply
@@ -43,6 +46,10 @@ class Scene:
     shown: Sequence[str]
     """Members of the final answer that say enough."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    authority: Callable[[int], Path] | None = None
+    """The CA file of the server on this port, where it speaks TLS."""
+    wants: Callable[[], object] | None = None
+    """Raises SandboxError where this machine lacks what nobody can install for it."""
 
 
 def _stripe(api: Caller) -> Request:
@@ -58,6 +65,20 @@ def _recipe(api: Caller) -> Request:
     return Request("POST", task.path, body=task.request)
 
 
+def _github(api: Caller) -> Request:
+    path = "/repos/octocat/hello-world/contents/README.md"
+    return Request("PUT", path, body={"message": "Greet", "content": "SGVsbG8h"})
+
+
+def _kubernetes(api: Caller) -> Request:
+    resources = {"requests": {"memory": "512Mi"}, "limits": {"memory": "256Mi"}}
+    container = {"name": "web", "image": "nginx:1.27", "resources": resources}
+    template = {"metadata": {"labels": {"app": "store"}}, "spec": {"containers": [container]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "shop"}}, "template": template}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": spec}
+    return Request("POST", "/apis/apps/v1/namespaces/default/deployments", body=body)
+
+
 SCENES: Final = (
     Scene("recipe", "pancakes for a person with celiac disease", _recipe, shown=("success",)),
     Scene(
@@ -66,6 +87,22 @@ SCENES: Final = (
         _stripe,
         shown=("id", "object", "amount", "charge", "status"),
         headers={"authorization": "Bearer sk_test_corrigible0000000001"},
+    ),
+    Scene(
+        "github",
+        "a file changed without the sha of what is there",
+        _github,
+        shown=("content",),
+        headers={"authorization": "Bearer token-octocat"},
+    ),
+    Scene(
+        "kubernetes",
+        "a Deployment that selects other pods than it makes",
+        _kubernetes,
+        shown=("apiVersion", "kind"),
+        headers={"authorization": f"Bearer {TOKENS['admin']}"},
+        authority=authority,
+        wants=find_apiserver,
     ),
 )
 
@@ -78,6 +115,7 @@ def add(subparsers: Subparsers) -> None:
         description="Start local servers and the proxy, and show for each a refused call as it is, the same call "
         "through the proxy, and the retry that a reader without a language model makes of the feedback.",
     )
+    parser.add_argument("apis", nargs="*", metavar="API", help="which ones; default: all that can run here")
     parser.set_defaults(run=run)
 
 
@@ -85,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Play every scene. Status 1 where a step does not hold."""
     page = Page(sys.stdout)
     try:
-        for scene in SCENES:
+        for scene in _chosen(arguments.apis, page):
             _play(scene, page)
     except CorrigibleError as error:
         print(f"corrigible demo: {error}", file=sys.stderr)
@@ -94,13 +132,35 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _chosen(apis: Sequence[str], page: Page) -> Iterator[Scene]:
+    """Yield the scenes that are asked for; without a wish all that can be played here."""
+    known = {scene.api: scene for scene in SCENES}
+    for api in apis or known:
+        if api not in known:
+            raise DemoError(f"no demo called {api}: there is {', '.join(known)}{meant(api, known)}")
+        wants = known[api].wants
+        try:
+            if wants is not None:
+                wants()
+        except SandboxError as problem:
+            if apis:
+                raise
+            for text in textwrap.wrap(f"{api} is left out: {problem}", WIDTH):
+                page.line(text, _DIM)
+            page.line()
+            continue
+        yield known[api]
+
+
 def _play(scene: Scene, page: Page) -> None:
     server = SANDBOXES[scene.api][0]
     with ExitStack() as stack:
         page.head(f"{server.title}: {scene.title}")
         upstream = stack.enter_context(server.start())
-        proxy = stack.enter_context(proxy_for(upstream.url, scene.api).start())
-        direct = stack.enter_context(Caller(upstream.url, scene.headers))
+        ca = scene.authority(upstream.port) if scene.authority is not None else None
+        options = ["--upstream-ca", str(ca)] if ca is not None else []
+        proxy = stack.enter_context(proxy_for(upstream.url, scene.api, options=options).start())
+        direct = stack.enter_context(Caller(upstream.url, scene.headers, authority=ca))
         through = stack.enter_context(Caller(proxy.url, scene.headers))
         call = scene.call(direct)
 
@@ -141,6 +201,8 @@ def _hold(claim: bool, otherwise: str) -> None:
 
 def keeps(native: Json, corrected: Json) -> bool:
     """Say whether every member of the native answer is still there as it was, whatever was added to it."""
+    if isinstance(native, list) and isinstance(corrected, list):
+        return all(map(keeps, native, corrected)) and len(native) <= len(corrected)
     if not isinstance(native, Mapping):
         return bool(native == corrected)
     return isinstance(corrected, Mapping) and all(

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from corrigible.rules.failure import CorrigibleError, meant
 
-from ..build import build_corrector
+from ..build import SpecWarning, build_corrector
 from ..journal import Journal
 from ..mode import Mode
+from ..tls import Identity, Trust, WrongFile
+from . import grpc
+from .misuse import Address, Misused
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+_MOST_DOUBTS = 5
+"""Complaints about a description that are shown."""
 EngineMode = Literal["reverse", "regular", "transparent"]
-
-
-class Misused(Exception):
-    """An argument makes no sense. The message is the one line the user sees."""
-
-
-class Address(NamedTuple):
-    """Where to listen."""
-
-    host: str
-    port: int
 
 
 def add(subparsers: Subparsers) -> None:
@@ -55,7 +50,20 @@ def add(subparsers: Subparsers) -> None:
         default=Mode.REFLECTIVE.value,
         help="how much is said where the caller does not ask; default: %(default)s",
     )
-    parser.add_argument("--spec", metavar="FILE", type=Path, help="the API's own OpenAPI description")
+    parser.add_argument("--upstream-ca", metavar="FILE", type=Path, help="the only CAs to trust upstream (PEM)")
+    parser.add_argument("--upstream-insecure", action="store_true", help="do not check the upstream's certificate")
+    parser.add_argument(
+        "--upstream-cert",
+        metavar="FILE",
+        type=Path,
+        help="a client certificate and its key (PEM) to show upstream, whoever is calling",
+    )
+    parser.add_argument("--tls-cert", metavar="FILE", type=Path, help="a certificate for callers with TLS (PEM)")
+    parser.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, where that is in a file of its own")
+    grpc.add(parser)
+    parser.add_argument(
+        "--spec", metavar="FILE", type=Path, help="the API's own OpenAPI description: speaks where no rule does"
+    )
     parser.add_argument("--log", metavar="FILE.jsonl", type=Path, help="append one line per exchange, no secrets")
     parser.add_argument(
         "--engine-mode",
@@ -79,10 +87,15 @@ def run(args: argparse.Namespace) -> int:
         addons = _one_of(args.addons, ("lean", "full"), "--addons")
         mode = Mode(_one_of(args.mode, [known.value for known in Mode], "--mode"))
         listen = parse_listen(args.listen)
+        if args.grpc_upstream is not None:
+            return grpc.run(args, mode, listen)
+        if args.descriptors is not None:
+            raise Misused("--descriptors needs --grpc-upstream")
         upstream = _upstream(args.upstream, engine_mode, listen)
-        if not args.pack:
-            raise Misused("give at least one --pack")
-    except Misused as problem:
+        trust, identity = _trust(args, upstream), _identity(args, engine_mode)
+        if not args.pack and args.spec is None:
+            raise Misused("give at least one --pack, or a --spec")
+    except (Misused, WrongFile, CorrigibleError, OSError) as problem:
         return _complain(problem, 2)
     try:
         # Slow to import, and an extra: not before the arguments are known to be good.
@@ -93,9 +106,13 @@ def run(args: argparse.Namespace) -> int:
             raise
         return _complain("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
     try:
-        corrector = build_corrector(args.pack, mode=mode, spec=args.spec)
+        with warnings.catch_warnings(record=True) as doubts:
+            warnings.simplefilter("always", SpecWarning)
+            corrector = build_corrector(args.pack, mode=mode, spec=args.spec)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _complain(problem, 2)
+    for doubt in doubts[:_MOST_DOUBTS]:
+        print(f"corrigible proxy: {doubt.message}", file=sys.stderr)
     try:
         journal = Journal(args.log) if args.log is not None else None
     except OSError as problem:
@@ -109,7 +126,11 @@ def run(args: argparse.Namespace) -> int:
         engine_mode=engine_mode,
         all_addons=addons == "full",
         body_limit=corrector.limits.body,
+        trust=trust,
+        identity=identity,
     )
+    if trust.insecure:
+        print("corrigible proxy: --upstream-insecure: the upstream's certificate is not checked", file=sys.stderr)
     return serve(settings, corrector, journal=journal, line=lambda at: f"corrigible: {at} {target} ({label})")
 
 
@@ -147,6 +168,31 @@ def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str
     if listen.port and (parts.hostname, parts.port) == listen:
         raise Misused(f"--upstream {upstream}: that is where this proxy listens")
     return upstream
+
+
+def _trust(args: argparse.Namespace, upstream: str | None) -> Trust:
+    trust = Trust(args.upstream_ca, args.upstream_insecure, args.upstream_cert)
+    if trust.ca is not None and trust.insecure:
+        raise Misused("--upstream-ca and --upstream-insecure: give one of the two")
+    given = {"--upstream-ca": trust.ca, "--upstream-insecure": trust.insecure, "--upstream-cert": trust.certificate}
+    if upstream is not None and not upstream.startswith("https:"):
+        for option, value in given.items():
+            if value:
+                raise Misused(f"{option} has no meaning with --upstream {upstream}")
+    trust.check()
+    return trust
+
+
+def _identity(args: argparse.Namespace, engine_mode: EngineMode) -> Identity | None:
+    if args.tls_cert is None:
+        if args.tls_key is not None:
+            raise Misused("--tls-key needs --tls-cert")
+        return None
+    if engine_mode != "reverse":
+        raise Misused(f"--tls-cert has no meaning with --engine-mode {engine_mode}")
+    identity = Identity(args.tls_cert, args.tls_key)
+    identity.check()
+    return identity
 
 
 def _one_of(word: str, known: Sequence[str], option: str) -> str:

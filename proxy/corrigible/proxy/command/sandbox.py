@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("api", choices=sorted(SANDBOXES))
     parser.add_argument("--server", help="another server than the default: " + _choices("stripe"))
     parser.add_argument("--port", type=int, default=0, help="default: a free one, see the ready line")
+    parser.add_argument("--seed", type=Path, metavar="FILE", help="what the server has when it starts (github)")
     parser.set_defaults(run=run)
 
 
@@ -35,11 +37,18 @@ def run(arguments: argparse.Namespace) -> int:
     if server is None:
         known = _choices(arguments.api)
         raise SandboxError(f"no server {arguments.server!r} for {arguments.api}, only {known}")
+    if arguments.seed is not None:
+        if server.seeded is None:
+            raise SandboxError(f"{server.title} starts empty: it takes no --seed")
+        if not arguments.seed.is_file():
+            raise SandboxError(f"--seed {arguments.seed}: no such file")
+        server = server.seeded(arguments.seed)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
     try:
         with server.start(arguments.port) as running:
-            print(f"{server.title} listening on {running.url}; it {server.deviation}", flush=True)
+            access = f"\n{server.access(running.port)}" if server.access is not None else ""
+            print(f"{server.title} listening on {running.url}; it {server.deviation}{access}", flush=True)
             running.process.wait()
             raise SandboxError(running.obituary())
     except SandboxError as error:

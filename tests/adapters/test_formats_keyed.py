@@ -1,0 +1,93 @@
+"""Complaints under the names of members, and what their sentences say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.formats.message import Named, named, subject
+from corrigible.schema.exchange import Exchange, Request
+
+REQUEST = Request("POST", "/things", query={"page": "x"}, body={"email": "x", "items": [{"price": "x"}], "form": 1})
+
+
+def read(body: Any, request: Request = REQUEST) -> list[tuple[str, str, str]]:
+    exchange = Exchange(request, 422, {"content-type": "application/json"}, b"")
+    return [(v.pointer, v.constraint, v.message) for v in GenericFormat().read(exchange, body)]
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (
+            {"message": "The given data was invalid.", "errors": {"email": ["The email field is required."]}},
+            [("/body/email", "required", "The email field is required.")],
+        ),
+        (
+            {"errors": {"items.0.price": ["The items.0.price must be a number."]}},
+            [("/body/items/0/price", "", "The items.0.price must be a number.")],
+        ),
+        ({"errors": {"name": ["can't be blank"]}}, [("/body/name", "required", "can't be blank")]),
+        ({"errors": {"base": ["is closed"]}}, [("", "", "is closed")]),
+        (
+            {"email": ["This field is required."], "items": ["Too many."]},
+            [("/body/email", "required", "This field is required."), ("/body/items", "", "Too many.")],
+        ),
+        ({"non_field_errors": ["No."]}, [("", "", "No.")]),
+        (
+            {"code": 422, "errors": {"json": {"name": ["Missing data for required field."]}}, "status": "x"},
+            [("/body/name", "required", "Missing data for required field.")],
+        ),
+        ({"errors": {"query": {"page": ["Not a valid integer."]}}}, [("/query/page", "", "Not a valid integer.")]),
+        (
+            {"errors": {"items": {"0": {"price": ["Not a valid number."]}}}},
+            [("/body/items/0/price", "", "Not a valid number.")],
+        ),
+        ({"message": {"name": ["has already been taken"]}}, [("/body/name", "", "has already been taken")]),
+        ({"errors": {"Email": "is taken"}}, [("/body/email", "", "is taken")]),
+        ({"errors": {"a": {"b": {"c": {"d": {"e": {"f": {"g": "deep"}}}}}}}}, []),
+        ({"errors": {"n": 7}}, []),
+    ],
+)
+def test_complaints_by_member(body: Any, wanted: list[tuple[str, str, str]]) -> None:
+    assert read(body) == wanted
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("Missing query parameter 'page'", Named("page", "required", "query")),
+        ("Required parameter 'page' is not present.", Named("page", "required")),
+        ("Required header 'X-Key' is not present.", Named("X-Key", "required", "header")),
+        ("name is missing", Named("name", "required")),
+        ("property foo should not exist", Named("foo", "additionalProperties")),
+        ("Extra query parameter(s) 'x' not in spec", Named("x", "additionalProperties", "query")),
+        ("This is missing the point", Named()),
+    ],
+)
+def test_sentences(message: str, wanted: Named) -> None:
+    assert named(message) == wanted
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        ("Wrong type, expected 'integer' for query parameter 'page'", Named("page", "", "query")),
+        ("'x' is not of type 'integer' - 'items.0.price'", Named("items.0.price")),
+        ("5 is not enough - 'items.0.price'", Named("items.0.price")),
+        ("Invalid email", Named("email")),
+        ("We cannot do that", Named("We")),
+        ("Not found", Named()),
+    ],
+)
+def test_subjects(message: str, wanted: Named) -> None:
+    assert subject(message) == wanted
+
+
+def test_a_problem_document_without_a_list_is_read_by_its_sentence() -> None:
+    body = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": "'name' is a required property"}
+    assert read(body) == [("/body/name", "required", "'name' is a required property")]
+    wrong = "Wrong type, expected 'integer' for query parameter 'page'"
+    assert read({**body, "detail": wrong}) == [("/query/page", "", wrong)]

@@ -1,0 +1,502 @@
+"""TLS on both sides of the mitmproxy front end, and HTTP/2 inside: whom it believes, what it shows, what it carries."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from corrigible.adapters.sandbox.certificate import Files, make_certificate
+from corrigible.proxy.cli import main
+from corrigible.proxy.tls import Identity, Trust, WrongFile
+
+pytest.importorskip("mitmproxy")
+from h2.config import H2Configuration  # type: ignore[import-untyped]  # h2 4.1, which mitmproxy 11.0 pins
+from h2.connection import H2Connection  # type: ignore[import-untyped]
+from h2.events import RequestReceived  # type: ignore[import-untyped]
+
+PATIENCE = 10.0
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The upstream's certificate."""
+    return make_certificate(tmp_path_factory.mktemp("theirs"))
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The proxy's certificate."""
+    return make_certificate(tmp_path_factory.mktemp("ours"))
+
+
+def identity(files: Files) -> Identity:
+    return Identity(files.certificate, files.key)
+
+
+def server_context(files: Files, *protocols: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+    if protocols:
+        context.set_alpn_protocols(protocols)
+    return context
+
+
+def client_context(files: Files, *protocols: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=files.authority)
+    if protocols:
+        context.set_alpn_protocols(protocols)
+    return context
+
+
+@contextmanager
+def serving(context: ssl.SSLContext, handle: Callable[[ssl.SSLSocket], None]) -> Iterator[int]:
+    """Serve each TLS connection in a thread of its own; yield the port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    opened: list[socket.socket] = []
+    threads: list[threading.Thread] = []
+
+    def one(plain: socket.socket) -> None:
+        with suppress(OSError, ValueError), context.wrap_socket(plain, server_side=True) as connection:
+            opened.append(connection)
+            handle(connection)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                plain, _ = listener.accept()
+                opened.append(plain)
+                threads.append(threading.Thread(target=one, args=(plain,)))
+                threads[-1].start()
+
+    acceptor = threading.Thread(target=accept)
+    acceptor.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        acceptor.join(PATIENCE)
+        for connection in opened:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        for thread in threads:
+            thread.join(PATIENCE)
+
+
+def head_of(connection: ssl.SSLSocket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = connection.recv(65536)
+        if not more:
+            raise OSError("closed")
+        data += more
+    return data
+
+
+OK = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
+REFUSAL = b"HTTP/1.1 422 Unprocessable Entity\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def http1(connection: ssl.SSLSocket) -> None:
+    while True:
+        target = head_of(connection).split(b" ")[1]
+        connection.sendall(REFUSAL if target == b"/refused" else OK)
+
+
+@pytest.fixture
+def upstream(theirs: Files) -> Iterator[int]:
+    """An HTTP/1.1 server with TLS, the port of it."""
+    with serving(server_context(theirs, "http/1.1"), http1) as port:
+        yield port
+
+
+def ask(port: int, target: bytes = b"/", context: ssl.SSLContext | None = None) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+        wire = context.wrap_socket(plain, server_hostname="127.0.0.1") if context is not None else plain
+        wire.sendall(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        data = b""
+        while more := wire.recv(65536):
+            data += more
+        wire.close()
+        return data
+
+
+class TestTheUpstream:
+    def test_one_of_the_ca_file_is_believed_by_calls_and_look_ups(
+        self, bench: Any, upstream: int, theirs: Files
+    ) -> None:
+        url = f"https://127.0.0.1:{upstream}"
+        with bench.proxy(bench.Telling(ask="/look"), upstream=url, trust=Trust(theirs.authority)) as proxy:
+            assert ask(proxy.port) == OK
+            assert ask(proxy.port, b"/refused").endswith(b"X-Added: 1\r\n\r\n{} | 200 ok")
+
+    def test_a_certificate_of_the_file_is_an_anchor_even_if_it_is_no_ca(
+        self, bench: Any, upstream: int, theirs: Files
+    ) -> None:
+        url = f"https://127.0.0.1:{upstream}"
+        with bench.proxy(bench.Telling(ask="/look"), upstream=url, trust=Trust(theirs.certificate)) as proxy:
+            assert ask(proxy.port) == OK
+            assert ask(proxy.port, b"/refused").endswith(b" | 200 ok")
+
+    @pytest.mark.parametrize("which", ["another CA", "the usual ones"])
+    def test_one_that_is_not_believed_gets_nothing(self, bench: Any, upstream: int, ours: Files, which: str) -> None:
+        trust = Trust(ours.authority if which == "another CA" else None)
+        with bench.proxy(bench.Silent(), upstream=f"https://127.0.0.1:{upstream}", trust=trust) as proxy:
+            answer = ask(proxy.port)
+        assert answer.startswith(b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain; charset=utf-8\r\n")
+        body = answer.partition(b"\r\n\r\n")[2]
+        assert body.startswith(b"corrigible: certificate verify failed: ")
+        assert body.endswith(b"; --upstream-ca names the CA to trust\n")
+
+    def test_the_name_counts(self, bench: Any, upstream: int, theirs: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+        url = f"https://127.0.0.2:{upstream}"
+        listener = socket.create_server(("127.0.0.2", upstream))
+        context = server_context(theirs)
+
+        def serve() -> None:
+            with suppress(OSError):
+                context.wrap_socket(listener.accept()[0], server_side=True)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with bench.proxy(bench.Silent(), upstream=url, trust=Trust(theirs.authority)) as proxy:
+            assert b"certificate verify failed: ip address mismatch" in ask(proxy.port)
+        listener.close()
+        thread.join(PATIENCE)
+
+    def test_insecure_believes_anybody_in_calls_and_look_ups(self, bench: Any, upstream: int) -> None:
+        url = f"https://127.0.0.1:{upstream}"
+        with bench.proxy(bench.Telling(ask="/look"), upstream=url, trust=Trust(insecure=True)) as proxy:
+            assert ask(proxy.port) == OK
+            assert ask(proxy.port, b"/refused").endswith(b" | 200 ok")
+
+    def test_it_sees_our_certificate_in_calls_and_look_ups(
+        self, bench: Any, theirs: Files, ours: Files, tmp_path: Path
+    ) -> None:
+        context = server_context(theirs)
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(ours.authority)
+        both = tmp_path / "both.pem"
+        both.write_bytes(ours.certificate.read_bytes() + ours.key.read_bytes())
+        trust = Trust(theirs.authority, certificate=both)
+        trust.check()
+        with (
+            serving(context, http1) as port,
+            bench.proxy(bench.Telling(ask="/look"), upstream=f"https://127.0.0.1:{port}", trust=trust) as proxy,
+        ):
+            assert ask(proxy.port) == OK
+            assert ask(proxy.port, b"/refused").endswith(b" | 200 ok")
+
+
+class TestTheClient:
+    def test_with_tls_it_sees_our_certificate_and_without_it_is_served_too(
+        self, bench: Any, upstream: int, theirs: Files, ours: Files
+    ) -> None:
+        settings = {"trust": Trust(theirs.authority), "identity": identity(ours)}
+        with bench.proxy(bench.Telling(), upstream=f"https://127.0.0.1:{upstream}", **settings) as proxy:
+            assert ask(proxy.port, context=client_context(ours)) == OK
+            assert ask(proxy.port, b"/refused", context=client_context(ours)).endswith(b"{} | 0 ")
+            assert ask(proxy.port) == OK
+
+    def test_in_front_of_http(self, bench: Any, ours: Files) -> None:
+        with (
+            bench.upstream({"/": OK}) as upstream,
+            bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}", identity=identity(ours)) as proxy,
+        ):
+            assert ask(proxy.port, context=client_context(ours)) == OK
+
+    @pytest.mark.parametrize(("known", "chosen"), [(("h2", "http/1.1"), "h2"), (("http/1.1",), "http/1.1"), ((), None)])
+    def test_it_is_offered_the_http_that_the_upstream_speaks(
+        self, bench: Any, theirs: Files, ours: Files, known: tuple[str, ...], chosen: str | None
+    ) -> None:
+        settings = {"trust": Trust(theirs.authority), "identity": identity(ours)}
+
+        def wait(connection: ssl.SSLSocket) -> None:
+            connection.recv(1)
+
+        with (
+            serving(server_context(theirs, *known), wait) as port,
+            bench.proxy(bench.Silent(), upstream=f"https://127.0.0.1:{port}", **settings) as proxy,
+            socket.create_connection(("127.0.0.1", proxy.port), PATIENCE) as plain,
+            client_context(ours, "h2", "http/1.1").wrap_socket(plain, server_hostname="127.0.0.1") as wire,
+        ):
+            assert wire.selected_alpn_protocol() == (chosen or "http/1.1")
+
+    def test_in_front_of_http_it_is_offered_http1(self, bench: Any, ours: Files) -> None:
+        with (
+            bench.upstream({}) as upstream,
+            bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}", identity=identity(ours)) as proxy,
+            socket.create_connection(("127.0.0.1", proxy.port), PATIENCE) as plain,
+            client_context(ours, "h2", "http/1.1").wrap_socket(plain, server_hostname="127.0.0.1") as wire,
+        ):
+            assert wire.selected_alpn_protocol() == "http/1.1"
+
+    def test_an_upgraded_connection_is_bytes_both_ways(self, bench: Any, theirs: Files, ours: Files) -> None:
+        """What `kubectl exec` needs."""
+
+        def upgrade(connection: ssl.SSLSocket) -> None:
+            assert b"Upgrade: SPDY/3.1" in head_of(connection)
+            connection.sendall(
+                b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n\x80\3"
+            )
+            while data := connection.recv(65536):
+                connection.sendall(data[::-1])
+
+        settings = {"trust": Trust(theirs.authority), "identity": identity(ours)}
+        with (
+            serving(server_context(theirs, "http/1.1"), upgrade) as port,
+            bench.proxy(bench.Silent(), upstream=f"https://127.0.0.1:{port}", **settings) as proxy,
+            socket.create_connection(("127.0.0.1", proxy.port), PATIENCE) as plain,
+            client_context(ours, "http/1.1").wrap_socket(plain, server_hostname="127.0.0.1") as wire,
+        ):
+            wire.sendall(b"POST /exec HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
+            data = b""
+            while not data.endswith(b"\x80\3"):
+                data += wire.recv(65536)
+            assert data.startswith(b"HTTP/1.1 101 Switching Protocols\r\n")
+            wire.sendall(b"\0\1\2")
+            assert wire.recv(65536) == b"\2\1\0"
+
+
+class Http2Upstream:
+    """Answers HTTP/2 from a script: `handle` is told of each request and of what came before."""
+
+    def __init__(self, handle: Callable[[Http2Upstream, H2Connection, int, str], None]) -> None:
+        self._handle = handle
+        self.connections = 0
+
+    def __call__(self, connection: ssl.SSLSocket) -> None:
+        self.connections += 1
+        http2 = H2Connection(H2Configuration(client_side=False, header_encoding="utf-8"))
+        http2.initiate_connection()
+        connection.sendall(http2.data_to_send())
+        while data := connection.recv(65536):
+            for event in http2.receive_data(data):
+                if isinstance(event, RequestReceived):
+                    self._handle(self, http2, event.stream_id, dict(event.headers)[":path"])
+            connection.sendall(http2.data_to_send())
+
+
+def whole(http2: H2Connection, stream: int, body: bytes, status: str = "200") -> None:
+    http2.send_headers(stream, [(":status", status), ("content-type", "application/json")])
+    http2.send_data(stream, body, end_stream=True)
+
+
+@contextmanager
+def http2_client(port: int, files: Files) -> Iterator[httpx.Client]:
+    context = client_context(files)
+    with httpx.Client(http2=True, http1=False, verify=context, base_url=f"https://127.0.0.1:{port}", timeout=10) as one:
+        yield one
+
+
+class TestHttp2:
+    def test_successes_pass_and_refusals_are_corrected(self, bench: Any, theirs: Files, ours: Files) -> None:
+        def handle(server: Http2Upstream, http2: H2Connection, stream: int, path: str) -> None:
+            whole(http2, stream, b"{ }", "422" if path == "/refused" else "200")
+
+        upstream = Http2Upstream(handle)
+        settings = {"trust": Trust(theirs.authority), "identity": identity(ours)}
+        with (
+            serving(server_context(theirs, "h2"), upstream) as port,
+            bench.proxy(bench.Telling(), upstream=f"https://127.0.0.1:{port}", **settings) as proxy,
+            http2_client(proxy.port, ours) as client,
+        ):
+            for _ in range(12):  # more than the connections that mitmproxy opens to one place
+                answer = client.get("/")
+                assert (answer.http_version, answer.status_code, answer.content) == ("HTTP/2", 200, b"{ }")
+            refused = client.get("/refused")
+            assert (refused.status_code, refused.headers["x-added"], refused.content) == (422, "1", b"{ } | 0 ")
+        assert upstream.connections == 1
+
+    def test_no_upstream_is_one_line_of_text(self, bench: Any, ours: Files) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        with (
+            bench.proxy(bench.Silent(), upstream=f"https://127.0.0.1:{port}", identity=identity(ours)) as proxy,
+            http2_client(proxy.port, ours) as client,
+        ):
+            answer = client.get("/")
+        assert (answer.status_code, answer.headers["content-type"]) == (502, "text/plain; charset=utf-8")
+        assert answer.text.startswith("corrigible: no connection to the upstream: ")
+        assert answer.text.count("\n") == 1
+
+    def test_what_is_under_way_outlives_a_polite_goodbye(self, bench: Any, theirs: Files, ours: Files) -> None:
+        said: list[int] = []
+
+        def handle(server: Http2Upstream, http2: H2Connection, stream: int, path: str) -> None:
+            if path == "/bye":
+                http2.send_headers(stream, [(":status", "200")])
+                http2.send_data(stream, b"before, ")
+                goodbye = b"\0\0\x08\x07\0\0\0\0\0" + stream.to_bytes(4, "big") + b"\0\0\0\0"
+                http2._data_to_send += goodbye  # it would say no more after its own
+                http2.send_data(stream, b"after", end_stream=True)
+            else:
+                said.append(server.connections)
+                whole(http2, stream, b"elsewhere")
+
+        upstream = Http2Upstream(handle)
+        settings = {"trust": Trust(theirs.authority), "identity": identity(ours)}
+        with (
+            serving(server_context(theirs, "h2"), upstream) as port,
+            bench.proxy(bench.Silent(), upstream=f"https://127.0.0.1:{port}", **settings) as proxy,
+            http2_client(proxy.port, ours) as client,
+        ):
+            assert client.get("/bye").content == b"before, after"
+            assert client.get("/next").content == b"elsewhere"
+            assert client.get("/last").content == b"elsewhere"
+        assert (upstream.connections, said) == (2, [2, 2])
+
+    def test_what_the_upstream_will_not_look_at_is_handed_back_as_such(
+        self, bench: Any, theirs: Files, ours: Files
+    ) -> None:
+        def handle(server: Http2Upstream, http2: H2Connection, stream: int, path: str) -> None:
+            http2._data_to_send += b"\0\0\x08\x07\0\0\0\0\0" + bytes(4) + b"\0\0\0\0"  # nothing has been looked at
+
+        settings = {"trust": Trust(theirs.authority), "identity": identity(ours)}
+        with (
+            serving(server_context(theirs, "h2"), Http2Upstream(handle)) as port,
+            bench.proxy(bench.Silent(), upstream=f"https://127.0.0.1:{port}", **settings) as proxy,
+            http2_client(proxy.port, ours) as client,
+            pytest.raises(httpx.RemoteProtocolError, match="error_code:7"),  # REFUSED_STREAM: safe to send again
+        ):
+            client.get("/")
+
+
+def test_a_silent_exchange_is_not_cut_off(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch on a quiet cluster."""
+    from corrigible.proxy import mitm_engine
+
+    monkeypatch.setattr(mitm_engine, "IDLE_SECONDS", 0.1)
+
+    def slow(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
+        threading.Event().wait(0.6)
+        connection.sendall(b"3\r\ntwo\r\n0\r\n\r\n")
+
+    with bench.upstream({"/watch": slow}) as upstream:
+        url = f"http://127.0.0.1:{upstream.port}"
+        with bench.proxy(bench.Silent(), upstream=url) as proxy:
+            wire = bench.Wire(proxy.port)
+            wire.send(b"GET /watch HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert wire.rest().endswith(b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")  # and then an idle connection is closed
+            wire.close()
+
+
+def test_both_ends_are_probed_while_they_are_silent(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that vanished without a word would leave a watch hanging for ever."""
+    from corrigible.proxy import mitm_engine
+
+    asked: list[int] = []
+    probe = mitm_engine._probe
+
+    def watched(writer: Any) -> None:
+        probe(writer)
+        connection = writer.get_extra_info("socket")
+        asked.append(connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
+
+    monkeypatch.setattr(mitm_engine, "_probe", watched)
+    with (
+        bench.upstream({"/": OK}) as upstream,
+        bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+    ):
+        assert ask(proxy.port) == OK
+    assert asked == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--upstream-ca", "a", "--upstream-insecure"], "--upstream-ca and --upstream-insecure: give one of the two"),
+        (["--tls-key", "a"], "--tls-key needs --tls-cert"),
+        (["--upstream-ca", "nowhere"], "--upstream-ca nowhere: no such file or directory"),
+        (["--tls-cert", "nowhere"], "--tls-cert nowhere: no such file or directory"),
+        (
+            ["--upstream", "http://127.0.0.1:9", "--upstream-insecure"],
+            "--upstream-insecure has no meaning with --upstream http://127.0.0.1:9",
+        ),
+        (
+            ["--upstream", "http://127.0.0.1:9", "--upstream-cert", "a"],
+            "--upstream-cert has no meaning with --upstream http://127.0.0.1:9",
+        ),
+    ],
+)
+def test_options_that_make_no_sense_are_one_line_and_status_2(
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    upstream = [] if "--upstream" in words else ["--upstream", "https://127.0.0.1:9"]
+    assert main(["proxy", *upstream, "--pack", "stripe", *words]) == 2
+    assert capsys.readouterr() == ("", f"corrigible proxy: {complaint}\n")
+
+
+def test_regular_mode_makes_its_own_certificates(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["proxy", "--engine-mode", "regular", "--pack", "stripe", "--tls-cert", "a"]) == 2
+    said = "corrigible proxy: --tls-cert has no meaning with --engine-mode regular\n"
+    assert capsys.readouterr() == ("", said)
+
+
+def test_the_command_says_https_and_that_it_does_not_check(theirs: Files, ours: Files) -> None:
+    with serving(server_context(theirs), http1) as port:
+        tls = ["--tls-cert", str(ours.certificate), "--tls-key", str(ours.key), "--upstream-insecure"]
+        words = ["--upstream", f"https://127.0.0.1:{port}", "--pack", "stripe", "--listen", "127.0.0.1:0", *tls]
+        with subprocess.Popen(
+            [sys.executable, "-m", "corrigible.proxy.cli", "proxy", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            found = re.match(r"corrigible: https://127\.0\.0\.1:(\d+) -> ", process.stdout.readline())
+            assert found is not None
+            answers = [ask(int(found[1]), context=client_context(ours)) for _ in range(2)]
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=30)
+    assert answers == [OK, OK]
+    assert err == "corrigible proxy: --upstream-insecure: the upstream's certificate is not checked\n"
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "said"),
+    [
+        ("--upstream-ca", None, "no such file or directory"),
+        ("--upstream-ca", "nothing", "no PEM certificate in it"),
+        ("--upstream-cert", "nothing", "no PEM certificate in it"),
+        ("--upstream-cert", "certificate", "no PEM key without a password in it"),
+        ("--tls-cert", None, "no such file or directory"),
+        ("--tls-cert", "key", "no PEM certificate in it"),
+        ("--tls-cert", "certificate", "no PEM key without a password in it"),
+        ("--tls-key", None, "no such file or directory"),
+        ("--tls-key", "certificate", "no PEM key without a password in it"),
+        ("--tls-key", "another key", "not the key of that certificate"),
+    ],
+)
+def test_a_missing_or_wrong_file_is_one_line_that_names_the_option(
+    tmp_path: Path, theirs: Files, ours: Files, option: str, content: str | None, said: str
+) -> None:
+    file = tmp_path / "file.pem"
+    contents = {"certificate": ours.certificate, "key": ours.key, "another key": theirs.key}
+    if content is not None:
+        file.write_bytes(contents[content].read_bytes() if content in contents else b"nothing")
+    checks: dict[str, Callable[[], None]] = {
+        "--upstream-ca": Trust(file).check,
+        "--upstream-cert": Trust(certificate=file).check,
+        "--tls-cert": Identity(file).check,
+        "--tls-key": Identity(ours.certificate, file).check,
+    }
+    with pytest.raises(WrongFile) as caught:
+        checks[option]()
+    assert str(caught.value) == f"{option} {file}: {said}"

@@ -1,0 +1,56 @@
+"""The pack of plain HTTP: its cases hold, it comes last, and it is silent where HTTP says nothing."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from corrigible.proxy.build import build_translator
+from corrigible.proxy.lookup import drive_sync
+from corrigible.proxy.translate import Annotate, PassThrough
+from corrigible.proxy.trial import try_pack
+from corrigible.rules.pack import load_pack
+from corrigible.schema.exchange import Exchange, Request
+
+TRANSLATOR = build_translator(["http"])
+
+
+def said(status: int, method: str = "POST", headers: dict[str, str] | None = None) -> Annotate | PassThrough:
+    body = {"a": 1} if method == "POST" else None
+    exchange = Exchange(Request(method, "/things", body=body), status, headers or {}, orjson.dumps({"message": "m"}))
+    return drive_sync(TRANSLATOR.translate(exchange), lambda asked: pytest.fail(f"look-up {asked}"))
+
+
+def test_every_case_holds() -> None:
+    trial = try_pack("http")
+    assert [str(problem) for problem in trial.problems] == []
+    assert [(v.case.rule, v.case.text.name, v.complaints) for v in trial.verdicts if v.complaints] == []
+    assert trial.passed == len(trial.verdicts) > 25
+
+
+def test_its_rules_are_asked_after_everybody_else() -> None:
+    assert max(rule.priority for rule in load_pack("http").rules) == -10
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "status", [400, 404, 405, 408, 409, 410, 412, 413, 415, 418, 422, 428, 451, 500, 502, 503, 504]
+)
+def test_silence_where_http_does_not_say_what_follows(status: int, method: str) -> None:
+    assert isinstance(said(status, method), PassThrough)
+
+
+@pytest.mark.parametrize(("status", "needed"), [(401, "credentials"), (402, "payment"), (403, "permission")])
+def test_what_a_person_must_do_is_terminal(status: int, needed: str) -> None:
+    answer = said(status)
+    assert isinstance(answer, Annotate)
+    (suggestion,) = answer.feedback["suggestions"]
+    assert (answer.feedback["recovery"], suggestion["action"]) == ("terminal", "ESCALATE")
+    assert suggestion["parameters"]["needed"] == needed
+
+
+@pytest.mark.parametrize("status", [403, 429, 503])
+def test_a_call_with_effects_is_never_repeated_blindly(status: int) -> None:
+    answer = said(status, "POST", {"retry-after": "9"})
+    assert isinstance(answer, Annotate)
+    assert answer.feedback["retry"] == {"same_request": False, "after_seconds": 9}
