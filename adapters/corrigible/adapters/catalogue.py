@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from .adapter import Adapter
 from .formats.generic import GenericFormat
+from .formats.google_rpc import GoogleRpcFormat
+from .github.adapter import ADAPTER as GITHUB
+from .kubernetes.adapter import ADAPTER as KUBERNETES
 from .recipe.adapter import ADAPTER as RECIPE
 from .stripe.adapter import ADAPTER as STRIPE
 
-ADAPTERS: tuple[Adapter, ...] = (RECIPE, STRIPE)
+ADAPTERS: tuple[Adapter, ...] = (RECIPE, STRIPE, GITHUB, KUBERNETES)
 
 
 def adapter_for(name: str) -> Adapter:
@@ -15,4 +18,4 @@ def adapter_for(name: str) -> Adapter:
     for adapter in ADAPTERS:
         if adapter.name == name:
             return adapter
-    return Adapter(name=name, formats=(GenericFormat(),))
+    return Adapter(name=name, formats=(GoogleRpcFormat(), GenericFormat()))

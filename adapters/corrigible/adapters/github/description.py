@@ -1,0 +1,64 @@
+"""GitHub's own description, for github.com and for GitHub Enterprise Server alike."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+from corrigible.adapters.openapi.description import Description, read
+from corrigible.adapters.operation import Operations
+from corrigible.rules.breach import Breach
+from corrigible.schema.exchange import Json, Request
+
+ENTERPRISE = "/api/v3"
+"""What stands before every path of GitHub Enterprise Server."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubDescription:
+    """A description that does not mind where the API begins."""
+
+    plain: Description
+    operations: Operations
+
+    def breaches(self, request: Request, operation: str, at: str = "") -> Sequence[Breach]:
+        base, path = _parted(request.path)
+        return self.plain.breaches(replace(request, path=path) if base else request, operation, at)
+
+    def nearest_operation(self, method: str, path: str) -> Breach | None:
+        base, plain = _parted(path)
+        found = self.plain.nearest_operation(method, plain)
+        if found is None or not base:
+            return found
+        if found.pointer != "/path":
+            return found
+        schema: dict[str, Any] = {**found.schema, "enum": [base + one for one in found.schema["enum"]]}
+        return found._replace(schema=schema, value=path)
+
+    def facts(self, operation: str) -> Json:
+        return self.plain.facts(operation)
+
+    def refusals(self, operation: str) -> Mapping[str, Sequence[str]]:
+        return self.plain.refusals(operation)
+
+
+def _parted(path: str) -> tuple[str, str]:
+    if path.startswith(ENTERPRISE + "/"):
+        return ENTERPRISE, path[len(ENTERPRISE) :]
+    return "", path
+
+
+def operations() -> Operations:
+    """Return every operation, under its own path and under that of an Enterprise Server."""
+    plain = Operations.load(files(__package__).joinpath("operations.yaml").read_text("utf-8"))
+    return plain.joined(plain.under(ENTERPRISE))
+
+
+@functools.cache
+def description() -> GitHubDescription:
+    """Read what GitHub says of its requests. `description.bin` is made by `corrigible.adapters.openapi.generate`."""
+    plain = read(files(__package__).joinpath("description.bin").read_bytes())
+    return GitHubDescription(plain, plain.operations.joined(plain.operations.under(ENTERPRISE)))
