@@ -12,7 +12,9 @@ from .ajv import AJV
 from .fastapi import FASTAPI
 from .graphql import GRAPHQL
 from .jsonapi import JSONAPI
-from .located import member_pointer, missing_member, pointer, steps, subject, unknown_member
+from .keyed import is_keyed, keyed
+from .located import about, member_pointer, part_of, pointer, steps
+from .message import named
 from .problem import PROBLEM
 from .spring import SPRING
 
@@ -21,9 +23,26 @@ DIALECTS: Final = (FASTAPI, AJV, GRAPHQL, JSONAPI, SPRING, PROBLEM)
 
 _MESSAGE = ("message", "detail", "description", "error_description", "title", "msg", "reason", "error")
 _CODE = ("code", "error_code", "errorCode", "type", "keyword", "rule")
-_PLACE = ("pointer", "field", "param", "parameter", "path", "property", "propertyPath", "loc", "location", "source")
+_PLACE = (
+    "pointer",
+    "field",
+    "param",
+    "parameter",
+    "path",
+    "property",
+    "propertyPath",
+    "target",
+    "loc",
+    "location",
+    "source",
+)
 _OWN = frozenset({"code", "message", "pointer", "type", "param", "constraint"})
-_LISTS = ("errors", "validation", "violations", "invalid_params", "invalid-params", "detail", "details", "issues")
+_LISTS = (
+    *("errors", "validation", "violations", "invalid_params", "invalid-params", "detail", "details", "issues"),
+    *("message", "messages", "validationErrors", "validation_errors", "fieldErrors", "field_errors", "fields"),
+)
+_BY_MEMBER = frozenset({"errors", "validationErrors", "validation_errors", "fieldErrors", "field_errors"})
+"""Names of objects that can hold nothing but complaints by member."""
 
 
 class GenericFormat:
@@ -47,28 +66,35 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     inner = body.get("error")
     outer = inner if isinstance(inner, Mapping) else body
     for name in _LISTS:
-        listed = outer.get(name)
-        if isinstance(listed, list) and listed:
-            found = [_violation(item, exchange) for item in listed if isinstance(item, (Mapping, str))]
-            if found:
-                return found
+        found = _several(outer.get(name), name, exchange)
+        if found:
+            return found
+    if is_keyed(outer):
+        return keyed(outer, exchange.request)
     whole = _violation(outer, exchange)
     return (whole,) if whole.message or whole.code else ()
 
 
+def _several(said: Json, name: str, exchange: Exchange) -> list[Violation]:
+    if isinstance(said, Mapping):
+        if any(isinstance(said.get(one), str) for one in ("message", "msg", "code")):
+            return [_violation(said, exchange)]
+        return keyed(said, exchange.request) if name in _BY_MEMBER or is_keyed(said) else []
+    listed = said if isinstance(said, list) else []
+    return [_violation(item, exchange) for item in listed if isinstance(item, (Mapping, str))]
+
+
 def _violation(said: Mapping[str, Json] | str, exchange: Exchange) -> Violation:
     if isinstance(said, str):
-        constraint = _constraint(said)
-        return Violation(message=said, pointer=_named(said, constraint, exchange), constraint=constraint)
+        found, constraint = about(said, exchange.request)
+        return Violation(message=said, pointer=found, constraint=constraint)
     # Spring's `path` is where the request went, not what was wrong with it.
     place = next((said[name] for name in _PLACE if said.get(name) and said[name] != exchange.request.path), "")
     message = _text(said, _MESSAGE)
-    constraint = _constraint(message)
-    found = _pointer(place, exchange)
-    if found:
-        found = member_pointer(found, message, constraint, exchange.request)
-    else:
-        found = _named(message, constraint, exchange)
+    found, constraint = about(message, exchange.request)
+    if placed := _pointer(place, said, exchange):
+        constraint = constraint or named(message).constraint
+        found = member_pointer(placed, message, constraint, exchange.request)
     return Violation(
         code=_text(said, _CODE),
         message=message,
@@ -80,26 +106,18 @@ def _violation(said: Mapping[str, Json] | str, exchange: Exchange) -> Violation:
     )
 
 
-def _constraint(message: str) -> str:
-    return "required" if missing_member(message) else "additionalProperties" if unknown_member(message) else ""
-
-
-def _named(message: str, constraint: str, exchange: Exchange) -> str:
-    """Return the place of a member that only the message names."""
-    member = missing_member(message) if constraint == "required" else unknown_member(message) if constraint else ""
-    if not member:
-        return subject(message, exchange.request)
-    return pointer(steps(member), exchange.request)
-
-
 def _text(said: Mapping[str, Json], names: Sequence[str]) -> str:
     return next((str(said[name]) for name in names if isinstance(said.get(name), (str, int))), "")
 
 
-def _pointer(place: Json, exchange: Exchange) -> str:
+def _pointer(place: Json, said: Mapping[str, Json], exchange: Exchange) -> str:
     """Turn `body.items[0].price`, `["body", "items", 0]`, `#/items/0` or `items/0` into a pointer into the request."""
     if isinstance(place, Mapping):
         place = place.get("pointer") or place.get("parameter") or ""
     if isinstance(place, list):
         return pointer([str(part) for part in place], exchange.request)
-    return pointer(steps(place), exchange.request) if isinstance(place, str) and place else ""
+    if not isinstance(place, str) or not place:
+        return ""
+    # express-validator says the part of the request beside the name.
+    beside = next((said[name] for name in ("location", "in") if isinstance(said.get(name), str)), "")
+    return pointer(steps(place), exchange.request, where=part_of(beside) if beside != place else "")

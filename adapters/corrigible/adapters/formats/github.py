@@ -13,6 +13,8 @@ from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
+from .generic import GenericFormat
+
 _TOP = frozenset({"message", "documentation_url", "status", "errors", "metadata", "block", "request_id"})
 """Members that an error object may have. One with others is somebody else's."""
 _BODYLESS = frozenset({"GET", "HEAD", "DELETE"})
@@ -119,7 +121,8 @@ def _told(request: Request, message: str, native: Mapping[str, Json]) -> Iterato
         code = "missing_field" if found["said"].startswith("nil is not") else "invalid"
         yield _violation(request, message, native, code, name, f"type:{kind['kind']}" if kind else "")
     elif found := _MUST.search(message):
-        yield _violation(request, message, native, "invalid", found["name"], found["kind"])
+        code = "invalid" if _has(request, found["name"]) else "missing_field"
+        yield _violation(request, message, native, code, found["name"], found["kind"])
     elif (found := _INVALID.search(message)) and _has(request, found["name"]):
         yield _violation(request, message, native, "invalid", found["name"])
     else:
@@ -161,4 +164,17 @@ def _text(entry: Mapping[str, Json], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class GatewayFormat:
+    """What a validating gateway in front of the API says, read with what GitHub's own complaints know of the path."""
+
+    name: str = "generic"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        known = {**_whereabouts(exchange.request), "top": "", "documentation_url": ""}
+        return [found._replace(native={**known, **found.native}) for found in _PLAIN.read(exchange, body)]
+
+
+_PLAIN = GenericFormat()
 GITHUB = GitHubFormat()
+GATEWAY = GatewayFormat()

@@ -9,7 +9,8 @@ from typing import Final
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .located import member_pointer, missing_member, pointer, steps
+from .located import member_pointer, pointer, steps
+from .message import missing_member
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _TERMINATING = re.compile(r"namespace (?P<namespace>\S+) is being terminated")
 _NOT_FOUND = re.compile(r'^(?P<kind>[\w.\-/]+) "(?P<name>[^"]*)" not found')
 _EXISTS = re.compile(r'^(?P<kind>[\w.\-/]+) "(?P<name>[^"]*)" already exists')
 _MODIFIED = "the object has been modified"
-_PRECONDITION = re.compile(r"[Pp]recondition(?:s)? failed|UID in precondition")
+_PRECONDITION = re.compile(r"[Pp]reconditions? failed|UID in (?:the )?precondition")
 _VAP = re.compile(
     r"^ValidatingAdmissionPolicy '(?P<policy>[^']*)' with binding '(?P<binding>[^']*)' denied request: (?P<text>.*)",
     re.S,
@@ -86,6 +86,12 @@ def _cause(said: Said, cause: Mapping[str, Json]) -> Iterator[Violation]:
         namespace = found["namespace"] if found else ""
         yield said.violation(reason, message, param=field, pointer="/path", namespace=namespace)
         return
+    if field == "patch" and said.request.method == "PATCH":
+        detail = field_error(field, message).detail
+        undecoded = list(read_bad_request(Said(said.exchange, {**said.status, "message": detail, "details": {}})))
+        if undecoded and undecoded[0].code != "BAD_REQUEST":
+            yield undecoded[0]._replace(code=reason or "FieldValueInvalid", param=field, message=detail)
+            return
     if said.webhook and not field and not reason.startswith("FieldValue"):
         return  # its text says the same, and its dialect is known
     yield said.field(field_error(field, message), reason)
@@ -182,7 +188,7 @@ def _expired(said: Said) -> Iterator[Violation]:
 
 def _internal(said: Said) -> Iterator[Violation]:
     found = list(read_bad_request(said))
-    if found and found[0].code != "BAD_REQUEST":
+    if found and (found[0].code != "BAD_REQUEST" or found[0].pointer):
         yield from found
     else:
         yield said.violation("INTERNAL", said.text)

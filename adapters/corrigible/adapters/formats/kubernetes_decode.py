@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from corrigible.rules.pointer import MISSING, escape
+from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.quantity import quantity
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
@@ -22,10 +23,16 @@ _GO_JSON = re.compile(
     r"cannot unmarshal (?P<got>\w+)(?: (?P<value>-?[\d.eE+]+))? into Go "
     r"(?:struct field (?P<struct>[\w.]+?)\.(?P<field>[\w.\-/]+)|value) of type (?P<type>[\w.\[\]*{}/ ]+)"
 )
-_GO_STEP = re.compile(r"(?:^|: )(?P<list>\[\])?(?:\w+)\.(?P<struct>\w+)(?:\.(?P<member>\w+))?(?=: )")
-_READ = re.compile(
-    r"(?P<reader>read\w+|Read\w+|decode \w+|skip\w+|assert\w+): (?P<what>.*?)(?:, error found in|$)", re.S
+_GO_STEP = re.compile(
+    r"(?:^|: )(?:(?P<list>\[\])?\w+\.\w+(?:\.(?P<member>\w+))?|(?P<bare>(?!Read[A-Z])[A-Z]\w*))(?=: )"
 )
+_READ = re.compile(
+    r"(?P<reader>read\w+|Read\w+|decode \w+|skip\w+|assert\w+|unmarshalerDecoder): "
+    r"(?P<what>.*?)(?:, error found in|$)",
+    re.S,
+)
+_FOUND = re.compile(r"but found (?P<char>\S)")
+_UNMARSHALLED = re.compile(r"cannot unmarshal (?P<got>\w+) into Go value of type (?P<type>\w+)")
 _CONTEXT = re.compile(r"bigger context \.\.\.\|(?P<wide>.*)\|\.\.\.", re.S)
 _QUANTITY = "quantities must match the regular expression"
 _KIND_UNKNOWN = re.compile(
@@ -51,6 +58,7 @@ _UNPARSED = (
     "json parse error", "invalid character", "error converting YAML to JSON", "unexpected end of JSON input",
     "yaml: ", "unexpected EOF", "error parsing",
 )  # fmt: skip
+_UNREAD = re.compile(r'^strconv\.Parse\w+: parsing "(?P<value>[^"]*)"')
 _FIELD_LABEL = re.compile(
     r'field label not supported: (?P<label>\S+)|"(?P<quoted>[^"]*)" is not a known field selector'
 )
@@ -63,8 +71,9 @@ _INLINE = frozenset(
 )  # fmt: skip
 """Go members that JSON does not show: theirs stand right in what holds them."""
 _EXPECTED = {
-    "readuint": "integer", "readint": "integer", "assertint": "integer", "readstring": "string", "readbool": "boolean", "readfloat": "number",
-    "decode slice": "array", "decode map": "object",
+    "readuint": "integer", "readint": "integer", "assertint": "integer", "readstring": "string", "readbool": "boolean",
+    "readfloat": "number", "decode slice": "array", "readarray": "array", "decode map": "object",
+    "readobject": "object", "readmap": "object",
 }  # fmt: skip
 _GO_TYPES = {
     "string": "string", "bool": "boolean", "float": "number", "int": "integer", "uint": "integer", "map": "object",
@@ -84,10 +93,22 @@ def read_bad_request(said: Said) -> Iterator[Violation]:
         for error in errors:
             yield said.field(error)
         return
-    if any(words in said.text for words in _UNPARSED):
+    if (unread := _UNREAD.search(said.text)) is not None:
+        pointer = _holding(said, unread["value"])
+        yield said.violation("BAD_REQUEST", said.text, param=_dotted(pointer), pointer=pointer, value=unread["value"])
+        return
+    if said.request.method not in ("GET", "DELETE") and any(words in said.text for words in _UNPARSED):
         yield said.violation("MALFORMED", said.text, pointer="/body")
         return
     yield said.violation("BAD_REQUEST", said.text)
+
+
+def _holding(said: Said, value: str) -> str:
+    """Return the one query parameter, or else the version, that is a text; empty where that is not clear."""
+    found = [f"/query/{escape(name)}" for name, there in said.request.query.items() if there == value]
+    version = "/body/metadata/resourceVersion"
+    found += [version] if said.at(version) == value else []
+    return found[0] if len(found) == 1 else ""
 
 
 def _strict(said: Said) -> Iterator[Violation]:
@@ -163,15 +184,17 @@ def _deeper(said: Said, pointers: Sequence[str], got: str) -> Iterator[str]:
 def _jsoniter(said: Said) -> Iterator[Violation]:
     found = _READ.search(said.text)
     names = _member_chain(said.text)
-    if found is None or not names:
+    unmarshalled = _UNMARSHALLED.search(found["what"]) if found is not None else None
+    if found is None or not names or (found["reader"] == "unmarshalerDecoder" and unmarshalled is None):
         return
     expected = next((kind for start, kind in _EXPECTED.items() if found["reader"].lower().startswith(start)), "")
-    places = [
-        there
-        for pointer in _reached(said, names)
-        for there in _scalars(said, pointer)
-        if not expected or not _fits(said.at(there), expected)
-    ]
+    if unmarshalled is not None:
+        expected = next((kind for go, kind in _GO_TYPES.items() if unmarshalled["type"].startswith(go)), "")
+    reached = _reached(said, names)
+    if not spread(said.request.body, names):
+        names = [part for part in segments(reached[0])[1:] if not part.isdecimal()] if reached else names
+    char = _FOUND.search(found["what"])
+    places = list(_mistaken(said, reached, expected, char["char"] if char else ""))
     context = _CONTEXT.search(said.text)
     if context is not None and len(places) > 1:
         shown = [there for there in places if there.rpartition("/")[2] in context["wide"]]
@@ -179,6 +202,25 @@ def _jsoniter(said: Said) -> Iterator[Violation]:
     yield _mismatch(
         said, ".".join(names), places or [_first(said, names)], expected, f"{found['reader']}: {found['what']}"
     )
+
+
+def _mistaken(said: Said, reached: Sequence[str], expected: str, char: str) -> Iterator[str]:
+    """Yield the places that a decoder may have stumbled on: what is right inside a list or an object, else itself."""
+    themselves = [there for there in reached if _is_wrong(said.at(there), expected, char)]
+    inside = [
+        there
+        for pointer in reached
+        for there in _scalars(said, pointer)
+        if there != pointer and _is_wrong(said.at(there), expected, char)
+    ]
+    yield from themselves if expected in ("array", "object") and themselves else inside or themselves
+
+
+def _is_wrong(value: Json, expected: str, char: str) -> bool:
+    """Whether a value is not of the expected type, and begins with the character found where that is named."""
+    if value is MISSING or (expected and _fits(value, expected)):
+        return False
+    return not char or json.dumps(value)[:1] == char
 
 
 def _mismatch(said: Said, param: str, places: Sequence[str], expected: str, message: str, got: str = "") -> Violation:
@@ -192,11 +234,12 @@ def _mismatch(said: Said, param: str, places: Sequence[str], expected: str, mess
 
 def _member_chain(text: str) -> list[str]:
     """Return the JSON names in `v1.Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.Resources: ...`."""
-    _, _, chain = text.partition(" cannot be handled as a")
+    _, handled, chain = text.partition(" cannot be handled as a")
     names = []
-    for match in _GO_STEP.finditer(chain):
-        if match["member"] and not match["list"] and match["member"] not in _INLINE:
-            names.append(_json_name(match["member"]))
+    for match in _GO_STEP.finditer(chain if handled else text):
+        name = match["bare"] or match["member"] or ""
+        if name and not match["list"] and name not in _INLINE:
+            names.append(_json_name(name))
     return names
 
 
@@ -255,7 +298,7 @@ def _first(said: Said, names: Sequence[str]) -> str:
 
 def _dotted(pointer: str) -> str:
     out = ""
-    for part in pointer.removeprefix("/body").split("/")[1:]:
+    for part in segments(pointer)[1:]:
         out += f"[{part}]" if part.isdecimal() else f"{'.' if out else ''}{part}"
     return out
 

@@ -74,7 +74,9 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
         return f"/body/{name}" if isinstance(body, Mapping) and name in body else f"/query/{escape(name)}"
     if request.method == "PATCH" and isinstance(body, list):
         return _in_operations(body, parts)
-    pointer = walk(body, parts)
+    if body is None and len(parts) == 1 and parts[0] in request.query:
+        return f"/query/{escape(str(parts[0]))}"
+    pointer = _versioned(body, parts) or walk(body, parts)
     if value is not MISSING and value is not None and resolve({"body": body}, pointer) is MISSING:
         # Some checks leave the index of a list out: `spec.hostAliases.ip`.
         reached = [p for p in spread(body, [str(part) for part in parts]) if resolve({"body": body}, p) == value]
@@ -86,6 +88,18 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
         if found != value and len(again) == 1:
             return again[0]
     return pointer
+
+
+def _versioned(body: Json, parts: Steps) -> str:
+    """Return where the one schema of an older custom resource definition stands in a newer one: in its versions."""
+    if list(parts[:3]) != ["spec", "validation", "openAPIV3Schema"] or not isinstance(body, dict):
+        return ""
+    versions = resolve(body, "/spec/versions")
+    for index, version in enumerate(versions if isinstance(versions, list) else ()):
+        pointer = walk(version, ["schema", *parts[2:]], f"/body/spec/versions/{index}")
+        if resolve({"body": body}, pointer) is not MISSING:
+            return pointer
+    return ""
 
 
 def _is_option(name: str, body: Json) -> bool:

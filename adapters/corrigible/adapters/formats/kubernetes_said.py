@@ -198,7 +198,7 @@ def _rendered(rest: str) -> tuple[str, Json, str]:
         value, end = _scan(rest)
         if end == len(rest) or rest.startswith(": ", end):
             return rest[:end], value, rest[end + 2 :]
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     end = _dump_end(rest)
     rendered, detail = rest[:end], rest[end + 2 :]

@@ -9,6 +9,8 @@ from typing import Final
 from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.schema.exchange import Json, Request
 
+from .message import missing_member, named, subject, unknown_member
+
 _STEPS = re.compile(r"[./\[\]]+")
 _WHERE: Final = {
     "body": "body",
@@ -30,64 +32,18 @@ _WHERE: Final = {
 }
 """What dialects call the parts of a request. `params` are Express' and Fastify's path parameters."""
 
-_NAME: Final = r"""['"`]?(?P<a>[\w$@:\[\].-]{1,80}?)['"`]?(?:[.,;]?$|[,;\s])"""
-_KIND: Final = r"(?:propert(?:y|ies)|fields?|param(?:eter)?s?|arguments?|attributes?|members?|keys?)"
-_MISSING_MEMBER: Final = tuple(
-    re.compile(text, re.IGNORECASE)
-    for text in (
-        rf"\b(?:must have|requires|lacks)(?: an?| the)? (?:required )?{_KIND}:? {_NAME}",
-        rf"\bmissing (?:required )?{_KIND}:? {_NAME}",
-        r"""^['"`](?P<a>[\w$@.-]{1,80})['"`] is (?:a )?required(?: property| field| parameter)?\b""",
-        rf"""^(?:the )?{_KIND} ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? (?:is (?:required|missing)|must be set)\b""",
-        rf"""^the ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? {_KIND} (?:is (?:required|missing)|must be set)\b""",
-        r"^(?P<a>[a-z_$][\w$@.-]{0,79}) is (?:a )?required(?: property| field| parameter)?\.?$",
-        r"""^['"`](?P<a>[\w$@.-]{1,80})['"`] (?:wasn't|was not|must be) (?:supplied|provided|given|specified)\b""",
-    )
-)
-_UNKNOWN_MEMBER: Final = tuple(
-    re.compile(text, re.IGNORECASE)
-    for text in (
-        r"""additional propert(?:y|ies); found ['"`](?P<a>[^'"`]{1,80})['"`]""",
-        r"""^additional properties are not allowed \(['"`](?P<a>[^'"`]{1,80})['"`] w(?:as|ere) unexpected\)""",
-        r"""unevaluated properties: ['"`](?P<a>[^'"`]{1,80})['"`]""",
-        rf"\b(?:unknown|unexpected|unrecogni[sz]ed|unevaluated|undeclared) {_KIND}:? {_NAME}",
-        rf"""^{_KIND} ['"`](?P<a>[\w$@.-]{{1,80}})['"`] (?:is not allowed|does not exist|is unknown)""",
-    )
-)
 
-_SUBJECT: Final = tuple(
-    re.compile(text, re.IGNORECASE)
-    for text in (
-        rf"^(?:the )?(?:{_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]? (?:{_KIND} )?"
-        r"(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not)\b",
-        r"^(?:the )?(?:invalid|unknown|unsupported|bad|wrong) (?:value (?:for|of) )?"
-        rf"['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]?(?: {_KIND})?(?:[.:,;]|$)",
-    )
-)
+def about(message: str, request: Request) -> tuple[str, str]:
+    """Return the place and the keyword that a message alone tells, empty where it tells none.
 
-
-def subject(message: str, request: Request) -> str:
-    """Return the place of the member of the request that a message begins by naming, empty where there is none."""
-    named = _named(message, _SUBJECT)
-    place = pointer(steps(named), request) if named else ""
-    return place if place and resolve(request.document(), place) is not MISSING else ""
-
-
-def missing_member(message: str) -> str:
-    """Return the member whose absence a message complains about, empty where it names none."""
-    return _named(message, _MISSING_MEMBER)
-
-
-def unknown_member(message: str) -> str:
-    """Return the member that a message says is none, empty where it names none."""
-    return _named(message, _UNKNOWN_MEMBER)
-
-
-def _named(message: str, patterns: Sequence[re.Pattern[str]]) -> str:
-    if len(message) > 500:
-        return ""
-    found = next((found for pattern in patterns if (found := pattern.search(message))), None)
-    return found["a"] if found is not None else ""
+    What is said to be missing is where it would be; anything else has to be there.
+    """
+    said = named(message)
+    if said.member:
+        return pointer(steps(said.member), request, where=part_of(said.where)), said.constraint
+    said = subject(message)
+    place = pointer(steps(said.member), request, where=part_of(said.where)) if said.member else ""
+    return (place, "") if place and resolve(request.document(), place) is not MISSING else ("", "")
 
 
 def steps(place: str) -> list[str]:

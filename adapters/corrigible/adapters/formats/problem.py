@@ -13,7 +13,8 @@ from typing import Final
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .located import member_pointer, missing_member, part_of, pointer, steps
+from .keyed import keyed
+from .located import about, member_pointer, part_of, pointer, steps
 
 _LISTS: Final = ("validation", "errors", "violations", "invalid_params", "invalid-params", "issues", "details")
 _PLACES: Final = ("location", "pointer", "propertyPath", "instancePath", "field", "name", "param", "path", "property")
@@ -51,11 +52,13 @@ class ProblemFormat:
         message = _text(body, ("detail", "title"))
         if not message and not kind:
             return ()
+        place, constraint = about(message, exchange.request)
         return (
             Violation(
                 code=_text(body, ("code",)) or word or kind,
                 message=message,
-                pointer=_ROUTES.get(word, ""),
+                pointer=_ROUTES.get(word, place),
+                constraint=constraint,
                 type=kind,
                 native=_native(body),
             ),
@@ -76,7 +79,7 @@ def _listed(request: Request, body: Mapping[str, Json]) -> Iterator[Violation]:
                 if isinstance(item, Mapping) and (violation := _complaint(request, item)) is not None:
                     yield violation
         elif isinstance(said, Mapping):
-            yield from _by_member(request, said)
+            yield from keyed(said, request)
 
 
 def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:
@@ -101,26 +104,6 @@ def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:
         param=parts[-1] if parts and parts[0] == "path" else place if isinstance(place, str) else "",
         native=_native(item),
     )
-
-
-def _by_member(request: Request, said: Mapping[str, Json]) -> Iterator[Violation]:
-    """Read ASP.NET's `{"Name": ["The Name field is required."], "$.items[0].n": [...]}`."""
-    for name, messages in said.items():
-        for message in messages if isinstance(messages, list) else [messages]:
-            if isinstance(message, str):
-                parts = [_as_sent(part, request) for part in steps(str(name))]
-                constraint = "required" if missing_member(message) else ""
-                yield Violation(
-                    message=message, pointer=pointer(parts, request), constraint=constraint, param=str(name)
-                )
-
-
-def _as_sent(name: str, request: Request) -> str:
-    """Return a member's name as the request spells it: ASP.NET says `Name` for `name`."""
-    names = [*request.body] if isinstance(request.body, Mapping) else [*request.query]
-    if name in names or not name[:1].isupper():
-        return name
-    return next((one for one in names if one.lower() == name.lower()), name[:1].lower() + name[1:])
 
 
 def _text(said: Mapping[str, Json], names: Sequence[str]) -> str:

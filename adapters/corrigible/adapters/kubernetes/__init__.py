@@ -1,0 +1,1 @@
+"""The Kubernetes API: core and every group, custom resources included."""

@@ -1,0 +1,120 @@
+"""The webhook position: kube-apiserver asks a webhook through the proxy, and its question carries the agent's request.
+
+An AdmissionReview becomes the request it is about, and a denial the Status that the API server will make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from corrigible.schema.exchange import Exchange, Json, Request
+
+_GROUP = "admission.k8s.io/"
+_METHODS = {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE", "CONNECT": "POST"}
+_ASKING = "kube-apiserver-admission"
+"""The User-Agent of an API server that asks a webhook."""
+_OWN_ROOTS = frozenset({"api", "apis", "openapi", "version", "healthz", "livez", "readyz", "metrics", "logs"})
+_FILLED_IN = frozenset({"creationTimestamp", "resources", "securityContext", "status", "strategy"})
+_LEAST_REFUSAL = 400
+
+
+def may_refuse(method: str, path: str, headers: Mapping[str, str]) -> bool:
+    """Whether a 2xx answer may be a webhook's denial: the question came from an API server, or not to one."""
+    if method != "POST":
+        return False
+    root = path.lstrip("/").partition("/")[0]
+    return headers.get("user-agent", "").startswith(_ASKING) or root not in _OWN_ROOTS
+
+
+def present(exchange: Exchange) -> Exchange | None:
+    """Return the agent's own request and the Status it will get, for an AdmissionReview that was denied."""
+    review = exchange.request.body
+    if not _is_review(review) or not 200 <= exchange.status < 300:
+        return None
+    try:
+        answer = orjson.loads(exchange.body)
+    except orjson.JSONDecodeError:
+        return None
+    response = answer.get("response") if _is_review(answer) else None
+    asked = review.get("request")
+    if not isinstance(response, dict) or response.get("allowed") is not False or not isinstance(asked, dict):
+        return None
+    request = _request(asked)
+    if request is None:
+        return None
+    status = _status(exchange.request.path, response.get("status"))
+    return Exchange(
+        request=request,
+        status=status["code"],
+        headers={"content-type": "application/json"},
+        body=orjson.dumps(status),
+        id=exchange.id,
+        started=exchange.started,
+        elapsed=exchange.elapsed,
+    )
+
+
+def _is_review(body: Json) -> bool:
+    return (
+        isinstance(body, dict)
+        and body.get("kind") == "AdmissionReview"
+        and str(body.get("apiVersion", "")).startswith(_GROUP)
+    )
+
+
+def _request(asked: Mapping[str, Any]) -> Request | None:
+    resource, operation = asked.get("resource"), str(asked.get("operation", ""))
+    method = _METHODS.get(operation)
+    if method is None or not isinstance(resource, dict) or not resource.get("resource"):
+        return None
+    return Request(
+        method=method,
+        path=_path(asked, resource, operation),
+        query={"dryRun": "All"} if asked.get("dryRun") is True else {},
+        headers={"content-type": "application/json"},
+        body=as_sent(asked.get("object")),
+    )
+
+
+def as_sent(body: Json) -> Json:
+    """Return an object without the empty members that the API server fills in before it asks.
+
+    The caller may not have them: a patch has to add the whole member, which is right whether it is there or not.
+    """
+    if isinstance(body, dict):
+        return {key: as_sent(value) for key, value in body.items() if key not in _FILLED_IN or value not in ({}, None)}
+    return [as_sent(value) for value in body] if isinstance(body, list) else body
+
+
+def _path(asked: Mapping[str, Any], resource: Mapping[str, Any], operation: str) -> str:
+    group, version, kind = (str(resource.get(name) or "") for name in ("group", "version", "resource"))
+    name, namespace, subresource = (str(asked.get(key) or "") for key in ("name", "namespace", "subResource"))
+    parts = ["apis", group, version] if group else ["api", version]
+    if namespace and not (kind == "namespaces" and not group):
+        parts += ["namespaces", namespace]
+    parts.append(kind)
+    if name and (operation != "CREATE" or subresource):
+        parts.append(name)
+        parts += [subresource] if subresource else []
+    return "/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def _status(webhook: str, said: Json) -> dict[str, Any]:
+    """Return the Status that the API server makes of a denial (apiserver's admission/plugin/webhook/errors)."""
+    given = dict(said) if isinstance(said, dict) else {}
+    denied = f'admission webhook "{webhook.strip("/") or "webhook"}" denied the request'
+    text = given.get("message") or given.get("reason")
+    code = given.get("code")
+    refused = isinstance(code, int) and code >= _LEAST_REFUSAL
+    return {
+        **given,
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": f"{denied}: {text}" if text else f"{denied} without explanation",
+        "code": code if refused else _LEAST_REFUSAL,
+    }
