@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -824,3 +825,32 @@ def test_strange_answers_are_read_without_a_crash(status: dict[str, Any], reques
         found = KUBERNETES.read(Exchange(Request("PATCH", "/x", body=request_body), code, {}, b""), said)
         assert [v for v in found if "ours" in v.message] == []
         assert len(found) == 1
+
+
+HOSTILE = [
+    ".a[b]",
+    ".a",
+    "a[",
+    "[a",
+    "a: Forbidden ",
+    "\n[x] y",
+    "[",
+    "{",
+    '"',
+    "(",
+    "failed quota: q: must specify ",
+    "A: ",
+    " .a[",
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("head", ["", FORBIDDEN, DENIED, f"Pod {HANDLED} Pod: ", 'violates PodSecurity "a:b": '])
+def test_hostile_messages_take_no_time(head: str, unit: str) -> None:
+    many = {"kind": "Pod", "spec": {"containers": [{"name": f"c{n}", "image": "i"} for n in range(50)]}}
+    message = head + unit * (20_000 // len(unit))
+    started = time.perf_counter()
+    for reason, status in (("Forbidden", 403), ("BadRequest", 400), ("Invalid", 422), ("", 500)):
+        assert 1 <= len(read(message, many, reason=reason, status=status)) <= 64
+    read("", many, reason="Invalid", status=422, details=cause(unit * 9000, f"Invalid value: {unit * 9000}"))
+    assert time.perf_counter() - started < 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 
@@ -15,11 +16,13 @@ from corrigible.schema.exchange import Json, Request
 
 def test_the_demo_shows_a_refusal_its_correction_and_success_for_each_sandbox() -> None:
     command = [sys.executable, "-m", "corrigible.proxy.cli", "demo"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120, check=True)
+    bare = {name: value for name, value in os.environ.items() if name != "KUBEBUILDER_ASSETS"}
+    done = subprocess.run(command, env=bare, stdout=subprocess.PIPE, text=True, timeout=120, check=True)
     out = done.stdout.splitlines()
     assert [line for line in out if line.startswith("===")] == [
         "=== recipe service: pancakes for a person with celiac disease ".ljust(96, "="),
         "=== stripe-stateful-mock 0.0.16: a refund of $5.00 where $3.00 is left on the charge ".ljust(96, "="),
+        "=== emulate 0.12.2: a file changed without the sha of what is there ".ljust(96, "="),
     ]
     verdicts = [line.strip() for line in out if line.startswith("   ") and ("refused" in line or "accepted" in line)]
     assert verdicts == [
@@ -29,6 +32,9 @@ def test_the_demo_shows_a_refusal_its_correction_and_success_for_each_sandbox() 
         "400 Bad Request, refused",
         "400 Bad Request, refused: as before, and beside it",
         "200 OK, accepted",
+        "422 Unprocessable Entity, refused",
+        "422 Unprocessable Entity, refused: as before, and beside it",
+        "200 OK, accepted",
     ]
     assert max(len(line) for line in out) <= 100
     assert "\033" not in done.stdout
@@ -37,10 +43,10 @@ def test_the_demo_shows_a_refusal_its_correction_and_success_for_each_sandbox() 
 
 def test_a_step_that_does_not_hold_ends_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
-        "import sys\n"
+        "import argparse, sys\n"
         "from corrigible.proxy.command import demo\n"
-        "demo.proxy_for = lambda upstream, pack: demo.SANDBOXES['recipe'][0]\n"  # a proxy that adds nothing
-        "sys.exit(demo.run(None))\n"
+        "demo.proxy_for = lambda upstream, pack, options: demo.SANDBOXES['recipe'][0]\n"  # a proxy that adds nothing
+        "sys.exit(demo.run(argparse.Namespace(apis=['recipe'])))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
@@ -54,7 +60,9 @@ def test_a_step_that_does_not_hold_ends_the_demo(monkeypatch: pytest.MonkeyPatch
         ({"error": {"code": "x"}}, {"error": {"code": "y"}}, False),
         ({"error": {"code": "x"}}, {"error": {}}, False),
         ({"error": {"code": None}}, {"error": {}}, False),
-        ({"errors": [1]}, {"errors": [1, 2]}, False),
+        ({"errors": [1]}, {"errors": [1, 2]}, True),
+        ({"errors": [1, 2]}, {"errors": [2, 1, 2]}, False),
+        ({"errors": [1, 2]}, {"errors": [1]}, False),
         ({"error": {}}, {"error": "x"}, False),
         ("text", "text", True),
     ],

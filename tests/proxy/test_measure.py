@@ -182,8 +182,9 @@ class TestTasks:
     def test_the_shipped_tasks_can_be_read(self, api: str) -> None:
         assert TASKS[api]().api == api
 
-    def test_there_are_stripe_tasks_of_every_kind(self) -> None:
-        tasks = TASKS["stripe"]().tasks
+    @pytest.mark.parametrize("api", ["stripe", "github"])
+    def test_there_are_tasks_of_every_kind(self, api: str) -> None:
+        tasks = TASKS[api]().tasks
         assert len(tasks) >= 24
         assert {task.expect for task in tasks} == set(Expectation)
 

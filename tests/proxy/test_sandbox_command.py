@@ -52,6 +52,11 @@ def child_of(pid: int) -> int:
             "emulate 0.12.2 listening on URL; it has no refunds, no POST /v1/charges, no declines and no idempotency\n",
         ),
         (
+            ["github"],
+            "emulate 0.12.2 listening on URL; it takes an unknown token for the first user's, says no errors[], "
+            "and has no rulesets or rate limits\n",
+        ),
+        (
             ["recipe"],
             "recipe service listening on URL; it is this project's own example and stands for no other API\n",
         ),
@@ -83,3 +88,21 @@ def test_a_server_that_is_not_known_is_refused_with_those_that_are() -> None:
     done = subprocess.run([*COMMAND, "recipe", "--server", "emulate"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "no server 'emulate' for recipe, only recipe\n"
+
+
+def test_a_seed_file_is_for_a_server_that_takes_one(tmp_path: Path) -> None:
+    missing = tmp_path / "seed.yaml"
+    done = subprocess.run([*COMMAND, "github", "--seed", str(missing)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, f"--seed {missing}: no such file\n")
+    missing.write_text("{}")
+    done = subprocess.run([*COMMAND, "recipe", "--seed", str(missing)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "recipe service starts empty: it takes no --seed\n")
+
+
+def test_a_seed_file_says_what_the_server_has(tmp_path: Path) -> None:
+    seed, port = tmp_path / "seed.yaml", free_port()
+    seed.write_text("tokens: {token-ada: {login: ada, scopes: [repo]}}\ngithub: {users: [{login: ada, name: Ada}]}\n")
+    with sandbox("github", "--seed", str(seed), "--port", str(port)) as process:
+        assert ready(process).startswith("emulate 0.12.2 listening on")
+        answer = httpx.get(f"http://127.0.0.1:{port}/user", headers={"Authorization": "Bearer token-ada"})
+        assert answer.json()["login"] == "ada"

@@ -18,6 +18,7 @@ from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_known, build_translator
 from corrigible.proxy.lookup import drive_sync
 from corrigible.proxy.translate import Annotate, Explanation, Known, PassThrough, Translator, retry_after
+from corrigible.rules.breach import Breach
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
@@ -321,3 +322,39 @@ def test_one_answer_settles_several_complaints(write_pack: WritePack) -> None:
     decision = decide(folder, exchange({"errors": [{"code": "a"}, {"code": "b"}]}))
     assert isinstance(decision, Annotate)
     assert decision.rules == ("acme.both", "acme.other")
+
+
+class Describes:
+    """A description that asks for one member."""
+
+    operations = Operations({"POST /v1/x": "CreateX"})
+
+    def breaches(self, request: Request, operation: str, at: str = "") -> list[Breach]:
+        missing = Breach("/body/currency", "required", {"type": "string"})
+        return [] if "currency" in request.body else [missing]
+
+    def nearest_operation(self, method: str, path: str) -> Breach | None:
+        return None
+
+    def facts(self, operation: str) -> Any:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("priority", "body", "said"),
+    [
+        (0, {"amount": 500}, "ESCALATE"),
+        (-1, {"amount": 500}, "MODIFY_PARAMS"),
+        (-1, {"amount": 500, "currency": "eur"}, "ESCALATE"),
+    ],
+)
+def test_a_rule_of_last_resort_is_asked_after_the_description(
+    write_pack: WritePack, priority: int, body: Any, said: str
+) -> None:
+    (known,) = build_known([write_pack(a=f"priority: {priority}\n{ESCALATE}")])
+    adapter = replace(known.adapter, operations=Describes.operations)
+    translator = Translator([replace(known, adapter=adapter, description=Describes())])
+    asked = exchange({"message": "no"}, request=Request("POST", "/v1/x", body=body))
+    decision = decide(translator, asked)
+    assert isinstance(decision, Annotate)
+    assert [suggestion["action"] for suggestion in decision.feedback["suggestions"]] == [said]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 from urllib.parse import urlencode
@@ -47,9 +49,10 @@ class Sender(Protocol):
 class Caller:
     """A client of one server. `headers` go with every call and never enter a document: credentials."""
 
-    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None, *, authority: Path | None = None) -> None:
         self._headers = dict(headers or {})
-        self._client = httpx.Client(base_url=url, timeout=30.0, trust_env=False)  # no proxy on loopback
+        trust = ssl.create_default_context(cafile=authority) if authority is not None else True
+        self._client = httpx.Client(base_url=url, timeout=30.0, verify=trust, trust_env=False)  # no proxy on loopback
 
     def __enter__(self) -> Caller:
         return self

@@ -10,23 +10,23 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-import orjson
-
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.rules.pointer import resolve
 from corrigible.schema.exchange import Exchange, Json
 
 from .document import read_request
 from .encoding import coding
 from .limit import Limits
 from .mode import PREFERENCE, Mode, preferred, queried, without_mode
-from .place import MEMBER, Members, add_members, blank
+from .place import blank
+from .placement import Placed, placed
 from .translate import Annotate, Decision, Explanation, PassThrough, Translator
 
 Headers = Sequence[tuple[str, str]]
 
 # RFC 9530 and its forebears: they vouch for bytes that are no longer there.
 _DIGESTS = frozenset({"digest", "content-digest", "repr-digest", "content-md5"})
+_READS = frozenset({"GET", "HEAD"})
+"""Headers do not tell people of these: `kubectl apply` looks whether there is something, and mostly there is not."""
 DOCUMENTS = "/.well-known/recovery-feedback/"
 """Where feedback is fetched that had no place in an answer."""
 _MOST_DOCUMENTS = 256
@@ -107,7 +107,8 @@ class Corrector:
         status = response.status
         if request.method == "HEAD" or status < 200 or status in _NO_BODY:
             return False
-        if status < 400 and not self._refuses_with_success(request):
+        asked = status < 400 and self._may_refuse(request)
+        if status < 400 and not asked and not self._refuses_with_success(request):
             return False
         media = length = ""
         for name, value in response.headers:
@@ -117,12 +118,20 @@ class Corrector:
             elif low == "content-length":
                 length = value
         # Some servers label JSON as text; what is none is left alone once it is read.
-        mislabelled = status >= 400 and media.startswith("text/") and media != "text/event-stream"
+        mislabelled = (status >= 400 or asked) and media.startswith("text/") and media != "text/event-stream"
         if not (media == "application/json" or media.endswith("+json") or mislabelled):
             return False
         if length.isdecimal() and not 0 < int(length) <= self.limits.body:
             return False
         return self.wanted(request)[0] is not Mode.NONE
+
+    def _may_refuse(self, request: RequestHead) -> bool:
+        asking = [k.adapter.may_refuse for k in self.translator.known if k.adapter.may_refuse is not None]
+        if not asking:
+            return False
+        path = request.target.partition("?")[0]
+        headers = {name.lower(): value for name, value in request.headers}
+        return any(may_refuse(request.method, path, headers) for may_refuse in asking)
 
     def _refuses_with_success(self, request: RequestHead) -> bool:
         known = [k.adapter for k in self.translator.known if k.adapter.refuses_with_success]
@@ -164,9 +173,11 @@ class Corrector:
             if rendered is None:
                 return self._untouched(decision, mode)
             scheme = coding(encoding)
-            body = rendered if scheme is None else scheme.encode(rendered)
+            body = rendered.body if scheme is None else scheme.encode(rendered.body)
             live = isinstance(decision, Annotate) and decision.live
             headers = _headers(response.headers, len(body), mode if preferred_so else None, live=live)
+            if request.method not in _READS:
+                headers += rendered.headers
             return self._annotated(decision, mode, Rewrite(headers, body))
         except Exception as problem:  # the law: an error of ours means that the native answer passes
             said = f"{type(problem).__name__}: {problem}"
@@ -210,12 +221,13 @@ class Corrector:
         document = read_request(request.method, self.upstream_target(request.target), request.headers, sent)
         return Exchange(document, response.status, headers, plain, *when)
 
-    def _render(self, decision: Decision, mode: Mode, plain: bytes) -> bytes | None:
+    def _render(self, decision: Decision, mode: Mode, plain: bytes) -> Placed | None:
         match decision:
             case Annotate() if mode is not Mode.TRADITIONAL:
-                return spliced(plain, decision, mode)
+                return placed(plain, decision, mode)
             case _:
-                return self._blanked(decision, plain) if mode is Mode.TRADITIONAL else None
+                blanked = self._blanked(decision, plain) if mode is Mode.TRADITIONAL else None
+                return None if blanked is None else Placed(blanked)
 
     @staticmethod
     def _blanked(decision: Decision, plain: bytes) -> bytes | None:
@@ -253,23 +265,9 @@ def _decoded(headers: Headers, body: bytes, limit: int) -> bytes:
 
 
 def spliced(native: bytes, decision: Annotate, mode: Mode) -> bytes | None:
-    """Return the native answer with what a mode adds to it; None where it is no object."""
-    parsed = decision.body
-    if not isinstance(parsed, dict):
-        return None
-    top: list[tuple[bytes, bytes]] = []
-    additions: dict[str, Members] = {"": top}
-    if "validation_errors" not in parsed:
-        top.append((b"validation_errors", orjson.dumps(decision.diagnoses)))
-    if mode is Mode.REFLECTIVE:
-        feedback = (MEMBER.encode(), decision.encoded)
-        top.append(feedback)
-        mirror = decision.pack.text.mirror
-        if mirror:
-            inner = resolve(parsed, mirror)
-            if isinstance(inner, dict) and MEMBER not in inner:
-                additions[mirror] = [feedback]
-    return add_members(native, parsed, additions)
+    """Return the native answer with what a mode adds to it; None where it has no place for that."""
+    found = placed(native, decision, mode)
+    return None if found is None else found.body
 
 
 def _headers(headers: Headers, length: int, applied: Mode | None, *, live: bool) -> list[tuple[str, str]]:

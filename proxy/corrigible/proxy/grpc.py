@@ -37,6 +37,7 @@ def run(settings: GrpcSettings, translator: Translator, *, journal: Journal | No
     """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1. Raises AuthoringError for wrong descriptors."""
     descriptors = load(settings.descriptors) if settings.descriptors is not None else Descriptors()
     translator = described(translator, descriptors)
+    translator.warm_up()
     return asyncio.run(_run(settings, translator, descriptors, journal, line))
 
 

@@ -13,7 +13,8 @@ class Limits:
     """An error or request body larger than this is not looked at."""
     suggestions: int = 16
     feedback: int = 4096
-    seconds: float = 0.05
+    seconds: float = 0.25
+    """For what is computed. What took longer is not sent, since something is wrong with it; it is known afterwards."""
     seconds_with_lookups: float = 1.0
     lookups: int = 8
     """Per exchange."""

@@ -51,24 +51,34 @@ def add_members(text: bytes, parsed: Json, additions: Mapping[str, Members]) -> 
 
     `text` is JSON in UTF-8 and `parsed` its value. Every byte of it stays, in its order.
     """
+    pieces = {
+        pointer: [b'"' + name + b'":' + value for name, value in members]
+        for pointer, members in additions.items()
+        if isinstance(resolve(parsed, pointer) if pointer else parsed, dict)
+    }
+    return splice(text, parsed, pieces)
+
+
+def splice(text: bytes, parsed: Json, additions: Mapping[str, Sequence[bytes]]) -> bytes:
+    """Put JSON texts at the end of the objects (`"name":value`) and arrays (`value`) at some pointers."""
     end = len(text.rstrip(_BYTES_OF_SPACE)) - 1
     cuts: list[tuple[int, bytes]] = []
-    for pointer, members in additions.items():
+    for pointer, pieces in additions.items():
         there = resolve(parsed, pointer) if pointer else parsed
-        if not members or not isinstance(there, dict):
+        if not pieces or not isinstance(there, (dict, list)):
             continue
         place = _closing(text, parsed, pointer, end) if pointer else end
         if place is not None:
-            added = b",".join([b'"' + name + b'":' + value for name, value in members])
+            added = b",".join(pieces)
             cuts.append((place, b"," + added if there else added))
     cuts.sort()
-    pieces: list[bytes] = []
+    out: list[bytes] = []
     done = 0
     for place, piece in cuts:
-        pieces += (text[done:place], piece)
+        out += (text[done:place], piece)
         done = place
-    pieces.append(text[done:])
-    return b"".join(pieces)
+    out.append(text[done:])
+    return b"".join(out)
 
 
 def blank(text: str, pointers: Sequence[str]) -> str:
@@ -81,13 +91,13 @@ def blank(text: str, pointers: Sequence[str]) -> str:
 
 
 def _closing(text: bytes, parsed: Json, pointer: str, end: int) -> int | None:
-    """Return where the closing brace of the object at a pointer stands; `end` is where the outermost one stands."""
+    """Return where the object or array at a pointer closes; `end` is where the outermost one does."""
     # The common case, {"error": {...}}: one member, so the object ends right before the outer one does.
     if len(parsed) == 1 and pointer.count("/") == 1:
         return len(text[:end].rstrip(_BYTES_OF_SPACE)) - 1
     decoded = text.decode()
     found = span(decoded, pointer)
-    if found is None or decoded[found.start] != "{":
+    if found is None or decoded[found.start] not in "{[":
         return None
     return len(decoded[: found.end].encode()) - 1
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
+from corrigible.adapters.github.sandbox import SERVERS as GITHUB
+from corrigible.adapters.kubernetes.sandbox import SERVERS as KUBERNETES
 from corrigible.adapters.sandbox.python import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server
 from corrigible.adapters.stripe.sandbox import SERVERS as STRIPE
@@ -20,7 +23,7 @@ RECIPE = Server(
     deviation="is this project's own example and stands for no other API",
     command=_recipe,
 )
-SANDBOXES = {"stripe": STRIPE, "recipe": (RECIPE,)}
+SANDBOXES = {"stripe": STRIPE, "github": GITHUB, "kubernetes": KUBERNETES, "recipe": (RECIPE,)}
 """API -> the servers that stand for it, the default first."""
 
 
@@ -30,14 +33,17 @@ def find_server(api: str, name: str | None = None) -> Server | None:
     return servers[0] if name is None else next((server for server in servers if server.name == name), None)
 
 
-def proxy_for(upstream: str, *packs: str, mode: str = "reflective") -> Server:
-    """Describe `corrigible proxy` in front of this upstream."""
+def proxy_for(upstream: str, *packs: str, mode: str = "reflective", options: Sequence[str] = ()) -> Server:
+    """Describe `corrigible proxy` in front of this upstream, with these options beside the usual ones."""
+    scheme = "https" if "--tls-cert" in options else "http"
 
     def command(port: int) -> Command:
         code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
-        options = ["--upstream", upstream, "--listen", f"{HOST}:{port}", "--mode", mode]
+        words = ["--upstream", upstream, "--listen", f"{HOST}:{port}", "--mode", mode, *options]
         for pack in packs:
-            options += ["--pack", pack]
-        return Command(python_arguments(code, "proxy", *options, executable=sys.executable))
+            words += ["--pack", pack]
+        return Command(python_arguments(code, "proxy", *words, executable=sys.executable))
 
-    return Server(name="proxy", title="corrigible proxy", deviation="adds recovery_feedback", command=command)
+    return Server(
+        name="proxy", title="corrigible proxy", deviation="adds recovery_feedback", command=command, scheme=scheme
+    )

@@ -104,11 +104,15 @@ def _complaints(known: Known, rule: Rule, case: Case) -> Iterator[str]:
 
 
 def speaks(known: Known, rules: tuple[Rule, ...], case: Case) -> Annotate | str | None:
-    """Return what some rules say on a case: an annotation, None for silence, or a crash in words."""
-    translator = Translator([replace(known, index=RuleIndex(rules))])
+    """Return what some rules say on a case: an annotation, None for silence, or a crash in words.
+
+    Where only the API's description has something to say, the rules are silent.
+    """
+    # An index of the whole pack is there already; to make one takes longer than all that a case asks of it.
+    translator = Translator([known if rules is known.pack.rules else replace(known, index=RuleIndex(rules))])
     decision = drive_sync(translator.translate(case.exchange), lambda lookup: answer(case.text.lookups, lookup))
     if isinstance(decision, Annotate):
-        return decision
+        return decision if any(rule.id in decision.rules for rule in rules) else None
     return decision.reason if decision.fault else None
 
 

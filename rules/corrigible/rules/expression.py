@@ -83,20 +83,20 @@ class Activation:
 
     __slots__ = ("_env", "_handed", "_hands", "values")
 
-    def __init__(self, env: Environment, values: Mapping[str, Any], hands: frozenset[str] | None) -> None:
+    def __init__(self, values: Mapping[str, Any], hands: frozenset[str] | None) -> None:
         """`hands` are the names that the runtime itself looks at, all of them where None."""
         self.values = values
-        self._env = env
         self._hands = hands
+        self._env: cel.Env | None = None
         self._handed: cel.Activation | None = None
 
-    @property
-    def handed(self) -> cel.Activation:
-        if self._handed is None:
+    def handed(self, env: cel.Env) -> cel.Activation:
+        """Return the values as the runtime takes them, for expressions compiled in this environment."""
+        if self._handed is None or self._env is not env:
             values = self.values
             if self._hands is not None:
                 values = {name: value for name, value in values.items() if name in self._hands}
-            self._handed = self._env.env.Activation(values)
+            self._handed, self._env = env.Activation(values), env
         return self._handed
 
 
@@ -106,12 +106,13 @@ class Expression:
     (A compiled expression holds about 8 KB and an environment 80 KB; compiling again costs some 50 microseconds once.)
     """
 
-    __slots__ = ("_asks", "_chain", "_compiled", "_scope", "text")
+    __slots__ = ("_asks", "_chain", "_compiled", "_env", "_scope", "text")
 
     def __init__(self, text: str, scope: Environment) -> None:
         self.text = text
         self._scope = scope
         self._compiled: cel.Expression | None = None
+        self._env: cel.Env | None = None
         # Half of all expressions only name a value, or ask whether it is there. Walking there costs a tenth of a call
         # into the runtime, which still judges whatever is odd.
         plain = _CHAIN.fullmatch(text)
@@ -134,10 +135,11 @@ class Expression:
                 return True if self._asks else here
         compiled = self._compiled
         if compiled is None:
-            compiled = self._compiled = self._scope.env.compile(by_name(self.text))
+            self._env = running(self._scope.names)
+            compiled = self._compiled = self._env.compile(by_name(self.text))
         _UNDER_WAY.values = activation.values
         try:
-            value = compiled.eval(activation.handed)
+            value = compiled.eval(activation.handed(self._env))
             plain = value.plain_value()
         except RuntimeError as problem:
             raise EvaluationError(f"{self.text}: {problem}") from problem
@@ -189,13 +191,30 @@ class Environment:
             raise ExpressionError(f"CEL: {said.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
 
     def activation(self, values: Mapping[str, Any], hands: frozenset[str] | None = None) -> Activation:
-        return Activation(self, values, hands)
+        return Activation(values, hands)
 
 
 @functools.cache
 def environment(extra: frozenset[str] = frozenset()) -> Environment:
     """Return the environment with the common scope and some further names."""
+    _NAMES.update(extra)
     return Environment(frozenset(SCOPE) | extra)
+
+
+_NAMES: set[str] = set(SCOPE)
+"""Every name that any rule has added to the scope so far."""
+_RUNNING: list[Environment] = []
+
+
+def running(names: frozenset[str]) -> cel.Env:
+    """Return an environment to run expressions in, that has these names and all others.
+
+    Each rule is checked in an environment of its own names. To run, one is enough: making one takes milliseconds, and
+    the first refusal that a rule speaks about should not pay for them.
+    """
+    if not _RUNNING or not names <= _RUNNING[-1].names:
+        _RUNNING[:] = [Environment(frozenset(_NAMES | names))]
+    return _RUNNING[-1].env
 
 
 _LOOKING = (at, edits, names, wildcards)

@@ -192,4 +192,4 @@ class Rule:
         values = {name: scope[name] for name in self.uses if name in scope}
         if "tables" in values and self.tables is not None:
             values["tables"] = {name: table for name, table in values["tables"].items() if name in self.tables}
-        return Activation(self.scope, values, None if self.hands.issuperset(values) else self.hands)
+        return Activation(values, None if self.hands.issuperset(values) else self.hands)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
@@ -15,7 +16,7 @@ from corrigible.schema.exchange import Exchange, Json
 from .kubernetes_admission import read_forbidden
 from .kubernetes_decode import read_bad_request
 from .kubernetes_place import field_pointer
-from .kubernetes_said import Said, field_error, field_errors, listed, text
+from .kubernetes_said import MOST_COMPLAINTS, MOST_TEXT, Said, field_error, field_errors, listed, text
 from .kubernetes_webhook import read_webhook
 
 OWN_CAUSE = "RecoveryFeedback"
@@ -49,12 +50,12 @@ class KubernetesFormat:
         if denied is not None:
             said = Said(exchange, body, denied["name"])
         causes = [one for one in said.details.get("causes") or () if _complains(one)]
-        found = [violation for cause in causes for violation in _cause(said, cause)]
+        found = [violation for cause in causes[:MOST_COMPLAINTS] for violation in _cause(said, cause)]
         if found:
             return found
         if denied is not None:
             return read_webhook(said, said.text[denied.end() :])
-        return list(_read(said, exchange.status))
+        return list(islice(_read(said, exchange.status), MOST_COMPLAINTS))
 
 
 def _complains(cause: Json) -> bool:
@@ -62,7 +63,7 @@ def _complains(cause: Json) -> bool:
 
 
 def _cause(said: Said, cause: Mapping[str, Json]) -> Iterator[Violation]:
-    message, field, reason = text(cause, "message"), text(cause, "field"), text(cause, "reason")
+    message, field, reason = (text(cause, name)[:MOST_TEXT] for name in ("message", "field", "reason"))
     policy = _VAP.match(message)
     if policy is not None:
         yield said.violation(

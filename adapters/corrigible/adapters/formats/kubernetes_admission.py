@@ -19,7 +19,8 @@ _RANGE = re.compile(
     r"|(?:,|\.) +(?:but )?[Nn]o (?P<absent>limit|request) is specified)?"
 )
 _RATIO = re.compile(
-    r"(?P<resource>\S+) max limit to request ratio per (?P<scope>\w+) is (?P<allowed>[\w.+-]*\w), but "
+    r"(?<!\S)\[?(?P<resource>[^\s\[]{1,300}) max limit to request ratio per (?P<scope>\w+) "
+    r"is (?P<allowed>[\w.+-]*\w), but "
     r"(?:provided ratio is (?P<given>[\d.]*\d)|no (?P<absent>limit|request) is specified)"
 )
 _EXCEEDED = re.compile(

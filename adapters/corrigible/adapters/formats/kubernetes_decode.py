@@ -15,10 +15,9 @@ from .kubernetes_place import field_pointer, spread
 from .kubernetes_said import Said, field_errors
 
 _STRICT = re.compile(r'(?P<what>unknown|duplicate) field "(?P<field>(?:[^"\\]|\\.)*)"')
-_NOT_DECLARED = re.compile(r"(?P<field>\.[^\s:]+(?:\[[^\]]*\][^\s:]*)*): field not declared in schema")
-_TYPED = re.compile(
-    r"(?P<field>\.[^\s:]+(?:\[[^\]]*\][^\s:]*)*): expected (?P<expected>[\w ()]+?), got (?P<got>[&*]?[\w.]+)"
-)
+_APPLIED = r"(?<!\S)(?P<field>\.(?:[^\s:\[\]]|\[[^\[\]]{0,300}\]){1,500}): "
+_NOT_DECLARED = re.compile(_APPLIED + "field not declared in schema")
+_TYPED = re.compile(_APPLIED + r"expected (?P<expected>[\w ()]+?), got (?P<got>[&*]?[\w.]+)")
 _GO_JSON = re.compile(
     r"cannot unmarshal (?P<got>\w+)(?: (?P<value>-?[\d.eE+]+))? into Go "
     r"(?:struct field (?P<struct>[\w.]+?)\.(?P<field>[\w.\-/]+)|value) of type (?P<type>[\w.\[\]*{}/ ]+)"

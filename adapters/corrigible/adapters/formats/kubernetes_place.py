@@ -203,6 +203,8 @@ def _elements(pointer: str, value: Json) -> list[tuple[str, Json]]:
 def pod_spec(request: Request) -> str:
     """Return where the pod's spec stands in a request that has one, empty where it has none."""
     document = {"body": request.body}
+    if not isinstance(request.body, dict) or not ("spec" in request.body or "template" in request.body):
+        return ""
     for pointer in _POD_SPECS:
         spec = resolve(document, pointer)
         if isinstance(spec, Mapping) and any(isinstance(spec.get(name), list) for name in _LISTS):

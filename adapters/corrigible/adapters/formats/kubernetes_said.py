@@ -24,6 +24,11 @@ _NOTHING: Mapping[str, Json] = {
 }  # fmt: skip
 """Every member a rule may ask for, always there."""
 
+MOST_COMPLAINTS = 64
+"""More is not repaired at once."""
+MOST_TEXT = 32 * 1024
+"""What is read of a message; Go prints whole objects into some."""
+
 KINDS = {
     "Invalid value": "FieldValueInvalid",
     "Required value": "FieldValueRequired",
@@ -46,7 +51,7 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _GO_MAP = re.compile(r"(?:map\[string\]string|\[\]string)\{(.*)\}", re.S)
 _REQUEST_LIMIT = re.compile(r"less than or equal to (?P<resource>\S+) limit")
 _CRD_TYPE = re.compile(r"must be of type (?P<expected>\w+): \"(?P<got>\w+)\"")
-_FIELD = r"(?:<nil>|[A-Za-z_.][\w.\-/]*(?:\[[^\]]*\][\w.\-/]*)*)"
+_FIELD = r"(?:<nil>|[A-Za-z_.][\w.\-/]{0,300}(?:\[[^\]]{0,300}\][\w.\-/]{0,300}){0,40})"
 _FIELD_ERROR = re.compile(rf"(?:^|(?<=, )|(?<=\[)|(?<= ))(?P<field>{_FIELD}): (?P<words>{'|'.join(KINDS)})(?=:|,|\]|$)")
 _scan = json.JSONDecoder(strict=False).raw_decode
 
@@ -69,10 +74,12 @@ class Said:
     status: Mapping[str, Any]
     webhook: str = ""
     common: dict[str, Json] = member(default_factory=dict)
+    containers: list[Container] = member(default_factory=list)
+    """Of the pod in the request, in the order in which the API server goes through them."""
 
     def __post_init__(self) -> None:
         details = self.details
-        subject = _SUBJECT.match(self.text)
+        subject = None if details.get("kind") else _SUBJECT.match(self.text)
         self.common = {
             **_NOTHING,
             "kind": text(details, "kind") or (subject["kind"] if subject else ""),
@@ -83,6 +90,7 @@ class Said:
             "webhook": self.webhook,
             "retry_after": number(details.get("retryAfterSeconds")),
         }
+        self.containers = containers(self.request, self.pod)
 
     @property
     def request(self) -> Request:
@@ -90,7 +98,7 @@ class Said:
 
     @property
     def text(self) -> str:
-        return text(self.status, "message")
+        return text(self.status, "message")[:MOST_TEXT]
 
     @property
     def reason(self) -> str:
@@ -104,10 +112,6 @@ class Said:
     @property
     def pod(self) -> str:
         return str(self.common["pod"])
-
-    @property
-    def containers(self) -> list[Container]:
-        return containers(self.request, self.pod)
 
     @property
     def body(self) -> str:
@@ -130,11 +134,11 @@ class Said:
         """Return the violation that a field error is; its words decide about the code where no cause gave one."""
         value = error.value if error.value is not None else MISSING
         pointer = field_pointer(self.request, error.field, str(self.common["kind"]), value)
-        limit = _REQUEST_LIMIT.search(error.detail)
-        if limit is not None and pointer.endswith("/resources/requests"):
-            pointer += f"/{escape(limit['resource'])}"
-        typed = _CRD_TYPE.search(error.detail)
-        there = self.at(pointer)
+        if pointer.endswith("/resources/requests"):
+            limit = _REQUEST_LIMIT.search(error.detail)
+            pointer += f"/{escape(limit['resource'])}" if limit is not None else ""
+        typed = _CRD_TYPE.search(error.detail) if "must be of type" in error.detail else None
+        there = self.at(pointer) if typed is not None else MISSING
         return self.violation(
             code or KINDS.get(error.words, "FieldValueInvalid"),
             error.detail,
@@ -161,7 +165,7 @@ def number(value: Json) -> Json:
 
 def listed(message: str) -> list[str]:
     """Return the values that a message says are the ones to choose from."""
-    found = _LISTED.search(message)
+    found = _LISTED.search(message) if ": " in message or " are " in message else None
     if found is None:
         return []
     quoted = _QUOTED.findall(found[1])

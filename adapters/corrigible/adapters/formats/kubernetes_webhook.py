@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import yaml
 
@@ -12,7 +13,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
 from .kubernetes_admission import pod_security
-from .kubernetes_said import Said, field_errors, mentioned
+from .kubernetes_said import MOST_COMPLAINTS, Said, field_errors, mentioned
 
 _GATEKEEPER = re.compile(
     r"^\[(?:denied by )?(?P<constraint>[a-z0-9][\w.-]*)\] (?P<text>.*?)(?=^\[(?:denied by )?[a-z0-9][\w.-]*\] |\Z)",
@@ -35,7 +36,7 @@ def read_webhook(said: Said, denial: str) -> list[Violation]:
     denial = denial.strip("\n ")
     readers: Sequence[Callable[[Said, str], Iterator[Violation]]] = (_kyverno, _gatekeeper, _checkov, _istio, _fields)
     for reader in readers:
-        found = list(reader(said, denial))
+        found = list(islice(reader(said, denial), MOST_COMPLAINTS))
         if found:
             return found
     return list(pod_security(said)) or [said.violation("WEBHOOK", denial, param=said.webhook, policy=said.webhook)]

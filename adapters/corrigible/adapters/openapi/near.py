@@ -14,6 +14,8 @@ from corrigible.rules.breach import Breach
 _MOST: Final = 5
 _VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
 _FAR: Final = (99, 99)
+_READS: Final = frozenset({"GET", "HEAD"})
+"""Who reads what can only be changed has mistaken the path, not the method."""
 _LONGEST: Final = 40
 """Segments: a longer path is nobody's misspelling."""
 
@@ -73,8 +75,12 @@ class NearOperations:
         if self._operations.find(method, path) is not None:
             return None
         others = [one for one in self._methods if self._operations.find(one, path) is not None]
-        if others:
-            return Breach("/method", "method", {"enum": others}, method)
+        wrong = Breach("/method", "method", {"enum": others}, method) if others else None
+        if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
+            return wrong
+        return self._near_path(method, path) or wrong
+
+    def _near_path(self, method: str, path: str) -> Breach | None:
         parts = [part for part in path.split("/") if part]
         if not parts or len(parts) > _LONGEST:
             return None
@@ -125,9 +131,9 @@ def _walk(root: _Node, parts: list[str], method: str, budget: int) -> Iterator[_
                 open_.append((inner, at + 1, cost, (*walked, part)))
         if part in node.literal:
             open_.append((node.literal[part], at + 1, cost, (*walked, part)))
-        elif cost < budget:
+        if cost < budget:
             for literal, inner in node.literal.items():
-                if _is_near(part, literal):
+                if literal != part and _is_near(part, literal):
                     open_.append((inner, at + 1, cost + 1, (*walked, literal)))
 
 

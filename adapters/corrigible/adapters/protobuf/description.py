@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from itertools import islice
+from typing import Final
 
-from rapidfuzz.distance import Indel
-
-from corrigible.adapters.openapi.judge import Judge, Path, Spot
 from corrigible.adapters.operation import Operations
 from corrigible.rules.breach import Breach
-from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.rules.function import nearest
 from corrigible.schema.exchange import Json, Request
 
+from .constraint import Constraints
 from .descriptors import Descriptors
-from .schema import Schemas
+from .judge import Judge
+from .schema import field_schema
 
-_NEAR: Final = 0.75
-_MOST: Final = 3
+_MOST: Final = 64
+_MOST_NAMED: Final = 3
 
 
 class Methods(Operations):
-    """gRPC methods as operations: `/package.Service/Method` is `package.Service/Method`."""
+    """gRPC methods as operations: `/package.Service/Method` is `package.Service/Method`.
+
+    So are the POSTs of gRPC-Web, Connect and others that have the method as their path.
+    """
 
     def __init__(self, methods: Sequence[str]) -> None:
         super().__init__({})
@@ -30,7 +32,8 @@ class Methods(Operations):
         self._known = frozenset(methods)
 
     def find(self, method: str, path: str) -> tuple[str, dict[str, str]] | None:
-        return (method[1:], {}) if method in self._known else None
+        called = path if method == "POST" else method
+        return (called[1:], {}) if called in self._known else None
 
 
 class ProtobufDescription:
@@ -38,102 +41,62 @@ class ProtobufDescription:
 
     def __init__(self, descriptors: Descriptors) -> None:
         self._descriptors = descriptors
-        self._schemas = Schemas(descriptors.pool)
+        self._constraints = Constraints(descriptors.pool)
+        self._judge = Judge(self._constraints)
         self.operations: Operations = Methods(tuple(descriptors.methods))
-        self._judge = functools.lru_cache(maxsize=64)(self._judged)
 
     def breaches(self, request: Request, operation: str, at: str = "") -> tuple[Breach, ...]:
-        """Return where a request breaks its message; with `at` only what stands there or below."""
+        """Return where a request breaks its message, misspelt names first; with `at` only what stands there or below.
+
+        The name of a `oneof` stands for what is wrong with its members.
+        """
         method = self._descriptors.methods.get(f"/{operation}")
         if method is None or not isinstance(request.body, Mapping):
             return ()
-        # proto-JSON leaves out what has its default, and writes 64-bit numbers as text: constraints see neither.
-        seen = self._seen(method.takes, request.body)
-        found = tuple(_told(self._judge(operation).breaches(seen, lambda path: _spot(request, path))))
-        if not at:
-            return found
-        return tuple(b for b in found if b.pointer == at or b.pointer.startswith(f"{at}/"))
+        found = islice(self._judge.message(method.takes, request.body, "/body", "" if at == "/body" else at), _MOST)
+        return tuple(sorted(_once(found), key=lambda breach: breach.keyword != "additionalProperties"))
 
     def nearest_operation(self, method: str, path: str) -> Breach | None:
-        """Return the methods that an unknown one may mean: of the same service first."""
-        service, _, name = method.rpartition("/")
-        scored = sorted(
-            (-Indel.normalized_similarity(method.lower(), known.lower()) - (known.startswith(f"{service}/")), known)
-            for known in self._descriptors.methods
-        )
-        near = [known for score, known in scored if -score % 1 >= _NEAR or -score >= 1 + _NEAR][:_MOST]
-        return Breach("/method", "method", {"enum": near}, method) if near and name else None
+        """Return the methods that an unknown one may mean: of its own service, or of the same name in a near one."""
+        called = path if method == "POST" else method
+        service, _, name = called.rpartition("/")
+        if not name or not service.startswith("/") or called in self._descriptors.methods:
+            return None
+        by_service: dict[str, list[str]] = {}
+        for known in self._descriptors.methods:
+            by_service.setdefault(known.rpartition("/")[0], []).append(known.rpartition("/")[2])
+        services = [service] if service in by_service else _near_services(service, list(by_service))
+        near = [f"{one}/{other}" for one in services for other in _near_names(name, by_service[one])]
+        place = "path" if method == "POST" else "method"
+        return Breach(f"/{place}", place, {"enum": near[:_MOST_NAMED]}, called) if near else None
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of the message, one level deep."""
         method = self._descriptors.methods.get(f"/{operation}")
         if method is None:
             return {}
-        schema = self._schemas.of(method.takes)
-        here = schema["$defs"][method.takes.full_name]
-        return {"required": here.get("required", []), "properties": here["properties"]}
-
-    def _judged(self, operation: str) -> Judge:
-        return Judge(self._schemas.of(self._descriptors.methods[f"/{operation}"].takes))
-
-    def _seen(self, message: Any, value: Json) -> Json:
-        """Return a message as constraints see it: defaults of fields without presence filled in, numbers as numbers."""
-        if not isinstance(value, Mapping):
-            return value
-        out = dict(value)
-        for field in message.fields:
-            name = field.json_name
-            if name in out:
-                out[name] = self._field(field, out[name])
-            elif field.has_presence or self._schemas.is_ignored(field):
-                continue
-            elif not field.is_repeated:
-                out[name] = _default(field)
-            elif not _is_map(field):
-                out[name] = []
-        return out
-
-    def _field(self, field: Any, value: Json) -> Json:
-        if _is_map(field):
-            inner = field.message_type.fields_by_name["value"]
-            return {k: self._one(inner, v) for k, v in value.items()} if isinstance(value, Mapping) else value
-        if field.is_repeated:
-            return [self._one(field, inner) for inner in value] if isinstance(value, list) else value
-        return self._one(field, value)
-
-    def _one(self, field: Any, value: Json) -> Json:
-        kind = field.message_type
-        if kind is not None:
-            return value if kind.full_name.startswith("google.protobuf.") else self._seen(kind, value)
-        if field.cpp_type in _INTEGERS and isinstance(value, str) and value.lstrip("-").isdecimal():
-            return int(value)
-        return value
+        rules = {field.json_name: self._constraints.of_field(field) for field in method.takes.fields}
+        return {
+            "required": [name for name, said in rules.items() if said.get("required") is True],
+            "properties": {field.json_name: field_schema(field, rules[field.json_name]) for field in method.takes.fields},
+        }
 
 
-def _told(found: Sequence[Breach]) -> Iterator[Breach]:
+def _once(found: Iterator[Breach]) -> Iterator[Breach]:
+    seen = set[tuple[str, str]]()
     for breach in found:
-        if breach.keyword not in ("required", "additionalProperties", "anyOf") and breach.value is MISSING:
-            yield breach._replace(keyword="required")  # a default that breaks a constraint is a value nobody gave
-        else:
+        if (breach.pointer, breach.keyword) not in seen:
+            seen.add((breach.pointer, breach.keyword))
             yield breach
 
 
-def _spot(request: Request, path: Path) -> Spot:
-    pointer = "".join(f"/{escape(str(part))}" for part in ("body", *path))
-    return Spot(pointer, resolve(request.document(), pointer))
+def _near_names(name: str, known: Sequence[str]) -> list[str]:
+    return [name] if name in known else nearest(name, known)
 
 
-def _default(field: Any) -> Json:
-    return field.enum_type.values_by_number[0].name if field.enum_type is not None else _plain(field.default_value)
-
-
-def _plain(value: Any) -> Json:
-    return "" if isinstance(value, bytes) else value
-
-
-def _is_map(field: Any) -> bool:
-    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
-
-
-_INTEGERS: Final = (1, 2, 3, 4)
-"""CPPTYPE_INT32, INT64, UINT32, UINT64."""
+def _near_services(service: str, known: Sequence[str]) -> list[str]:
+    """Return the services of nearly the same name: the last part alike, whatever the version of the package."""
+    last = service.rpartition(".")[2].lstrip("/")
+    ends = {one.rpartition(".")[2].lstrip("/"): one for one in reversed(known)}
+    alike = nearest(last, list(ends))
+    return [one for one in known if one.rpartition(".")[2].lstrip("/") in alike][:_MOST_NAMED]

@@ -1,18 +1,21 @@
-"""Messages as JSON Schema of their canonical proto-JSON, protovalidate's constraints included.
+"""One value of a message as JSON Schema of its canonical proto-JSON, protovalidate's constraints included.
 
 Sources: protobuf.dev "ProtoJSON Format"; buf/validate/validate.proto.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from google.protobuf import descriptor_pool, json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
 from corrigible.schema.exchange import Json
+
+from .constraint import Rules
 
 Schema = dict[str, Json]
 
@@ -24,168 +27,190 @@ _UNSIGNED: Final = {
     **dict.fromkeys((FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32), 32),
     **dict.fromkeys((FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64), 64),
 }
-# What proto-JSON writes otherwise than as an object of its fields.
+_PLAIN: Final = {"const": "const", "in": "enum"}
+_RANGE: Final = {"lt": "exclusiveMaximum", "lte": "maximum", "gt": "exclusiveMinimum", "gte": "minimum"}
+_FORMATS: Final = {
+    **{name: name for name in ("email", "hostname", "ipv4", "ipv6", "uri", "uuid", "tuuid")},
+    "uriRef": "uri-reference",
+}
+_V4: Final = r"(?:\d{1,3}\.){3}\d{1,3}"
+_V6: Final = r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*"
+_HOST: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.?"
+_PATTERNS: Final = {
+    "ipWithPrefixlen": rf"^(?:{_V4}/(?:3[0-2]|[12]?\d)|{_V6}/(?:12[0-8]|1[01]\d|\d?\d))$",
+    "ipv4WithPrefixlen": rf"^{_V4}/(?:3[0-2]|[12]?\d)$",
+    "ipv6WithPrefixlen": rf"^{_V6}/(?:12[0-8]|1[01]\d|\d?\d)$",
+    "ipPrefix": rf"^(?:{_V4}/(?:3[0-2]|[12]?\d)|{_V6}/(?:12[0-8]|1[01]\d|\d?\d))$",
+    "ipv4Prefix": rf"^{_V4}/(?:3[0-2]|[12]?\d)$",
+    "ipv6Prefix": rf"^{_V6}/(?:12[0-8]|1[01]\d|\d?\d)$",
+    "hostAndPort": rf"^(?:{_HOST}|\[{_V6}\]):(?:0|[1-9]\d{{0,4}})$",
+    "ulid": "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$",
+    "protobufFqn": r"^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$",
+    "protobufDotFqn": r"^\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$",
+}
+"""What no format of JSON Schema says. A text that fits may still be refused; none that is refused here is allowed."""
+_EITHER: Final = {"ip": ("ipv4", "ipv6"), "address": ("hostname", "ipv4", "ipv6")}
+_HEADERS: Final = {
+    # https://datatracker.ietf.org/doc/html/rfc7230#section-3.2, as protovalidate writes it; loose, then strict
+    ("KNOWN_REGEX_HTTP_HEADER_NAME", False): r"^[^\x00\n\r]+$",
+    ("KNOWN_REGEX_HTTP_HEADER_NAME", True): r"^:?[0-9a-zA-Z!#$%&'*+\-.^_|~`]+$",
+    ("KNOWN_REGEX_HTTP_HEADER_VALUE", False): r"^[^\x00\n\r]*$",
+    ("KNOWN_REGEX_HTTP_HEADER_VALUE", True): r"^[^\x00-\x08\x0A-\x1F\x7F]*$",
+}
+_NUMBERS: Final = (
+    *("int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"),
+    *("float", "double"),
+)
+WRAPPED: Final = {
+    "google.protobuf.StringValue": FieldDescriptor.TYPE_STRING,
+    "google.protobuf.BytesValue": FieldDescriptor.TYPE_BYTES,
+    "google.protobuf.BoolValue": FieldDescriptor.TYPE_BOOL,
+    "google.protobuf.Int32Value": FieldDescriptor.TYPE_INT32,
+    "google.protobuf.Int64Value": FieldDescriptor.TYPE_INT64,
+    "google.protobuf.UInt32Value": FieldDescriptor.TYPE_UINT32,
+    "google.protobuf.UInt64Value": FieldDescriptor.TYPE_UINT64,
+    "google.protobuf.FloatValue": FieldDescriptor.TYPE_FLOAT,
+    "google.protobuf.DoubleValue": FieldDescriptor.TYPE_DOUBLE,
+}
 _WELL_KNOWN: Final[Mapping[str, Schema]] = {
     "google.protobuf.Timestamp": {"type": "string", "format": "date-time"},
-    "google.protobuf.Duration": {"type": "string", "pattern": r"^-?[0-9]{1,12}(\.[0-9]{1,9})?s$"},
+    "google.protobuf.Duration": {"type": "string", "pattern": r"^-?[0-9]{1,12}(?:\.[0-9]{1,9})?s$"},
     "google.protobuf.FieldMask": {"type": "string"},
     "google.protobuf.Struct": {"type": "object"},
     "google.protobuf.ListValue": {"type": "array"},
     "google.protobuf.Value": {},
     "google.protobuf.Any": {"type": "object"},
-    "google.protobuf.Empty": {"type": "object", "additionalProperties": False},
-    **{f"google.protobuf.{kind}Value": {"type": "string"} for kind in ("String", "Bytes")},
-    **{f"google.protobuf.{kind}Value": {"type": "integer"} for kind in ("Int32", "Int64", "UInt32", "UInt64")},
-    **{f"google.protobuf.{kind}Value": {"type": "number"} for kind in ("Float", "Double")},
-    "google.protobuf.BoolValue": {"type": "boolean"},
-}
-_PLAIN: Final = {"const": "const", "in": "enum"}
-_NUMBER: Final = {"lt": "exclusiveMaximum", "lte": "maximum", "gt": "exclusiveMinimum", "gte": "minimum"}
-_STRING: Final = {"minLen": "minLength", "maxLen": "maxLength", "pattern": "pattern"}
-_FORMATS: Final = {
-    **{name: name for name in ("email", "hostname", "ipv4", "ipv6", "uri", "uuid", "ip", "address")},
-    "uriRef": "uri-reference",
+    "google.protobuf.Empty": {"type": "object"},
 }
 
 
-class Schemas:
-    """The schemas of the messages of one pool, made on first need; messages refer to each other by `$ref`."""
-
-    def __init__(self, pool: descriptor_pool.DescriptorPool) -> None:
-        self._pool = pool
-        self._constraints = _Constraints(pool)
-
-    def of(self, message: Any) -> Schema:
-        """Return the schema of a message, with all it refers to under `$defs`."""
-        defs: dict[str, Schema] = {}
-        waiting = [message]
-        while waiting:
-            here = waiting.pop()
-            if here.full_name not in defs:
-                defs[here.full_name], needed = self._message(here)
-                waiting += needed
-        return {"$ref": f"#/$defs/{message.full_name}", "$defs": defs}
-
-    def is_ignored(self, field: Any) -> bool:
-        """Whether constraints do not look at a field as long as it has its default."""
-        return _is_ignored(self._constraints.of_field(field))
-
-    def _message(self, message: Any) -> tuple[Schema, list[Any]]:
-        properties: dict[str, Schema] = {}
-        required: list[str] = []
-        needed: list[Any] = []
-        for field in message.fields:
-            said = self._constraints.of_field(field)
-            properties[field.json_name] = self._field(field, said, needed)
-            if said.get("required") is True and not _is_ignored(said):
-                required.append(field.json_name)
-        schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-        choices = [
-            {"anyOf": [{"required": [field.json_name]} for field in oneof.fields]}
-            for oneof in message.oneofs
-            if self._constraints.of_oneof(oneof).get("required") is True
-        ]
-        if required:
-            schema["required"] = required
-        if choices:
-            schema["allOf"] = choices
-        return schema, needed
-
-    def _field(self, field: Any, said: Mapping[str, Json], needed: list[Any]) -> Schema:
-        if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            rules = said.get("map", {})
-            value = field.message_type.fields_by_name["value"]
-            schema: Schema = {
-                "type": "object",
-                "additionalProperties": self._one(value, rules.get("values", {}), needed),
-            }
-            keys = _string(rules.get("keys", {}).get("string", {}))
-            return schema | _sized(rules, "Pairs", "Properties") | ({"propertyNames": keys} if keys else {})
-        if field.is_repeated:
-            rules = said.get("repeated", {})
-            schema = {"type": "array", "items": self._one(field, rules.get("items", {}), needed)}
-            return schema | _sized(rules, "Items", "Items") | ({"uniqueItems": True} if rules.get("unique") else {})
-        return self._one(field, said, needed)
-
-    def _one(self, field: Any, said: Mapping[str, Json], needed: list[Any]) -> Schema:
-        kind = field.type
-        if kind in _SIGNED:
-            bits = _SIGNED[kind]
-            return {"type": "integer", "minimum": -(2**bits), "maximum": 2**bits - 1} | _number(said)
-        if kind in _UNSIGNED:
-            return {"type": "integer", "minimum": 0, "maximum": 2 ** _UNSIGNED[kind] - 1} | _number(said)
-        match kind:
-            case FieldDescriptor.TYPE_DOUBLE | FieldDescriptor.TYPE_FLOAT:
-                return {"type": "number"} | _number(said)
-            case FieldDescriptor.TYPE_BOOL:
-                return {"type": "boolean"} | _constants(said.get("bool", {}))
-            case FieldDescriptor.TYPE_STRING:
-                return {"type": "string"} | _string(said.get("string", {}))
-            case FieldDescriptor.TYPE_BYTES:
-                return {"type": "string", "contentEncoding": "base64"}
-            case FieldDescriptor.TYPE_ENUM:
-                return _enumeration(field.enum_type, said.get("enum", {}))
-            case _:
-                known = _WELL_KNOWN.get(field.message_type.full_name)
-                if known is not None:
-                    return dict(known)
-                needed.append(field.message_type)
-                return {"$ref": f"#/$defs/{field.message_type.full_name}"}
+def is_map(field: Any) -> bool:
+    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
 
 
-def _sized(rules: Mapping[str, Json], theirs: str, ours: str) -> Schema:
+def kind_of(field: Any) -> int:
+    """Return a field's type; of a wrapper the type of what it wraps."""
+    wrapped = WRAPPED.get(field.message_type.full_name) if field.message_type is not None else None
+    return int(field.type if wrapped is None else wrapped)
+
+
+def is_opaque(field: Any) -> bool:
+    """Whether the fields of a field's message are not those of its JSON."""
+    return field.message_type is not None and field.message_type.full_name.startswith("google.protobuf.")
+
+
+def field_schema(field: Any, rules: Rules) -> Schema:
+    """Return the schema of a whole field; a message in it is any object."""
+    if is_map(field):
+        said = rules.get("map", {})
+        value = field.message_type.fields_by_name["value"]
+        return {"type": "object", "additionalProperties": value_schema(value, said.get("values", {}))} | _sized(
+            said, "Pairs", "Properties"
+        )
+    if field.is_repeated:
+        said = rules.get("repeated", {})
+        schema = {"type": "array", "items": value_schema(field, said.get("items", {}))} | _sized(said, "Items", "Items")
+        return schema | ({"uniqueItems": True} if said.get("unique") is True else {})
+    return value_schema(field, rules)
+
+
+def value_schema(field: Any, rules: Rules) -> Schema:
+    """Return the schema of one value of a field: of a repeated one an element's."""
+    kind = kind_of(field)
+    if kind in _SIGNED:
+        bits = _SIGNED[kind]
+        return _number({"type": "integer", "minimum": -(2**bits), "maximum": 2**bits - 1}, rules)
+    if kind in _UNSIGNED:
+        return _number({"type": "integer", "minimum": 0, "maximum": 2 ** _UNSIGNED[kind] - 1}, rules)
+    match kind:
+        case FieldDescriptor.TYPE_DOUBLE | FieldDescriptor.TYPE_FLOAT:
+            return _number({"type": "number"}, rules)
+        case FieldDescriptor.TYPE_BOOL:
+            return {"type": "boolean"} | _constants(rules.get("bool", {}))
+        case FieldDescriptor.TYPE_STRING:
+            return {"type": "string"} | _string(rules.get("string", {}))
+        case FieldDescriptor.TYPE_BYTES:
+            return {"type": "string", "format": "byte"} | _constants(rules.get("bytes", {}))
+        case FieldDescriptor.TYPE_ENUM:
+            return enumeration(field.enum_type, rules.get("enum", {}))
+        case _:
+            return dict(_WELL_KNOWN.get(field.message_type.full_name, {"type": "object"}))
+
+
+def _sized(rules: Rules, theirs: str, ours: str) -> Schema:
     return {f"{end}{ours}": int(rules[f"{end}{theirs}"]) for end in ("min", "max") if f"{end}{theirs}" in rules}
 
 
-def _constants(rules: Mapping[str, Json]) -> Schema:
-    return {keyword: rules[name] for name, keyword in _PLAIN.items() if name in rules}
-
-
-def _number(said: Mapping[str, Json]) -> Schema:
-    rules: Mapping[str, Json] = next((said[kind] for kind in _NUMBERS if isinstance(said.get(kind), Mapping)), {})
-    out: Schema = {}
-    for name, keyword in (_NUMBER | _PLAIN).items():
-        if name in rules:
-            value = rules[name]
-            out[keyword] = [_plain(one) for one in value] if isinstance(value, list) else _plain(value)
-    if "exclusiveMinimum" in out or "exclusiveMaximum" in out:
-        low, high = out.get("exclusiveMinimum", out.get("minimum")), out.get("exclusiveMaximum", out.get("maximum"))
-        if low is not None and high is not None and low >= high:
-            return {}  # "outside of": no range that JSON Schema says in one
-    return out
-
-
-_NUMBERS: Final = (
-    *("int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"),
-    *("float", "double"),
-)
-
-
-def _plain(value: Json) -> Json:
-    """Return a 64-bit number, which proto-JSON writes as a text, as a number."""
-    return int(value) if isinstance(value, str) and re.fullmatch(r"-?\d+", value) else value
-
-
-def _string(rules: Mapping[str, Json]) -> Schema:
-    out = _constants(rules)
-    out |= {keyword: rules[name] for name, keyword in _STRING.items() if name in rules}
-    out |= {keyword: int(out[keyword]) for keyword in ("minLength", "maxLength") if keyword in out}
-    if "len" in rules:
-        out |= {"minLength": int(rules["len"]), "maxLength": int(rules["len"])}
-    for name, form in _FORMATS.items():
-        if rules.get(name) is True:
-            out["format"] = form
-    if "pattern" not in out:
-        ends = {"prefix": "^{}", "suffix": "{}$", "contains": "{}"}
-        for name, pattern in ends.items():
-            if isinstance(rules.get(name), str):
-                out["pattern"] = pattern.format(re.escape(rules[name]))
+def _constants(rules: Rules) -> Schema:
+    out: Schema = {keyword: rules[name] for name, keyword in _PLAIN.items() if name in rules}
     if rules.get("notIn"):
         out["not"] = {"enum": rules["notIn"]}
     return out
 
 
-def _enumeration(kind: Any, rules: Mapping[str, Json]) -> Schema:
+def _number(schema: Schema, said: Rules) -> Schema:
+    rules: Rules = next((said[kind] for kind in _NUMBERS if isinstance(said.get(kind), Mapping)), {})
+    out: Schema = {**schema, **{name: _exact(value) for name, value in _constants(rules).items()}}
+    bounds = {keyword: _exact(rules[name]) for name, keyword in _RANGE.items() if name in rules}
+    low = bounds.get("exclusiveMinimum", bounds.get("minimum"))
+    high = bounds.get("exclusiveMaximum", bounds.get("maximum"))
+    if isinstance(low, int | float) and isinstance(high, int | float) and low >= high:
+        # "outside of": beyond one or the other
+        ends = [{name: bounds[name]} for name in bounds if "Maximum" in name or name == "maximum"]
+        ends += [{name: bounds[name]} for name in bounds if "Minimum" in name or name == "minimum"]
+        return {**out, "anyOf": [{**schema, **end} for end in ends]}
+    return {**out, **bounds}
+
+
+def _exact(value: Json) -> Json:
+    """Return 64-bit numbers, which proto-JSON writes as texts, as numbers."""
+    if isinstance(value, list):
+        return [_exact(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: _exact(inner) for name, inner in value.items()}
+    return int(value) if isinstance(value, str) and re.fullmatch(r"-?\d+", value) else value
+
+
+def _string(rules: Rules) -> Schema:
+    out = _constants(rules)
+    for name, keyword in (("minLen", "minLength"), ("maxLen", "maxLength")):
+        if name in rules:
+            out[keyword] = int(rules[name])
+    if "len" in rules:
+        out |= {"minLength": int(rules["len"]), "maxLength": int(rules["len"])}
+    patterns = [rules["pattern"]] if isinstance(rules.get("pattern"), str) else []
+    patterns += [
+        shape.format(re.escape(rules[name]))
+        for name, shape in (("prefix", "^{}"), ("suffix", "{}$"), ("contains", "{}"))
+        if isinstance(rules.get(name), str)
+    ]
+    patterns += [pattern for name, pattern in _PATTERNS.items() if _asked(rules.get(name))]
+    header = _HEADERS.get((str(rules.get("wellKnownRegex")), rules.get("strict") is not False))
+    patterns += [header] if header is not None else []
+    if patterns:
+        out["pattern"] = patterns[0]
+    if len(patterns) > 1:
+        out["allOf"] = [{"pattern": pattern} for pattern in patterns[1:]]
+    if isinstance(rules.get("notContains"), str):
+        unwanted: list[Json] = [{"pattern": re.escape(rules["notContains"])}]
+        unwanted += [out["not"]] if "not" in out else []
+        out["not"] = {"anyOf": unwanted}
+    for name, form in _FORMATS.items():
+        if rules.get(name) is True:
+            out["format"] = form
+    for name, forms in _EITHER.items():
+        if rules.get(name) is True:
+            out["anyOf"] = [{"type": "string", "format": form} for form in forms]
+    return out
+
+
+def _asked(value: Json) -> bool:
+    """Whether a rule that is asked for by being there is: `true`, or a version number."""
+    return value is True or (isinstance(value, int) and value > 0)
+
+
+def enumeration(kind: Any, rules: Rules) -> Schema:
+    """Return the names of an enumeration that rules allow."""
     if kind.full_name == "google.protobuf.NullValue":
         return {"type": "null"}
     allowed = [value.number for value in kind.values]
@@ -194,44 +219,42 @@ def _enumeration(kind: Any, rules: Mapping[str, Json]) -> Schema:
     if rules.get("in"):
         allowed = [number for number in allowed if number in rules["in"]]
     allowed = [number for number in allowed if number not in rules.get("notIn", ())]
-    return {
-        "type": "string",
-        "enum": [kind.values_by_number[number].name for number in allowed if number in kind.values_by_number],
-    }
+    names = [kind.values_by_number[number].name for number in allowed if number in kind.values_by_number]
+    return {"type": "string", "enum": list(dict.fromkeys(names))}
 
 
-def _is_ignored(said: Mapping[str, Json]) -> bool:
-    return said.get("ignore") in ("IGNORE_ALWAYS", "IGNORE_IF_ZERO_VALUE")
+def measured(value: str, rules: Rules) -> Schema:
+    """Return the limits of a text in UTF-8 bytes as limits of this text in characters."""
+    out: Schema = {}
+    low, high = (rules.get(name, rules.get("lenBytes")) for name in ("minBytes", "maxBytes"))
+    size = len(value.encode())
+    if low is not None and size < int(low):
+        out["minLength"] = len(value) + 1
+    if high is not None and size > int(high):
+        out["maxLength"] = len(value.encode()[: int(high)].decode(errors="ignore"))
+    return out
 
 
-class _Constraints:
-    """Reads protovalidate's options with the pool's own definition of them; nothing where it has none."""
+def octets(value: str, rules: Rules) -> str:
+    """Return the keyword that some bytes break, written as base64; empty where they fit as far as can be told."""
+    try:
+        data = base64.b64decode(value.replace("-", "+").replace("_", "/") + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return "format"
+    size = len(data)
+    least, most = (int(rules.get(name, rules.get("len", otherwise))) for name, otherwise in _SIZES)
+    if size < least or size > most:
+        return "minLength" if size < least else "maxLength"
+    told = [_raw(rules.get(name)) for name in ("prefix", "suffix", "contains")]
+    if not (data.startswith(told[0]) and data.endswith(told[1]) and told[2] in data):
+        return "not"
+    sizes = [length for name, length in _ADDRESSES.items() if rules.get(name) is True]
+    return "not" if sizes and all(size not in length for length in sizes) else ""
 
-    def __init__(self, pool: descriptor_pool.DescriptorPool) -> None:
-        self._pool = pool
-        self._field = self._extension("field", "FieldOptions")
-        self._oneof = self._extension("oneof", "OneofOptions")
 
-    def _extension(self, name: str, options: str) -> tuple[Any, Any] | None:
-        try:
-            extension: Any = self._pool.FindExtensionByName(f"buf.validate.{name}")
-            kind: Any = message_factory.GetMessageClass(self._pool.FindMessageTypeByName(f"google.protobuf.{options}"))
-        except KeyError:
-            return None
-        return kind, extension
+_SIZES: Final = (("minLen", 0), ("maxLen", 2**63))
+_ADDRESSES: Final = {"ip": (4, 16), "ipv4": (4,), "ipv6": (16,), "uuid": (16,)}
 
-    def of_field(self, field: Any) -> Mapping[str, Json]:
-        return self._said(field, self._field)
 
-    def of_oneof(self, oneof: Any) -> Mapping[str, Json]:
-        return self._said(oneof, self._oneof)
-
-    def _said(self, described: Any, known: tuple[Any, Any] | None) -> Mapping[str, Json]:
-        if known is None:
-            return {}
-        kind, extension = known
-        options = kind.FromString(described.GetOptions().SerializeToString())
-        if not options.HasExtension(extension):
-            return {}
-        said: Mapping[str, Json] = json_format.MessageToDict(options.Extensions[extension], descriptor_pool=self._pool)
-        return said
+def _raw(value: Json) -> bytes:
+    return base64.b64decode(value) if isinstance(value, str) else b""

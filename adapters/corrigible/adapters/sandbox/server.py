@@ -40,15 +40,22 @@ class Server:
     """In one clause, where it differs from the API it stands for."""
     command: Callable[[int], Command]
     """Installs what is missing and says how to listen on this port of 127.0.0.1."""
+    seeded: Callable[[Path], Server] | None = None
+    """From a file of its own kind to the same server with what that file says; None where it starts empty."""
+    scheme: str = "http"
+    is_ready: Callable[[int], bool] | None = None
+    """Asked again and again once the port is open, until it says yes; None where an open port is enough."""
+    access: Callable[[int], str] | None = None
+    """Lines that say what a caller needs beside the address: credentials, files."""
 
     def start(self, port: int = 0, *, seconds: float = 60.0) -> Running:
         """Return when the server listens. Port 0 takes a free one."""
         chosen = port or free_port()
         if not _is_free(chosen):
             raise SandboxError(f"{self.title} cannot listen on {HOST}:{chosen}: something else does")
-        running = Running(self.title, self.command(chosen), chosen)
+        running = Running(self.title, self.command(chosen), chosen, scheme=self.scheme)
         try:
-            running.wait_until_listening(seconds)
+            running.wait_until_listening(seconds, self.is_ready)
         except BaseException:  # Ctrl-C too: no server is left behind
             running.stop()
             raise
@@ -58,10 +65,10 @@ class Server:
 class Running:
     """A server that was started. Leaving the `with` block stops it and all its children."""
 
-    def __init__(self, title: str, command: Command, port: int) -> None:
+    def __init__(self, title: str, command: Command, port: int, *, scheme: str = "http") -> None:
         self.title = title
         self.port = port
-        self.url = f"http://{HOST}:{port}"
+        self.url = f"{scheme}://{HOST}:{port}"
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop()
         self.process = subprocess.Popen(
             command.arguments,
@@ -81,17 +88,22 @@ class Running:
     ) -> None:
         self.stop()
 
-    def wait_until_listening(self, seconds: float) -> None:
-        """Return once the port accepts a connection; raise when the server dies first or takes too long."""
+    def wait_until_listening(self, seconds: float, is_ready: Callable[[int], bool] | None = None) -> None:
+        """Return once the port accepts a connection and the server is ready.
+
+        Raise when it dies first or takes too long.
+        """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise SandboxError(self.obituary())
             try:
                 socket.create_connection((HOST, self.port), timeout=1).close()
-                return
+                if is_ready is None or is_ready(self.port):
+                    return
             except OSError:
-                time.sleep(0.02)
+                pass
+            time.sleep(0.02)
         raise SandboxError(f"{self.title} did not listen within {seconds:g} s:\n{last_lines(self.output())}")
 
     def obituary(self) -> str:

@@ -111,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
             corrector = build_corrector(args.pack, mode=mode, spec=args.spec)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _complain(problem, 2)
+    corrector.translator.warm_up()
     for doubt in doubts[:_MOST_DOUBTS]:
         print(f"corrigible proxy: {doubt.message}", file=sys.stderr)
     try:

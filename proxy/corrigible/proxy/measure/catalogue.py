@@ -19,6 +19,11 @@ def _stripe() -> TaskFile:
     return read_tasks(text, "stripe/tasks.yaml")
 
 
+def _github() -> TaskFile:
+    text = files("corrigible.adapters").joinpath("github", "tasks.yaml").read_text(encoding="utf-8")
+    return read_tasks(text, "github/tasks.yaml")
+
+
 def _recipe() -> TaskFile:
     return TaskFile(
         api="recipe",
@@ -34,4 +39,4 @@ def _recipe() -> TaskFile:
     )
 
 
-TASKS: Final[Mapping[str, Callable[[], TaskFile]]] = {"stripe": _stripe, "recipe": _recipe}
+TASKS: Final[Mapping[str, Callable[[], TaskFile]]] = {"stripe": _stripe, "github": _github, "recipe": _recipe}

@@ -1,0 +1,315 @@
+"""Where a message in proto-JSON breaks what its descriptors say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from corrigible.rules.breach import Breach, duplicates, fault
+from corrigible.rules.pointer import MISSING, escape
+from corrigible.schema.exchange import Json
+
+from .constraint import Constraints, Rules, is_judged_if_set, is_never_judged
+from .schema import Schema, field_schema, is_map, is_opaque, kind_of, measured, octets, value_schema
+
+_TEXT_ONLY: Final = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp", "google.protobuf.FieldMask"})
+
+
+class Judge:
+    """Knows the messages of one pool. Yields breaches; a default that breaks a constraint is a value nobody gave."""
+
+    def __init__(self, constraints: Constraints) -> None:
+        self._constraints = constraints
+
+    def message(self, message: Any, value: Mapping[str, Json], pointer: str, at: str = "") -> Iterator[Breach]:
+        """Yield the breaches of a message that stands at `pointer`; with `at` those at or below a place."""
+        fields = {name: field for field in message.fields for name in (field.name, field.json_name)}
+        siblings = tuple(field.json_name for field in message.fields)
+        closed = {
+            "type": "object",
+            "properties": {f.json_name: field_schema(f, self._constraints.of_field(f)) for f in message.fields},
+            "additionalProperties": False,
+        }
+        for name in value:
+            place = f"{pointer}/{escape(name)}"
+            if name not in fields and _concerns(place, at):
+                yield Breach(place, "additionalProperties", closed, value[name], siblings)
+        for field in message.fields:
+            name = field.name if field.name in value and field.json_name not in value else field.json_name
+            place = f"{pointer}/{escape(name)}"
+            if _concerns(place, at):
+                yield from self._field(field, value.get(name), place, at, siblings)
+        yield from self._of_several(message, value, pointer, at)
+
+    def _of_several(self, message: Any, value: Mapping[str, Json], pointer: str, at: str) -> Iterator[Breach]:
+        for oneof in message.oneofs:
+            named = at == f"{pointer}/{escape(oneof.name)}"
+            if (not at or named) and self._constraints.is_required(oneof):
+                yield from self._at_least_one(list(oneof.fields), value, pointer)
+        if at:
+            return
+        for one in self._constraints.of_message(message).get("oneof", ()):
+            names = one.get("fields", ())
+            members = [message.fields_by_name[name] for name in names if name in message.fields_by_name]
+            there = [field.json_name for field in members if _is_set(field, value)]
+            if len(there) > 1:
+                forms = [{"type": "object", "required": [name]} for name in there]
+                yield Breach(pointer, "not", {"type": "object", "oneOf": forms}, dict(value))
+            elif one.get("required") is True:
+                yield from self._at_least_one(members, value, pointer)
+
+    def _at_least_one(self, fields: list[Any], value: Mapping[str, Json], pointer: str) -> Iterator[Breach]:
+        if any(_is_set(field, value) for field in fields):
+            return
+        forms = [
+            {
+                "type": "object",
+                "properties": {field.json_name: field_schema(field, self._constraints.of_field(field))},
+                "required": [field.json_name],
+            }
+            for field in fields
+        ]
+        yield Breach(pointer, "anyOf", {"anyOf": forms}, dict(value))
+
+    def _field(self, field: Any, value: Json, place: str, at: str, siblings: tuple[str, ...]) -> Iterator[Breach]:
+        rules = self._constraints.of_field(field)
+        if is_never_judged(rules):
+            rules = {}
+        given = value is not None  # in proto-JSON null is no value
+        if not given or (not field.has_presence and value in ("", 0, False, [], {}, "0")):
+            yield from self._absent(field, rules, place, siblings)
+            if not given:
+                return
+        if is_map(field):
+            yield from self._map(field, value, rules, place, at)
+        elif field.is_repeated:
+            yield from self._list(field, value, rules, place, at)
+        else:
+            yield from self._one(field, value, rules, place, at)
+
+    def _absent(self, field: Any, rules: Rules, place: str, siblings: tuple[str, ...]) -> Iterator[Breach]:
+        """Yield what a missing value breaks: it is required, or its default is not allowed."""
+        schema = field_schema(field, rules)
+        if rules.get("required") is True and not is_judged_if_set(rules):
+            yield Breach(place, "required", schema, MISSING, siblings)
+        elif not field.has_presence and not is_judged_if_set(rules):
+            default: Json = {} if is_map(field) else [] if field.is_repeated else _default(field)
+            broken = fault(default, schema) or (_broken_pairs(default, schema) if is_map(field) else None)
+            if broken is None and isinstance(default, str) and not field.is_repeated:
+                broken = _odd(kind_of(field), default, rules)
+            if broken is not None:
+                yield Breach(place, "required", schema, MISSING, siblings)
+
+    def _map(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:
+        said = rules.get("map", {})
+        schema = field_schema(field, rules)
+        if not isinstance(value, Mapping):
+            yield Breach(place, "type", schema, value)
+            return
+        if (pairs := _broken_pairs(value, schema)) is not None and _is_below(place, at):
+            yield Breach(place, pairs, schema, dict(value))
+        parts = field.message_type.fields_by_name
+        keys = value_schema(parts["key"], said.get("keys", {})) if said.get("keys") else {}
+        for key, inner in value.items():
+            inside = f"{place}/{escape(key)}"
+            if not _concerns(inside, at):
+                continue
+            if keys and _broken_key(key, keys, said["keys"]):
+                # Another key is another entry: the whole is in question.
+                yield Breach(place, "propertyNames", {"type": "object", "propertyNames": keys}, dict(value))
+            yield from self._one(parts["value"], inner, said.get("values", {}), inside, at)
+
+    def _list(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:
+        said = rules.get("repeated", {})
+        schema = field_schema(field, rules)
+        if not isinstance(value, list):
+            yield Breach(place, "type", schema, value)
+            return
+        if _is_below(place, at):
+            for keyword in ("minItems", "maxItems"):
+                if keyword in schema and fault(value, {keyword: schema[keyword]}) is not None:
+                    yield Breach(place, keyword, schema, value)
+            if schema.get("uniqueItems") is True and duplicates(value):
+                yield Breach(place, "uniqueItems", schema, value)
+        for index, inner in enumerate(value):
+            if _concerns(f"{place}/{index}", at):
+                yield from self._one(field, inner, said.get("items", {}), f"{place}/{index}", at)
+
+    def _one(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:
+        """Yield what one value breaks: a scalar, a message, an element of a list, a value of a map."""
+        if field.message_type is not None and not is_opaque(field):
+            if isinstance(value, Mapping):
+                yield from self.message(field.message_type, value, place, at)
+            else:
+                yield Breach(place, "type", {"type": "object"}, value)
+            return
+        if not _is_below(place, at) or is_never_judged(rules):
+            return
+        if is_judged_if_set(rules) and value in ("", 0, False, "0"):
+            return
+        schema = value_schema(field, rules)
+        kind = kind_of(field)
+        seen = _seen(field, kind, value, rules)
+        if seen is MISSING:
+            return
+        keyword = fault(seen, schema)
+        if keyword is None and kind == FieldDescriptor.TYPE_MESSAGE:
+            keyword, schema = _well_known(field.message_type.full_name, value, rules, schema)
+        if keyword is None and isinstance(seen, str):
+            limits = measured(seen, rules.get("string", {})) if kind == FieldDescriptor.TYPE_STRING else {}
+            schema = {**schema, **limits}
+            keyword = fault(seen, limits) or _odd(kind, seen, rules)
+        if keyword is not None:
+            yield Breach(place, keyword, schema, value)
+
+
+def _concerns(place: str, at: str) -> bool:
+    return not at or at == place or at.startswith(f"{place}/") or place.startswith(f"{at}/")
+
+
+def _is_below(place: str, at: str) -> bool:
+    return not at or at == place or place.startswith(f"{at}/")
+
+
+def _is_set(field: Any, value: Mapping[str, Json]) -> bool:
+    given = value.get(field.json_name, value.get(field.name))
+    return given is not None and (field.has_presence or given not in ("", 0, False, [], {}, "0"))
+
+
+def _default(field: Any) -> Json:
+    if field.enum_type is not None:
+        return str(field.enum_type.values_by_number[0].name) if 0 in field.enum_type.values_by_number else ""
+    return "" if isinstance(field.default_value, bytes) else field.default_value
+
+
+def _broken_pairs(value: Json, schema: Schema) -> str | None:
+    size = len(value) if isinstance(value, Mapping) else 0
+    if size < schema.get("minProperties", 0):
+        return "minProperties"
+    return "maxProperties" if size > schema.get("maxProperties", size) else None
+
+
+def _broken_key(key: str, schema: Schema, rules: Rules) -> bool:
+    whole = {**schema, **measured(key, rules.get("string", {}))}
+    value: Json = int(key) if schema.get("type") == "integer" and re.fullmatch(r"-?\d{1,20}", key) else key
+    return fault(value, whole, text=schema.get("type") == "boolean") is not None
+
+
+def _seen(field: Any, kind: int, value: Json, rules: Rules) -> Json:
+    """Return a value as constraints see it: numbers as numbers, enumerations as names; MISSING where none looks."""
+    if kind == FieldDescriptor.TYPE_ENUM:
+        number = int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,10}", value) else value
+        if not isinstance(number, int) or isinstance(number, bool):
+            return value
+        known = field.enum_type.values_by_number.get(number)
+        if known is not None:
+            return str(known.name)
+        said = rules.get("enum", {})
+        closed = any(name in said for name in ("const", "in")) or said.get("definedOnly") is True
+        return str(number) if closed or number in said.get("notIn", ()) else MISSING
+    if isinstance(value, str) and kind in _NUMBERS:
+        if re.fullmatch(r"-?\d{1,20}", value):
+            return int(value)
+        if kind in _FLOATS and re.fullmatch(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?", value):
+            return float(value)
+    return value
+
+
+_FLOATS: Final = (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE)
+_NUMBERS: Final = frozenset(
+    {
+        *_FLOATS,
+        *(FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_UINT32),
+        *(FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_SINT32, FieldDescriptor.TYPE_SINT64),
+        *(FieldDescriptor.TYPE_FIXED32, FieldDescriptor.TYPE_FIXED64),
+        *(FieldDescriptor.TYPE_SFIXED32, FieldDescriptor.TYPE_SFIXED64),
+    }
+)
+
+
+def _odd(kind: int, value: str, rules: Rules) -> str | None:
+    """Return the keyword that a text breaks by a rule that is no schema's: about bytes."""
+    if kind != FieldDescriptor.TYPE_BYTES:
+        return None
+    return octets(value, rules.get("bytes", {})) or None
+
+
+_SECONDS: Final = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?s")
+
+
+def _well_known(name: str, value: Json, rules: Rules, schema: Schema) -> tuple[str | None, Schema]:
+    """Return what a time, a mask or an `Any` breaks. Only a span that is too long or too short has a nearest one."""
+    if name == "google.protobuf.Duration" and isinstance(value, str):
+        return _duration(value, rules.get("duration", {}), schema)
+    if name == "google.protobuf.Timestamp" and isinstance(value, str):
+        said = rules.get("timestamp", {})
+        moments = {key: str(said[key]) for key in ("const", "lt", "lte", "gt", "gte") if key in said}
+        wrong = any(not _holds(key, _moment(value), _moment(limit)) for key, limit in moments.items())
+        return ("not", schema) if wrong else (None, schema)
+    if name == "google.protobuf.Any" and isinstance(value, Mapping):
+        return _listed([str(value.get("@type", ""))], rules.get("any", {})), schema
+    if name == "google.protobuf.FieldMask" and isinstance(value, str):
+        paths = [re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", path) for path in value.split(",") if path]
+        return _listed(paths, rules.get("fieldMask", {}), parents=True), schema
+    return None, schema
+
+
+def _listed(values: list[str], rules: Rules, *, parents: bool = False) -> str | None:
+    def among(value: str, listed: Json) -> bool:
+        return any(value == one or (parents and value.startswith(f"{one}.")) for one in listed)
+
+    if rules.get("in") and not all(among(value, rules["in"]) for value in values):
+        return "not"
+    return "not" if rules.get("notIn") and any(among(value, rules["notIn"]) for value in values) else None
+
+
+def _duration(value: str, rules: Rules, schema: Schema) -> tuple[str | None, Schema]:
+    have = _span(value)
+    for key, limit in rules.items():
+        if key in ("in", "notIn"):
+            inside = any(_span(str(one)) == have for one in limit)
+            if inside is not (key == "in"):
+                return "not", schema | ({"enum": limit} if key == "in" else {})
+            continue
+        if key not in _TESTS or _holds(key, have, _span(str(limit))):
+            continue
+        least = next((_span(str(rules[one])) for one in ("gt", "gte") if one in rules), Decimal(0))
+        if key == "const":
+            return "const", schema | {"const": limit}
+        if key == "lte" and _span(str(limit)) > max(least, Decimal(0)):
+            return "formatMaximum", schema | {"formatMaximum": limit}
+        if key == "gte" and have > 0:
+            return "formatMinimum", schema | {"formatMinimum": limit}
+        return "not", schema
+    return None, schema
+
+
+_TESTS: Final = ("const", "lt", "lte", "gt", "gte")
+
+
+def _holds(key: str, have: Any, limit: Any) -> bool:
+    match key:
+        case "lt":
+            return bool(have < limit)
+        case "lte":
+            return bool(have <= limit)
+        case "gt":
+            return bool(have > limit)
+        case "gte":
+            return bool(have >= limit)
+        case _:
+            return bool(have == limit)
+
+
+def _span(value: str) -> Decimal:
+    return Decimal(value[:-1]) if _SECONDS.fullmatch(value) else Decimal(0)
+
+
+def _moment(value: str) -> tuple[str, Decimal]:
+    """Return a moment of canonical proto-JSON, which is in UTC, as something that can be compared."""
+    whole, _, part = value.rstrip("Zz").partition(".")
+    return whole, Decimal(f"0.{part}") if part.isdecimal() else Decimal(0)

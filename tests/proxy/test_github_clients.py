@@ -1,0 +1,160 @@
+"""Users of PyGithub and of octokit find the feedback where they would look, and everything native as it was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.sandbox.error import SandboxError
+from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
+from corrigible.adapters.sandbox.server import Running
+from corrigible.proxy.sandbox import SANDBOXES, proxy_for
+
+github = pytest.importorskip("github", reason="PyGithub is not installed")
+
+
+@pytest.fixture(scope="module")
+def github_server() -> Iterator[Running]:
+    """The local GitHub, fresh for these tests."""
+    try:
+        find_node()
+    except SandboxError as problem:
+        pytest.skip(str(problem))
+    with SANDBOXES["github"][0].start() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def github_proxy(github_server: Running) -> Iterator[Running]:
+    with proxy_for(github_server.url, "github").start() as running:
+        yield running
+
+
+def file(api: Any) -> None:
+    api.get_repo("octocat/hello-world").create_file("README.md", "m", "hello")
+
+
+def issue(api: Any) -> None:
+    api.get_repo("octocat/hello-world").create_issue(title="")
+
+
+def misspelt(api: Any) -> None:
+    api.get_repo("octocat/helo-world").complete()
+
+
+def forbidden(api: Any) -> None:
+    api.get_repo("octocat/hello-world").edit(description="mine")
+
+
+def twice(api: Any) -> None:
+    api.get_user().create_repo("hello-world")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A call that is refused, and what its user gets."""
+
+    call: Callable[[Any], None]
+    python: str
+    status: int
+    message: str
+    action: str
+    """Of the first suggestion."""
+    token: str = "token-octocat"
+
+    @property
+    def name(self) -> str:
+        return self.call.__name__
+
+
+REFUSALS = [
+    Refusal(file, "GithubException", 422, '"sha" wasn\'t supplied. README.md already exists.', "MODIFY_PARAMS"),
+    Refusal(issue, "GithubException", 422, "Validation failed", "MODIFY_PARAMS"),
+    Refusal(misspelt, "UnknownObjectException", 404, "Not Found", "MODIFY_PARAMS"),
+    Refusal(forbidden, "GithubException", 403, "Forbidden", "ESCALATE", token="token-dev"),
+    Refusal(twice, "GithubException", 422, "Repository already exists", "ALREADY_DONE"),
+]
+each_refusal = pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+DOCUMENTATION = "https://emulate.dev/github"
+
+
+def caught(refusal: Refusal, server: Running) -> Any:
+    auth = github.Auth.Token(refusal.token)
+    with (
+        closing(github.Github(base_url=server.url, auth=auth, retry=None, lazy=True)) as api,
+        pytest.raises(github.GithubException) as info,
+    ):
+        refusal.call(api)
+    return info.value
+
+
+def native(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an answer says without what was added to it."""
+    return {name: value for name, value in data.items() if name not in ("recovery_feedback", "validation_errors")}
+
+
+class TestPyGithub:
+    @each_refusal
+    def test_the_native_error_is_what_it_was(
+        self, refusal: Refusal, github_server: Running, github_proxy: Running
+    ) -> None:
+        direct, proxied = caught(refusal, github_server), caught(refusal, github_proxy)
+        assert type(direct).__name__ == type(proxied).__name__ == refusal.python
+        assert proxied.status == direct.status == refusal.status
+        assert proxied.message == direct.message
+        assert direct.data == {"message": refusal.message, "documentation_url": DOCUMENTATION}
+        feedback = proxied.data["recovery_feedback"]
+        assert native(proxied.data) == direct.data
+        assert feedback["suggestions"][0]["action"] == refusal.action
+
+    def test_the_suggested_sha_is_that_of_the_file(self, github_proxy: Running) -> None:
+        with closing(
+            github.Github(base_url=github_proxy.url, auth=github.Auth.Token("token-octocat"), lazy=True)
+        ) as api:
+            there = api.get_repo("octocat/hello-world").get_contents("README.md")
+        suggestion = caught(REFUSALS[0], github_proxy).data["recovery_feedback"]["suggestions"][0]
+        assert suggestion["parameters"] == {"sha": there.sha}
+
+
+@pytest.fixture(scope="module")
+def seen_by_octokit(github_server: Running, github_proxy: Running) -> Mapping[str, Mapping[str, Any]]:
+    """What octokit's user finds in each error: without and with the proxy."""
+    folder = Path(__file__).parent / "octokit"
+    script = (folder / "refusals.mjs").read_text("utf-8")
+    modules = npm_folder("test-octokit", folder)
+
+    def run(server: Running) -> Any:
+        # A script from the command line finds its modules from where it is run.
+        command = [str(find_node().executable), "--input-type=module", "--eval", script, "--", server.url]
+        done = subprocess.run(command, cwd=modules, capture_output=True, text=True, timeout=60, check=True)
+        return json.loads(done.stdout)
+
+    return {"direct": run(github_server), "proxied": run(github_proxy)}
+
+
+class TestOctokit:
+    @each_refusal
+    def test_the_native_error_is_what_it_was(
+        self, refusal: Refusal, seen_by_octokit: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        direct, proxied = seen_by_octokit["direct"][refusal.name], seen_by_octokit["proxied"][refusal.name]
+        assert direct["class"] == "RequestError"
+        assert direct["instance"] is True
+        assert (direct["status"], direct["feedback"]) == (refusal.status, None)
+        assert direct["message"] == f"{refusal.message} - {DOCUMENTATION}"
+        assert direct["native"] == {"message": refusal.message, "documentation_url": DOCUMENTATION}
+        assert {**proxied, "feedback": None, "native": native(proxied["native"])} == direct
+
+    @each_refusal
+    def test_the_feedback_is_in_the_answer(
+        self, refusal: Refusal, seen_by_octokit: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        feedback = seen_by_octokit["proxied"][refusal.name]["feedback"]
+        assert feedback["suggestions"][0]["action"] == refusal.action

@@ -1,0 +1,230 @@
+"""Where feedback stands in a Kubernetes Status: the member, the causes, the warnings; and feedback a webhook sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from corrigible.adapters.kubernetes.adapter import ADAPTER
+from corrigible.proxy.build import build_known
+from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.lookup import drive_sync
+from corrigible.proxy.mode import Mode
+from corrigible.proxy.placement import dotted
+from corrigible.proxy.translate import Translator
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.reader import find
+
+JSON = ("Content-Type", "application/json")
+TWO = """\
+on: {code: FieldValueInvalid}
+suggest:
+  - all:
+      - action: MODIFY_PARAMS
+        message: 'Say "three" \\ caf\u00e9.'
+        patch: [{op: test, path: /body/spec/replicas, value: -1}, {op: replace, path: /body/spec/replicas, value: 3}]
+      - action: MODIFY_PARAMS
+        message: Drop the label.
+        patch: [{op: remove, path: /body/metadata/labels/a~1b}]
+"""
+SEVERAL = f"""\
+on: {{code: FieldValueRequired}}
+suggest:
+  - one_of:
+      - {{action: MODIFY_PARAMS, message: {"m" * 130}0, parameters: {{a: 0}}}}
+      - {{action: MODIFY_PARAMS, message: {"m" * 130}1, parameters: {{a: 1}}}}
+      - {{action: MODIFY_PARAMS, message: Take b., patch: [{{op: add, path: /query/dryRun, value: "'All'"}}]}}
+      - {{action: MODIFY_PARAMS, message: Take c., patch: [{{op: add, path: /headers/x, value: "'{"v" * 60}'"}}]}}
+      - {{action: MODIFY_PARAMS, message: Take d., patch: [{{op: replace, path: /path, value: "'/x'"}}]}}
+"""
+NONE = "on: {code: FORBIDDEN}\nsuggest: [{action: ESCALATE, message: Ask an administrator.}]\n"
+SENT = b'{"kind": "Deployment", "metadata": {"labels": {"a/b": "1"}}, "spec": {"replicas": -1}}'
+CAUSE = '{"reason": "%s", "message": "Invalid value: -1: no", "field": "spec.replicas"}'
+HEAD = '{"kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422'
+NO_WARNINGS: list[str] = []
+
+
+@pytest.fixture
+def correct(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
+    folder = write_pack(manifest="redact: [/message, /details/causes]", two=TWO, several=SEVERAL, none=NONE)
+    (known,) = build_known([folder])
+    corrector = Corrector(Translator([replace(known, adapter=ADAPTER)]))
+
+    def ask(
+        native: str | bytes,
+        *,
+        status: int = 422,
+        mode: Mode = Mode.REFLECTIVE,
+        headers: Sequence[tuple[str, str]] = (JSON,),
+    ) -> Outcome:
+        body = native if isinstance(native, bytes) else native.encode()
+        request = RequestHead("POST", f"/apis/apps/v1/namespaces/t/deployments?mode={mode}", [JSON])
+        going = corrector.correct(request, SENT, ResponseHead(status, headers), body, id="e1", started=1.0)
+        return drive_sync(going, lambda lookup: LookupAnswer(404))
+
+    return ask
+
+
+def rewritten(outcome: Outcome) -> tuple[Any, list[str], str]:
+    assert outcome.rewrite is not None, outcome
+    warnings = [value for name, value in outcome.rewrite.headers if name == "Warning"]
+    return json.loads(outcome.rewrite.body), warnings, outcome.rewrite.body.decode()
+
+
+def status(reason: str = "FieldValueInvalid", more: str = "") -> str:
+    return f'{HEAD}, "details": {{"name": "d" , "causes": [{CAUSE % reason}{more}] }} }}'
+
+
+def test_a_status_gets_the_member_a_cause_and_a_warning_for_every_suggestion(correct: Callable[..., Outcome]) -> None:
+    native = status()
+    body, warnings, text = rewritten(correct(native))
+    assert body["recovery_feedback"]["suggestions"][0]["patch"][1] == {
+        "op": "replace", "path": "/body/spec/replicas", "value": 3,
+    }  # fmt: skip
+    assert body["details"]["causes"][1:] == [
+        {"reason": "RecoveryFeedback", "message": 'Say "three" \\ caf?. (spec.replicas=3)', "field": "spec.replicas"},
+        {"reason": "RecoveryFeedback", "message": "Drop the label. (remove metadata.labels[a/b])",
+         "field": "metadata.labels[a/b]"},
+    ]  # fmt: skip
+    assert warnings == [
+        '299 corrigible "Say \\"three\\" \\\\ caf?. (spec.replicas=3)"',
+        '299 corrigible "Drop the label. (remove metadata.labels[a/b])"',
+    ]
+    added = "," + orjson.dumps(body["details"]["causes"][1:]).decode()[1:-1]
+    tail = text[text.index(',"validation_errors"') : -1]
+    assert text.replace(added, "").replace(tail, "") == native
+
+
+def test_lines_are_short_and_few(correct: Callable[..., Outcome]) -> None:
+    body, warnings, _ = rewritten(correct(status("FieldValueRequired")))
+    assert len(body["recovery_feedback"]["suggestions"]) == 5
+    causes = body["details"]["causes"][1:]
+    assert [(cause["message"], cause.get("field")) for cause in causes] == [
+        ("m" * 117 + "...", "a"),
+        ("m" * 117 + "...", "a"),
+        ('Take b. (dryRun="All")', "dryRun"),
+        ("Take c. (set /headers/x)", "spec.replicas"),
+        ('Take d. (/path="/x")', "spec.replicas"),
+    ]
+    assert warnings == [
+        f'299 corrigible "{"m" * 117}..."',
+        '299 corrigible "Take b. (dryRun=\\"All\\")"',
+        '299 corrigible "Take c. (set /headers/x)"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("native", "details"),
+    [
+        ('{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no"}', {"causes": 1}),
+        ('{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","details":{}}', {"causes": 1}),
+        ('{"details":{"kind":"pods"},"kind":"Status","status":"Failure","reason":"Forbidden","message":"no"}',
+         {"kind": "pods", "causes": 1}),
+        ('{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","details":{"causes":[]}}',
+         {"causes": 1}),
+        ('{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","details":null}', None),
+        ('{"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","details":{"causes":null}}',
+         {"causes": None}),
+    ],
+)  # fmt: skip
+def test_details_and_causes_are_made_where_there_are_none(
+    correct: Callable[..., Outcome], native: str, details: Any
+) -> None:
+    body, warnings, text = rewritten(correct(native, status=403))
+    if details is not None and details["causes"] == 1:
+        details = {**details, "causes": [{"reason": "RecoveryFeedback", "message": "Ask an administrator."}]}
+    assert body["details"] == details
+    assert warnings == ['299 corrigible "Ask an administrator."']
+    assert body["recovery_feedback"]["recovery"] == "terminal"
+    rest = iter(text)
+    assert all(char in rest for char in native)  # every byte of it, in its order
+
+
+def test_native_warnings_stay(correct: Callable[..., Outcome]) -> None:
+    outcome = correct(status(), headers=[JSON, ("Warning", '299 - "deprecated"'), ("Audit-Id", "a")])
+    assert rewritten(outcome)[1][0] == '299 - "deprecated"'
+
+
+def test_the_other_modes(correct: Callable[..., Outcome]) -> None:
+    body, warnings, text = rewritten(correct(status(), mode=Mode.VERBOSE))
+    assert (warnings, "recovery_feedback" in body, len(body["details"]["causes"])) == (NO_WARNINGS, False, 1)
+    assert body["validation_errors"] == [{"code": "FieldValueInvalid", "message": "It is two."}]
+    body, warnings, text = rewritten(correct(status(), mode=Mode.TRADITIONAL))
+    assert (warnings, text) == (NO_WARNINGS, f'{HEAD}, "details": {{"name": "d" , "causes": [] }} }}')
+    assert correct(status(), mode=Mode.NONE).rewrite is None
+
+
+FEEDBACK = {
+    "schema": "self-reflective-api/0.1",
+    "type": "recovery_guidance",
+    "message": "It is wrong.",
+    "recovery": "correctable",
+    "suggestions": [{"action": "MODIFY_PARAMS", "parameters": {"a": 1}, "applicability": "MAYBE_INCORRECT"}],
+}
+
+
+def relaying(message: str) -> str:
+    cause = json.dumps({"reason": "RecoveryFeedback", "message": message})
+    return status(more=f",{cause}")
+
+
+def test_feedback_of_a_webhook_is_lifted_to_its_place_and_nothing_else_is_added(
+    correct: Callable[..., Outcome],
+) -> None:
+    native = relaying(json.dumps(FEEDBACK))
+    body, warnings, text = rewritten(correct(native))
+    assert body["recovery_feedback"] == FEEDBACK
+    assert warnings == NO_WARNINGS
+    assert text == native[:-1] + ',"recovery_feedback":' + orjson.dumps(FEEDBACK).decode() + "}"
+    assert correct(native, mode=Mode.VERBOSE).rewrite is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Set it to 3.",
+        "[1]",
+        "{not json",
+        json.dumps({**FEEDBACK, "suggestions": []}),
+        json.dumps({**FEEDBACK, "recovery": "terminal"}),
+        json.dumps({**FEEDBACK, "suggestions": [{"action": "rm -rf", "parameters": {}}]}),
+        json.dumps({**FEEDBACK, "message": "x" * 70_000}),
+    ],
+)
+def test_what_is_no_feedback_in_order_is_not_lifted(correct: Callable[..., Outcome], message: str) -> None:
+    body, warnings, _ = rewritten(correct(relaying(message)))
+    assert body["recovery_feedback"]["message"] == "It is two."
+    assert len(warnings) == 2
+
+
+def test_a_reader_finds_it_in_the_causes() -> None:
+    assert find(json.loads(relaying(json.dumps(FEEDBACK)))) == FEEDBACK
+    assert find({**json.loads(relaying(json.dumps(FEEDBACK))), "recovery_feedback": {"x": 1}}) == {"x": 1}
+    assert find({**json.loads(relaying(json.dumps(FEEDBACK))), "kind": "Other"}) is None
+    assert find(json.loads(relaying("Set it to 3."))) is None
+    assert find({"kind": "Status", "details": {"causes": "x"}}) is None
+
+
+@pytest.mark.parametrize(
+    ("pointer", "field"),
+    [
+        ("/body/spec/containers/0/image", "spec.containers[0].image"),
+        ("/body/data/my key", "data[my key]"),
+        ("/body/metadata/labels/app.kubernetes.io~1name", "metadata.labels[app.kubernetes.io/name]"),
+        ("/body/spec/list/-", "spec.list[-]"),
+        ("/body/a-b", "a-b"),
+        ("/query/dryRun", "dryRun"),
+        ("/headers/content-type", ""),
+        ("/path", ""),
+        ("/body", ""),
+        ("", ""),
+    ],
+)
+def test_pointers_as_kubernetes_spells_them(pointer: str, field: str) -> None:
+    assert dotted(pointer) == field
