@@ -125,3 +125,39 @@ def test_a_correction_in_time_is_given(ask: bool) -> None:
     limits = Limits(seconds=30, seconds_with_lookups=30)
     outcome = asyncio.run(drive(corrects(0, ask=ask), Server().fetch_async, limits))
     assert outcome.rewrite == Rewrite([], b"corrected")
+
+
+def test_what_is_wanted_next_is_asked_at_the_same_time() -> None:
+    together = asyncio.Event()
+    asked: list[str] = []
+
+    async def fetch(lookup: Lookup) -> LookupAnswer:
+        asked.append(lookup.path)
+        if len(asked) == 2:
+            together.set()
+        await together.wait()  # neither is answered before both were asked
+        return LookupAnswer(200, lookup.path.encode())
+
+    def wants() -> Generator[Lookup, LookupAnswer, list[bytes]]:
+        first = yield Lookup("/a", ahead=(Lookup("/b"), Lookup("/b"), Lookup("/a")))
+        second = yield Lookup("/b")
+        return [first.body, second.body]
+
+    assert asyncio.run(drive(wants(), fetch, LIMITS)) == [b"/a", b"/b"]
+    assert asked == ["/a", "/b"]
+
+
+def test_asking_ahead_keeps_to_the_cap() -> None:
+    server = Server()
+    ahead = tuple(Lookup(path) for path in ("/b", "/c", "/d", "/e"))
+
+    def wants() -> Asking:
+        first = yield Lookup("/a", ahead=ahead)
+        said = [first.status]
+        for lookup in ahead:
+            answer = yield lookup
+            said.append(answer.status)
+        return said
+
+    assert asyncio.run(drive(wants(), server.fetch_async, LIMITS)) == [200, 200, 200, 0, 0]
+    assert server.asked == ["/a", "/b", "/c"]

@@ -173,3 +173,10 @@ def test_a_mistake_in_them_is_an_evaluation_error() -> None:
 
 def test_flat() -> None:
     assert evaluated("flat([[1, 2], 3, []])", {}) == [1, 2, 3]
+
+
+def test_what_identifies_an_element_is_tested_once_when_it_is_edited_itself() -> None:
+    assert edits(POD, [["/body/spec/containers/0/name", "app"]]) == [
+        {"op": "test", "path": "/body/spec/containers/0/name", "value": "web"},
+        {"op": "replace", "path": "/body/spec/containers/0/name", "value": "app"},
+    ]

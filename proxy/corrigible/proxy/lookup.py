@@ -33,6 +33,12 @@ class _Ledger:
             return NO_ANSWER
         return None
 
+    def worth_asking(self, lookup: Lookup) -> list[Lookup]:
+        """Return the look-ups that may be made together with one that has to be made."""
+        room = self.limits.lookups - len(self.answers) - 1
+        new = [one for one in dict.fromkeys(lookup.ahead) if one not in self.answers and one != lookup]
+        return new[: max(0, room)]
+
     def left(self) -> float:
         return self.started + self.limits.seconds_with_lookups - time.monotonic()
 
@@ -76,14 +82,23 @@ async def drive(
     try:
         wanted = next(asking)
         while True:
-            try:
-                answer = await asyncio.wait_for(fetch(wanted), ledger.left())
-            except Exception:  # whatever a look-up dies of, it is no answer and never the client's trouble
-                answer = NO_ANSWER
+            ahead = ledger.worth_asking(wanted)
+            answer, *early = await asyncio.gather(*(_answered(fetch, one, ledger) for one in (wanted, *ahead)))
+            for lookup, said in zip(ahead, early, strict=True):
+                ledger.keep(lookup, said)
             wanted = asking.send(answer)
     except StopIteration as done:
         result: T = done.value
         return ledger.in_time(result)
+
+
+async def _answered(
+    fetch: Callable[[Lookup], Awaitable[LookupAnswer]], lookup: Lookup, ledger: _Ledger
+) -> LookupAnswer:
+    try:
+        return await asyncio.wait_for(fetch(lookup), ledger.left())
+    except Exception:  # whatever a look-up dies of, it is no answer and never the client's trouble
+        return NO_ANSWER
 
 
 def drive_sync(

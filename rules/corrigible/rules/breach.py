@@ -75,7 +75,7 @@ def _judged(schema: Json, depth: int) -> bool:
     if not known or schema.get("format", "") not in _FORMATS_JUDGED:
         return False
     inner: list[Json] = [*schema.get("properties", {}).values()]
-    inner += [part for name in ("items", "additionalProperties") if (part := schema.get(name)) is not None]
+    inner += [part for name in ("items", "additionalProperties", "not") if (part := schema.get(name)) is not None]
     inner += [part for name in ("anyOf", "oneOf", "allOf") for part in schema.get(name, ())]
     return all(_judged(part, depth + 1) for part in inner)
 
@@ -208,6 +208,11 @@ def _fits(value: Json, schemas: Json, text: bool) -> list[bool]:
     return [not isinstance(inner, Mapping) or fault(value, inner, text=text) is None for inner in schemas or ()]
 
 
+def _is_judged_to_fit(value: Json, schema: Json, text: bool) -> bool:
+    """Whether a value certainly has what `not` forbids."""
+    return isinstance(schema, Mapping) and judged(schema) and fault(value, schema, text=text) is None
+
+
 def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
     """Return the indexes of the elements that stand in the list already."""
     return [i for i, item in enumerate(items) if any(same(item, earlier, text=text) for earlier in items[:i])]
@@ -237,6 +242,7 @@ _ASSERTIONS: Final[tuple[tuple[str, _Assertion], ...]] = (
     ("allOf", lambda value, parts, schema, text: not all(_fits(value, parts, text))),
     ("anyOf", lambda value, parts, schema, text: not any(_fits(value, parts, text))),
     ("oneOf", lambda value, parts, schema, text: sum(_fits(value, parts, text)) != 1),
+    ("not", lambda value, inner, schema, text: _is_judged_to_fit(value, inner, text)),
 )
 
 _SAYS_NOTHING: Final = (

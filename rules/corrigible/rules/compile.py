@@ -11,7 +11,7 @@ from typing import Any
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.vocabulary import Vocabulary
 
-from .authored import Each, On, PlaceholderEach, PlaceholderText, RuleText
+from .authored import Each, LookupText, On, PlaceholderEach, PlaceholderText, RuleText
 from .authored import Entry as EntryText
 from .check import checked
 from .expression import RESERVED, Environment, Expression, ExpressionError, by_name, environment
@@ -86,18 +86,7 @@ class _Compiler:
             priority=text.priority,
             listens=self._listens(text.on),
             when=self._condition(text.when, ("when",), environment()),
-            questions=tuple(
-                Question(
-                    name,
-                    self._cel(asked.get, ("lookup", name, "get"), scope),
-                    self._condition(asked.condition, ("lookup", name, "if"), scope),
-                    asked.optional,
-                    None
-                    if asked.message is None
-                    else self._template(asked.message, ("lookup", name, "message"), scope),
-                )
-                for name, asked in text.lookup.items()
-            ),
+            questions=tuple(self._question(name, asked, scope) for name, asked in text.lookup.items()),
             lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
             also=None if text.also is None else self._cel(text.also, ("also",), scope),
@@ -117,6 +106,18 @@ class _Compiler:
         hands = frozenset(word for text in self.texts for word in _WORD.findall(by_name(text)))
         named = [found[1] for text in self.texts for found in _TABLE.finditer(text)]
         return replace(rule, uses=uses, hands=hands, tables=None if None in named else frozenset(named))
+
+    def _question(self, name: str, asked: LookupText, scope: Environment) -> Question:
+        begun = len(self.texts)
+        trail = ("lookup", name)
+        return Question(
+            name,
+            self._cel(asked.get, (*trail, "get"), scope),
+            self._condition(asked.condition, (*trail, "if"), scope),
+            asked.optional,
+            None if asked.message is None else self._template(asked.message, (*trail, "message"), scope),
+            frozenset(word for said in self.texts[begun:] for word in _WORD.findall(said)) & self.text.lookup.keys(),
+        )
 
     def _order(self) -> None:
         """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""

@@ -47,8 +47,9 @@ def edits(document: Any, changes: Sequence[Sequence[Any]]) -> list[Operation]:
         else:
             made[place] = {"op": "replace", "path": place, "value": value}
             before = resolve(document, place)
-            if not isinstance(before, (Mapping, list)):
-                guards.append({"op": "test", "path": place, "value": before})
+            test: Operation = {"op": "test", "path": place, "value": before}
+            if not isinstance(before, (Mapping, list)) and test not in guards:
+                guards.append(test)
     # Removals go last and backwards, so that no index moves under another edit.
     kept = [op for op in made.values() if op["op"] != "remove"]
     gone = sorted((op for op in made.values() if op["op"] == "remove"), key=_order, reverse=True)

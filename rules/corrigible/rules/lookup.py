@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 
@@ -20,6 +20,8 @@ class Lookup:
     method: str = "GET"
     body: bytes = b""
     content_type: str = ""
+    ahead: tuple[Lookup, ...] = field(default=(), compare=False)
+    """Look-ups that will be wanted next whatever this one gives: a front end may make them at the same time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,6 +285,15 @@ def _number(made: Decimal, assumes: str) -> Spelled:
     return Spelled(int(made) if whole else float(made), assumes)
 
 
+def _most(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    """Return the limit of a span of time, which is no number in JSON."""
+    return [Spelled(schema["formatMaximum"], "the most that is allowed is sent")]
+
+
+def _least(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    return [Spelled(schema["formatMinimum"], "the least that is allowed is sent")]
+
+
 # Texts
 
 
@@ -367,6 +376,8 @@ _WAYS: Final[Mapping[str, _Way]] = {
     "maximum": _lowered,
     "exclusiveMaximum": _lowered,
     "multipleOf": _rounded,
+    "formatMaximum": _most,
+    "formatMinimum": _least,
     "maxLength": _cut,
     "format": _respelt,
     "pattern": _patterned,

@@ -257,6 +257,8 @@ _SAYS: Final = {
     "exclusiveMinimum": "Send a number within the limits",
     "exclusiveMaximum": "Send a number within the limits",
     "multipleOf": "Send a number of the steps that are allowed",
+    "formatMinimum": "Send a span of time within the limits",
+    "formatMaximum": "Send a span of time within the limits",
 }
 
 _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
@@ -269,6 +271,12 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "maximum": ("The number is too large.", "OUT_OF_RANGE"),
     "exclusiveMaximum": ("The number is too large.", "OUT_OF_RANGE"),
     "multipleOf": ("The number is not of the steps that are allowed.", "OUT_OF_RANGE"),
+    "formatMinimum": ("The span of time is too short.", "OUT_OF_RANGE"),
+    "formatMaximum": ("The span of time is too long.", "OUT_OF_RANGE"),
+    "minProperties": ("The map has too few entries.", "TOO_FEW"),
+    "maxProperties": ("The map has too many entries.", "TOO_MANY"),
+    "propertyNames": ("A key of the map is not allowed.", "WRONG_FORMAT"),
+    "not": ("The value is one of those that are not allowed.", "VALUE_NOT_ALLOWED"),
     "minLength": ("The text is too short.", "TOO_SHORT"),
     "maxLength": ("The text is too long.", "TOO_LONG"),
     "pattern": ("The text has the wrong form.", "WRONG_FORMAT"),

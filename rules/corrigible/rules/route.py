@@ -19,9 +19,25 @@ _MOST: Final = 3
 
 def proposed(breach: Breach, request: Request, group: str) -> Proposal | None:
     offered = [one for one in choices(breach.schema) if isinstance(one, str)]
+    if all(_RPC.fullmatch(one) for one in offered) and _RPC.fullmatch(str(breach.value)):
+        return _rpc(breach, request, offered, group)
     return (
         _path(breach, request, offered, group) if breach.keyword == "path" else _method(breach, request, offered, group)
     )
+
+
+_RPC = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*")
+"""A gRPC method, which is its own path."""
+
+
+def _rpc(breach: Breach, request: Request, offered: list[str], group: str) -> Proposal | None:
+    """Use the method that can only be a misspelt one; what is merely near is a choice."""
+    place, called = breach.pointer, str(breach.value)
+    if len(offered) == 1 and called.rpartition("/")[0] == offered[0].rpartition("/")[0]:
+        return Proposal([_to(breach, request, place, called, offered[0], "Use the method that is known.", intent=True)])
+    message = "Use a method that is known, if it is what was meant."
+    made = [_to(breach, request, place, called, one, message, asked=True) for one in offered[:_MOST]]
+    return options(made, group) if made else None
 
 
 def _path(breach: Breach, request: Request, offered: list[str], group: str) -> Proposal | None:

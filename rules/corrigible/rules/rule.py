@@ -84,6 +84,8 @@ class Question:
     optional: bool
     message: Template = None
     """Of a gRPC call; None for a GET."""
+    needs: frozenset[str] = frozenset()
+    """The names of the look-ups whose answers it mentions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import orjson
@@ -15,7 +15,7 @@ from .expression import EvaluationError, Expression, environment
 from .failure import RuleFault
 from .lookup import CALL, Lookup, LookupAnswer, allowed
 from .pointer import is_among, segments
-from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Rule, Say, Template, Together
+from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Question, Rule, Say, Template, Together
 
 Asking = Generator[Lookup, LookupAnswer, "Spoken | None"]
 
@@ -127,26 +127,40 @@ class _Speech:
             self.explain.append(text)
 
     def _ask(self) -> Generator[Lookup, LookupAnswer, None]:
-        for question in self.rule.questions:
+        waiting = list(self.rule.questions)
+        while waiting:
+            question = waiting.pop(0)
             activation = self.rule.activation(self.scope)
+            lookup, template = self._lookup(question, activation)
             answer: Json = None
-            if question.condition is None or question.condition.holds(activation):
-                path = question.get.evaluate(activation)
-                template = allowed(path, self.guidance.lookups) if isinstance(path, str) else None
-                if template is not None and "?" in path and "?" not in question.get.text:
-                    template = None  # a value from the request brought a query along
-                if template is None:
-                    self._note(f"look-up {question.name}: not on the pack's list")
-                else:
-                    verb = "GET" if question.message is None else CALL
-                    self.looked.append(f"{verb} {template}")
-                    body = b"" if question.message is None else orjson.dumps(_filled(question.message, activation))
-                    answer = _decoded((yield Lookup(path, verb, body)))
-                    verdict = "gave nothing" if answer is None else "answered"
-                    self._note(f"look-up {question.name}: {verb} {template} {verdict}")
-                if answer is None and not question.optional:
-                    raise RuleFault(self.rule.id, f"look-up {question.name} gave nothing")
+            if lookup is not None:
+                open_names = {question.name, *(other.name for other in waiting)}
+                free = [other for other in waiting if open_names.isdisjoint(other.needs)]
+                also = [said for said, _ in (self._lookup(other, activation) for other in free) if said is not None]
+                answer = _decoded((yield replace(lookup, ahead=tuple(also)) if also else lookup))
+                verb = "GET" if question.message is None else CALL
+                self.looked.append(f"{verb} {template}")
+                verdict = "gave nothing" if answer is None else "answered"
+                self._note(f"look-up {question.name}: {verb} {template} {verdict}")
+            elif template is not None:
+                self._note(f"look-up {question.name}: not on the pack's list")
+            if answer is None and not question.optional and template is not None:
+                raise RuleFault(self.rule.id, f"look-up {question.name} gave nothing")
             self.scope[question.name] = answer
+
+    def _lookup(self, question: Question, activation: Any) -> tuple[Lookup | None, str | None]:
+        """Return what a question asks, and the template it fits: none where its `if` does not hold, empty for no fit."""
+        if question.condition is not None and not question.condition.holds(activation):
+            return None, None
+        path = question.get.evaluate(activation)
+        template = allowed(path, self.guidance.lookups) if isinstance(path, str) else None
+        if template is not None and "?" in path and "?" not in question.get.text:
+            template = None  # a value from the request brought a query along
+        if template is None:
+            return None, ""
+        if question.message is None:
+            return Lookup(path), template
+        return Lookup(path, CALL, orjson.dumps(_filled(question.message, activation))), template
 
     def _spoken(self, suggestions: list[dict[str, Json]], entry: Entry) -> Spoken:
         kind = entry.type or self.type

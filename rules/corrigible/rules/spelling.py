@@ -278,6 +278,7 @@ _CHECKS: Final[dict[str, Callable[[str], object]]] = {
     "date": _is_date,
     "date-time": _is_moment,
     "uuid": _UUID.fullmatch,
+    "tuuid": re.compile(r"[0-9a-fA-F]{32}").fullmatch,
     "email": _EMAIL.fullmatch,
     "uri": _URI.fullmatch,
     "url": _URI.fullmatch,
@@ -316,6 +317,11 @@ def _as_uuid(value: Json) -> list[Spelled]:
     if not re.fullmatch(r"[0-9a-f]{32}", digits):
         return []
     return [Spelled("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))]
+
+
+def _as_tuuid(value: Json) -> list[Spelled]:
+    """Spell a UUID without its dashes."""
+    return [Spelled(str(one.value).replace("-", "")) for one in _as_uuid(value)]
 
 
 def _as_email(value: Json) -> list[Spelled]:
@@ -365,6 +371,7 @@ _WAYS: Final[dict[str, Callable[[Json], list[Spelled]]]] = {
     "date": as_date,
     "date-time": as_moment,
     "uuid": _as_uuid,
+    "tuuid": _as_tuuid,
     "email": _as_email,
     "uri": _as_uri,
     "url": _as_uri,

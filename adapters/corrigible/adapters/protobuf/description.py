@@ -75,10 +75,11 @@ class ProtobufDescription:
         method = self._descriptors.methods.get(f"/{operation}")
         if method is None:
             return {}
-        rules = {field.json_name: self._constraints.of_field(field) for field in method.takes.fields}
+        fields = {field.json_name: field for field in method.takes.fields}
+        rules = {name: self._constraints.of_field(field) for name, field in fields.items()}
         return {
             "required": [name for name, said in rules.items() if said.get("required") is True],
-            "properties": {field.json_name: field_schema(field, rules[field.json_name]) for field in method.takes.fields},
+            "properties": {name: field_schema(field, rules[name]) for name, field in fields.items()},
         }
 
 

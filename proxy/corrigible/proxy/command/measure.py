@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Play the tasks and print the table."""
     results: list[Result] = []
     try:
-        for api, servers in SANDBOXES.items():
-            tasks = TASKS[api]()
+        for api, read in TASKS.items():
+            tasks, servers = read(), SANDBOXES[api]
             for server in servers:
                 mine = [
                     task
