@@ -249,7 +249,7 @@ def test_a_question_on_the_wire() -> None:
 
 
 def test_what_cannot_be_checked_is_not_called_verified() -> None:
-    (suggestion,) = said("/body/a", "enum", {"enum": ["open"], "not": {}}, sent("opened")).suggestions
+    (suggestion,) = said("/body/a", "enum", {"enum": ["open"], "if": {}}, sent("opened")).suggestions
     assert suggestion["verification"] == {"status": "unverified", "method": "schema"}
 
 

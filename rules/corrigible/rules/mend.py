@@ -90,13 +90,17 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     if len(bare) == 1:
         return [Spelled(bare[0])]
     if not isinstance(value, str):
-        return []
+        only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
+        return [Spelled(one, _ONLY) for one in only]
     begun = _initials(said)
     likely = [name for name in scalars if begun <= _initials(name) or name[:1].casefold() == said[:1].casefold()]
     near = [Spelled(scalars[name]) for name in nearest(said, likely)]
     if not near and "const" in schema:
-        return [Spelled(schema["const"], "another value was asked for, this is the one there is")]
+        return [Spelled(schema["const"], _ONLY)]
     return near
+
+
+_ONLY = "another value was asked for, this is the one there is"
 
 
 @functools.lru_cache(maxsize=4096)

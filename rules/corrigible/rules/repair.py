@@ -103,6 +103,8 @@ def _without_null(breach: Breach, request: Request, group: str) -> Proposal:
 
 def _replaced(breach: Breach, request: Request, spelled: Spelled) -> dict[str, Json] | None:
     value, old = spelled.value, breach.value
+    if isinstance(old, str) and type(value) is int and breach.keyword in _BOUNDS:
+        value = text(value)  # a number that is written as a text, as proto-JSON does with 64 bits, stays one
     if breach.pointer.startswith(("/headers/", "/path")) or (isinstance(value, bool) and _is_text(breach, request)):
         value = text(value)  # not every caller writes true as `true`
     if breach.pointer == "/path":  # a parameter of the path: one segment of it
@@ -206,12 +208,13 @@ def _members_to_ask(schema: Mapping[str, Json]) -> list[tuple[str, Mapping[str, 
 
 
 def _without_duplicates(breach: Breach, request: Request) -> Proposal | None:
-    """Drop elements that stand in the list already: of a set nothing is lost, of objects a count may be."""
+    """Drop elements that stand in the list already: of words nothing is lost, of objects and numbers a count may be."""
     items = breach.value
     if not isinstance(items, list):
         return None
     again = duplicates(items, text=place_of(breach.pointer, request).text)
-    structured = any(isinstance(items[index], list | dict) for index in again)
+    counted = {*types(breach.schema.get("items") or {})} & {"integer", "number"}
+    structured = any(isinstance(items[index], list | dict | int | float) for index in again) or bool(counted)
     if not again or is_secret(breach.pointer, items) or len(again) > _MOST_DROPPED:
         return ask(breach, request, "Send each element once.")
     ops: list[Operation] = []
@@ -235,6 +238,9 @@ def _to_keep(breach: Breach) -> Mapping[str, Json]:
     return schema
 
 
+_BOUNDS: Final = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum", "const"}
+)
 _MOST_ALTERNATIVES: Final = 3
 _MOST_DROPPED: Final = 8
 _MOST_NAMED: Final = 16

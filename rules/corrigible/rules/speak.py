@@ -149,7 +149,7 @@ class _Speech:
             self.scope[question.name] = answer
 
     def _lookup(self, question: Question, activation: Any) -> tuple[Lookup | None, str | None]:
-        """Return what a question asks, and the template it fits: none where its `if` does not hold, empty for no fit."""
+        """Return what a question asks and the template it fits: none where its `if` does not hold, empty for no fit."""
         if question.condition is not None and not question.condition.holds(activation):
             return None, None
         path = question.get.evaluate(activation)

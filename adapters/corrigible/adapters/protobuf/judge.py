@@ -102,7 +102,9 @@ class Judge:
             if broken is None and isinstance(default, str) and not field.is_repeated:
                 broken = _odd(kind_of(field), default, rules)
             if broken is not None:
-                yield Breach(place, "required", schema, MISSING, siblings)
+                # Who says no by leaving a truth value out has not said yes.
+                asked = {"type": "boolean"} if schema.get("type") == "boolean" else schema
+                yield Breach(place, "required", asked, MISSING, siblings)
 
     def _map(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:
         said = rules.get("map", {})

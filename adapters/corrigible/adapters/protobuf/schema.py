@@ -27,7 +27,6 @@ _UNSIGNED: Final = {
     **dict.fromkeys((FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32), 32),
     **dict.fromkeys((FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64), 64),
 }
-_PLAIN: Final = {"const": "const", "in": "enum"}
 _RANGE: Final = {"lt": "exclusiveMaximum", "lte": "maximum", "gt": "exclusiveMinimum", "gte": "minimum"}
 _FORMATS: Final = {
     **{name: name for name in ("email", "hostname", "ipv4", "ipv6", "uri", "uuid", "tuuid")},
@@ -142,7 +141,9 @@ def _sized(rules: Rules, theirs: str, ours: str) -> Schema:
 
 
 def _constants(rules: Rules) -> Schema:
-    out: Schema = {keyword: rules[name] for name, keyword in _PLAIN.items() if name in rules}
+    out: Schema = {"const": rules["const"]} if "const" in rules else {}
+    if rules.get("in"):
+        out |= _closed(rules["in"])
     if rules.get("notIn"):
         out["not"] = {"enum": rules["notIn"]}
     return out
@@ -220,7 +221,12 @@ def enumeration(kind: Any, rules: Rules) -> Schema:
         allowed = [number for number in allowed if number in rules["in"]]
     allowed = [number for number in allowed if number not in rules.get("notIn", ())]
     names = [kind.values_by_number[number].name for number in allowed if number in kind.values_by_number]
-    return {"type": "string", "enum": list(dict.fromkeys(names))}
+    return {"type": "string"} | _closed(list(dict.fromkeys(names)))
+
+
+def _closed(values: list[Json]) -> Schema:
+    """Say which values are allowed, and of one value that there is no other."""
+    return {"const": values[0]} if len(values) == 1 else {"enum": values}
 
 
 def measured(value: str, rules: Rules) -> Schema:
