@@ -11,6 +11,7 @@ from corrigible.rules.pointer import resolve, segments
 from corrigible.schema.exchange import Json
 from corrigible.schema.reader import CAUSE
 
+from .gateway import detail, details_of
 from .mode import Mode
 from .place import MEMBER, Members, add_members, splice
 from .translate import Annotate
@@ -42,13 +43,19 @@ def placed(native: bytes, decision: Annotate, mode: Mode) -> Placed | None:
 
 
 def _member(native: bytes, decision: Annotate, mode: Mode) -> Placed | None:
-    """One member at the top, and where the pack says so a mirror inside the native error object."""
+    """One member at the top, and a second time where a pack or a gateway's clients look: inside the native error."""
     parsed = decision.body
     if not isinstance(parsed, dict):
         return None
     additions: dict[str, Members] = {"": _top(parsed, decision, mode)}
+    if mode is not Mode.REFLECTIVE:
+        return Placed(add_members(native, parsed, additions))
+    details = details_of(parsed)
+    if details is not None:
+        top = [_piece(name, value) for name, value in additions[""]]
+        return Placed(splice(native, parsed, {"": top, details: [detail(decision.feedback)]}))
     mirror = decision.pack.text.mirror
-    if mirror and mode is Mode.REFLECTIVE:
+    if mirror:
         inner = resolve(parsed, mirror)
         if isinstance(inner, dict) and MEMBER not in inner:
             additions[mirror] = [(MEMBER.encode(), decision.encoded)]
