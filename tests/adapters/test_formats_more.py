@@ -180,6 +180,7 @@ def test_not_ajv(body: Any) -> None:
         ("The name field is required.", "name"),
         ("Property 'a.b' is missing", "a.b"),
         ("name is required", "name"),
+        ("outcome is required when state is done", "outcome"),
         ("Name is too long", ""),
         ("Authentication is required to see this", ""),
         ("Required status checks have not succeeded.", ""),

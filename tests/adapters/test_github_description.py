@@ -44,6 +44,16 @@ def test_a_request_is_held_against_the_description_under_both_bases(base: str) -
 
 
 @pytest.mark.parametrize("base", ["", "/api/v3"])
+def test_a_list_that_is_taken_for_an_account(base: str) -> None:
+    (breach,) = description().breaches(Request("GET", f"{base}/user/repo"), "users/get-by-id")
+    assert (breach.keyword, breach.value, breach.schema["enum"]) == (
+        "path",
+        f"{base}/user/repo",
+        [f"{base}/user/repos"],
+    )
+
+
+@pytest.mark.parametrize("base", ["", "/api/v3"])
 def test_the_nearest_path_keeps_its_base(base: str) -> None:
     breach = description().nearest_operation("GET", f"{base}/repos/o/r/pull")
     assert breach is not None

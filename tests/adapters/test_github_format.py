@@ -156,19 +156,20 @@ def test_a_query_names_its_members_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "base", "repo"),
+    ("path", "base", "repo", "where"),
     [
-        ("/repos/o/r", "", "/repos/o/r"),
-        ("/repos/o/r%20s/issues/1", "", "/repos/o/r%20s"),
-        ("/api/v3/repos/o/r/labels/a", "/api/v3", "/api/v3/repos/o/r"),
-        ("/api/v3/user", "/api/v3", ""),
-        ("/orgs/acme/repos", "", ""),
-        ("/repos/o", "", ""),
+        ("/repos/o/r", "", "/repos/o/r", "o/r"),
+        ("/repos/o/r%20s/issues/1", "", "/repos/o/r%20s", "o/r%20s"),
+        ("/api/v3/repos/o/r/labels/a", "/api/v3", "/api/v3/repos/o/r", "o/r"),
+        ("/api/v3/user", "/api/v3", "", "/api/v3/user"),
+        ("/orgs/acme/repos", "", "", "acme"),
+        ("/api/v3/orgs/acme", "/api/v3", "", "acme"),
+        ("/repos/o", "", "", "/repos/o"),
     ],
 )
-def test_where_the_api_and_the_repository_begin(path: str, base: str, repo: str) -> None:
+def test_where_the_api_and_the_repository_begin(path: str, base: str, repo: str, where: str) -> None:
     (one,) = read({"message": "Not Found"}, Request("GET", path), 404)
-    assert (one.native["base"], one.native["repo"]) == (base, repo)
+    assert (one.native["base"], one.native["repo"], one.native["where"]) == (base, repo, where)
 
 
 @pytest.mark.parametrize(

@@ -333,3 +333,63 @@ def test_schemas_that_lead_back_to_themselves_at_once_end(tmp_path: Path, schema
         description.breaches(Request("POST", "/a", body=given), "P")
         description.breaches(Request("POST", "/a", body={"a": "1"}, form=True), "P", "/body/a/b")
     assert isinstance(description.facts("P"), dict)
+
+
+SMALL: dict[str, Any] = {
+    "openapi": "3.0.3",
+    "info": {"title": "t", "version": "1"},
+    "paths": {
+        "/user/{id}": {
+            "get": {
+                "operationId": "user",
+                "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
+                "responses": {"200": {"description": "d"}},
+            }
+        },
+        "/user/repos": {"get": {"operationId": "repos", "responses": {"200": {"description": "d"}}}},
+        "/reviews": {
+            "post": {
+                "operationId": "review",
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {
+                                "type": "object",
+                                "properties": {name: {"type": "integer"} for name in "abc"},
+                                "oneOf": [{"required": ["a"]}, {"required": ["b", "c"]}],
+                            }
+                        }
+                    }
+                },
+                "responses": {"200": {"description": "d"}},
+            }
+        },
+    },
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Description:
+    (tmp_path / "small.json").write_text(json.dumps(SMALL))
+    return load(tmp_path / "small.json", cache=tmp_path / "cache")
+
+
+def test_a_value_of_the_path_that_cannot_be_one_and_is_near_another_path(small: Description) -> None:
+    found = breach(small, Request("GET", "/user/repo"), "user")
+    assert (found.pointer, found.keyword, found.schema) == ("/path", "path", {"enum": ["/user/repos"]})
+    assert breach(small, Request("GET", "/user/abc"), "user").keyword == "type"
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ({}, [["a"], ["b", "c"]]),  # that one wants fewer members says nothing
+        ({"x": 1}, [["a"], ["b", "c"]]),
+    ],
+)
+def test_of_forms_none_of_which_was_begun_all_are_offered(
+    small: Description, body: dict[str, Any], wanted: list[list[str]]
+) -> None:
+    found = breach(small, Request("POST", "/reviews", body=body), "review")
+    assert (found.pointer, found.keyword) == ("/body", "anyOf")
+    assert [form["required"] for form in found.schema["anyOf"]] == wanted

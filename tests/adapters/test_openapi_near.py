@@ -39,3 +39,24 @@ def test_what_is_near(method: str, path: str, keyword: str, offered: list[str]) 
         {"enum": offered},
         path if keyword == "path" else method,
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "offered"),
+    [
+        ("/users/ann/repo", "repo", ["/users/ann/repos"]),
+        ("/users/ann/repo", "ann", None),  # another segment is the one that does not fit
+        ("/user/42", "42", None),
+    ],
+)
+def test_a_value_that_cannot_be_one_may_be_a_misspelt_path(path: str, value: str, offered: list[str] | None) -> None:
+    found = NearOperations(KNOWN).instead("GET", path, value)
+    assert (found.schema["enum"] if found is not None else None) == offered
+
+
+def test_what_takes_all_that_is_left_may_have_taken_a_misspelt_path() -> None:
+    near = NearOperations(Operations({"GET /branches/{+branch}": "get", "GET /branches/{branch}/protection": "guard"}))
+    found = near.nearest("GET", "/branches/main/protectoin")
+    assert found is not None
+    assert found.schema == {"enum": ["/branches/main/protection"]}
+    assert near.nearest("GET", "/branches/main") is None

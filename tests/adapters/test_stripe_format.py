@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.stripe import STRIPE
+from corrigible.adapters.formats.stripe import GATEWAY, STRIPE
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -170,3 +170,16 @@ def test_members_of_other_types_are_not_trusted() -> None:
 def test_a_query_keeps_the_names_as_they_were_sent(query: Json, param: str, pointer: str, schema: str) -> None:
     violation = only(Request("GET", "/v1/charges", query=query), type="invalid_request_error", message="m", param=param)
     assert (violation.pointer, violation.native["schema"]) == (pointer, schema)
+
+
+def test_a_gateway_is_read_with_what_rules_ask_for() -> None:
+    request = Request("GET", "/v1/charges", query={"limit": "ten"})
+    said = {
+        "title": "t",
+        "status": 422,
+        "validation": [{"location": ["query", "limit"], "code": "type", "message": "m"}],
+    }
+    (violation,) = GATEWAY.read(Exchange(request, 422, {}, b""), said)
+    assert (violation.pointer, violation.constraint) == ("/query/limit", "type")
+    known = only(request, type="invalid_request_error", message="m", param="limit").native
+    assert {name: violation.native[name] for name in known} == known

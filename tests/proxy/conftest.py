@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import socket
 import socketserver
 import tempfile
@@ -17,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.corrector import Outcome, RequestHead, ResponseHead, Rewrite
+from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead, Rewrite
 from corrigible.proxy.mode import Mode
+from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 PATIENCE = 15.0
@@ -226,11 +228,47 @@ def proxy_at(corrector: Any, *, log: Path | None = None, **settings: Any) -> Ite
         assert not thread.is_alive()
 
 
+def message(status: bytes, headers: bytes, body: bytes, *, length: bool = True) -> bytes:
+    framing = b"Content-Length: %d\r\n" % len(body) if length else b""
+    return b"HTTP/1.1 " + status + b"\r\n" + headers + framing + b"\r\n" + body
+
+
+def chunks(status: bytes, headers: bytes, *parts: bytes) -> bytes:
+    body = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+    return message(status, headers + b"Transfer-Encoding: chunked\r\n", body, length=False)
+
+
+def dechunked(answer: bytes) -> bytes:
+    """Return an answer with its chunks put together: where chunks end is each hop's own business."""
+    head, _, rest = answer.partition(b"\r\n\r\n")
+    body = b""
+    while True:
+        size, _, rest = rest.partition(b"\r\n")
+        if int(size, 16) == 0:
+            assert rest == b"\r\n"
+            return head + b"\r\n\r\n" + body
+        body, rest = body + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+
+
 class Bench:
     """What tests of the proxy get: the pieces above, without imports between test modules."""
 
     Silent, Telling, Wire = Silent, Telling, Wire
     proxy, upstream = staticmethod(proxy_at), staticmethod(upstream_at)
+    message, chunks, dechunked = staticmethod(message), staticmethod(chunks), staticmethod(dechunked)
+
+    @staticmethod
+    def none() -> Corrector:
+        return Corrector(Translator([]), mode=Mode.NONE)
+
+    @staticmethod
+    def reflective() -> Corrector:
+        return Corrector(Translator([]), mode=Mode.REFLECTIVE)
+
+    @staticmethod
+    def journal(folder: Path) -> list[dict[str, Any]]:
+        """Return the lines of `log.jsonl`."""
+        return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
 
     @staticmethod
     def ask(port: int, path: str, method: str = "GET", body: bytes = b"", headers: bytes = b"") -> bytes:

@@ -18,8 +18,8 @@ from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_known, build_translator
 from corrigible.proxy.lookup import drive_sync
 from corrigible.proxy.translate import Annotate, Explanation, Known, PassThrough, Translator, retry_after
-from corrigible.rules.breach import Breach
 from corrigible.rules.lookup import LookupAnswer
+from corrigible.rules.repair.breach import Breach
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.writer import validate

@@ -14,8 +14,8 @@ from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_translator
 from corrigible.proxy.lookup import drive_sync
 from corrigible.proxy.translate import Annotate, Decision, PassThrough, Translator
-from corrigible.rules.breach import Breach
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.repair.breach import Breach
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.writer import validate
@@ -124,6 +124,8 @@ class Description:
     def breaches(self, request: Request, operation: str, at: str = "") -> Sequence[Breach]:
         body = request.body if isinstance(request.body, Mapping) else {}
         out = []
+        if "size" not in body:
+            out.append(Breach("/body/size", "required", {"type": "integer"}))
         if body.get("size", 1) > 10:
             out.append(Breach("/body/size", "maximum", {"type": "integer", "maximum": 10}, body["size"]))
         if body.get("colour", "red") not in ("red", "blue"):
@@ -157,6 +159,29 @@ def test_a_rule_goes_before_the_description(write_pack: WritePack) -> None:
     decision = decide(described(write_pack(x=FIX)), Api(small_enough))
     assert isinstance(decision, Annotate)
     assert decision.rules == ("acme.x",)
+
+
+def test_a_place_that_the_description_settled_is_put_to_no_last_rule(write_pack: WritePack) -> None:
+    last = (
+        "priority: -5\n"
+        "suggest: [{action: MODIFY_PARAMS, message: m, placeholders: [{pointer: /body/size, ask: user, schema: {}}]}]\n"
+    )
+    body = {"errors": [{"field": "size", "code": one, "message": "size is wrong"} for one in ("type", "enum")]}
+    exchange = Exchange(REQUEST, 422, {}, orjson.dumps(body), "e", 1.0)
+    decision = drive_sync(described(write_pack(x=last)).translate(exchange), Api(small_enough).fetch)
+    assert isinstance(decision, Annotate)
+    assert decision.rules == ("the description",)
+
+
+@pytest.mark.parametrize(("path", "sent"), [("/widget", True), ("/widgets", False)])
+def test_what_is_missing_besides_does_not_refute_a_path(write_pack: WritePack, path: str, sent: bool) -> None:
+    rule = (
+        "suggest: [{action: USE_ALTERNATIVE_ENDPOINT, message: m, patch: "
+        "[{op: replace, path: /path, value: \"'/widgets'\"}, {op: remove, path: /body/size}]}]\n"
+    )
+    request = replace(REQUEST, path=path, body={"size": 5})
+    decision = decide(described(write_pack(x=rule)), Api(small_enough), request)
+    assert isinstance(decision, Annotate) is sent
 
 
 def test_the_description_gives_its_edits_a_fresh_key(write_pack: WritePack) -> None:

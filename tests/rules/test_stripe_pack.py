@@ -7,7 +7,7 @@ import re
 import pytest
 
 from corrigible.adapters.stripe.adapter import ADAPTER
-from corrigible.adapters.stripe.facts import facts
+from corrigible.adapters.stripe.description import description
 from corrigible.proxy.trial import try_pack
 from corrigible.rules.pack import Pack, load_pack
 from corrigible.rules.rule import TERMINAL, Entry, ForEach, Say
@@ -54,7 +54,7 @@ def test_repeatable_operations_exist(pack: Pack) -> None:
 
 def test_what_an_operation_needs_is_among_what_it_takes(pack: Pack) -> None:
     for operation, need in pack.tables["needs"].items():
-        if said := facts(operation):
+        if said := description().facts(operation):
             names = {*need.get("required", ()), *need.get("one_of", ()), *(n for g in need.get("given", ()) for n in g)}
             assert names <= set(said["properties"]), operation
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from corrigible.rules.breach import Breach
+from corrigible.rules.repair.breach import Breach
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -57,6 +57,8 @@ class Adapter:
     """From an operation's name to what its description says, the `spec` of expressions."""
     description: Callable[[], Described] | None = None
     """The description that ships with the adapter, read on first need."""
+    descriptors: Callable[[], bytes] | None = None
+    """The FileDescriptorSet that ships with the adapter of a gRPC API."""
     present: Callable[[Exchange], Exchange | None] | None = None
     """Re-expresses an exchange that carries another one, such as an AdmissionReview; None where it does not."""
     may_refuse: Callable[[str, str, Mapping[str, str]], bool] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .adapter import Adapter
+from .etcd.adapter import ADAPTER as ETCD
 from .formats.generic import GenericFormat
 from .formats.google_rpc import GoogleRpcFormat
 from .github.adapter import ADAPTER as GITHUB
@@ -10,7 +11,7 @@ from .kubernetes.adapter import ADAPTER as KUBERNETES
 from .recipe.adapter import ADAPTER as RECIPE
 from .stripe.adapter import ADAPTER as STRIPE
 
-ADAPTERS: tuple[Adapter, ...] = (RECIPE, STRIPE, GITHUB, KUBERNETES)
+ADAPTERS: tuple[Adapter, ...] = (RECIPE, STRIPE, GITHUB, KUBERNETES, ETCD)
 
 
 def adapter_for(name: str) -> Adapter:

@@ -16,6 +16,9 @@ MEMBERS: Final = ("method", "path", "query", "headers", "body")
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 """Headers that no suggestion reads or changes. In lower case."""
 
+BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
+"""Methods whose requests rarely have a body: what they ask for stands in the query."""
+
 _METHOD = re.compile(r"[A-Z][A-Z-]{0,19}")
 _PATH = re.compile(r"/(?!/)[^\x00-\x1f\x7f?#\\]*")
 _GRPC_METHOD = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*", re.ASCII)
@@ -46,6 +49,15 @@ def pointer_problem(pointer: str) -> str | None:
     if parts[0] == "headers" and (len(parts) != 2 or parts[1].lower() in CREDENTIALS):
         return "points to no header that may change"
     return None
+
+
+def scalar_text(scalar: object) -> str:
+    """Return a scalar as forms, queries and headers carry it."""
+    if isinstance(scalar, str):
+        return scalar
+    if isinstance(scalar, bool):
+        return "true" if scalar else "false"
+    return "" if scalar is None else str(scalar)
 
 
 def is_method(method: str) -> bool:

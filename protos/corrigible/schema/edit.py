@@ -12,15 +12,13 @@ from typing import Any, Final
 
 import jsonpatch
 
-from .document import CREDENTIALS, MEMBERS, header_problem, is_method, is_path, pointer_parts
+from .document import BODILESS, CREDENTIALS, MEMBERS, header_problem, is_method, is_path, pointer_parts, scalar_text
 from .exchange import Json, Request
 from .feedback import PatchOperation, StepRequest, Suggestion
 from .word import PatchVerb
 
 MAX_REQUEST_DEPTH: Final = 100
 """Levels of nesting a request body may have: beyond it nothing is applied."""
-
-_BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 
 _TROUBLE: Final = (
     jsonpatch.JsonPatchException,
@@ -91,22 +89,11 @@ def same_text(one: Json, other: Json) -> bool:
         case (list() | Mapping(), _) | (_, list() | Mapping()):
             return False
         case _:
-            return text(one) == text(other)
-
-
-def text(scalar: Json) -> str:
-    """Return a scalar as forms, queries and headers carry it."""
-    match scalar:
-        case None:
-            return ""
-        case bool():
-            return "true" if scalar else "false"
-        case _:
-            return str(scalar)
+            return scalar_text(one) == scalar_text(other)
 
 
 def _merged(parameters: Mapping[str, Json], request: Request) -> Request:
-    if request.body is None and request.method.upper() in _BODILESS:
+    if request.body is None and request.method.upper() in BODILESS:
         return replace(request, query=merge(_copy(request.query), parameters))
     if request.body is not None and not isinstance(request.body, Mapping):
         raise NotApplicable("the body is no object, so parameters have nowhere to go")
@@ -173,7 +160,7 @@ def _request(document: Mapping[str, Any], before: Request, secret: Mapping[str, 
         raise NotApplicable("/path becomes no path on the same host")
     if not isinstance(query, dict) or not isinstance(headers, dict):
         raise NotApplicable("/query or /headers becomes no object")
-    headers = {name: text(v) if isinstance(v, bool | int | float) else v for name, v in headers.items()}
+    headers = {name: scalar_text(v) if isinstance(v, bool | int | float) else v for name, v in headers.items()}
     changed = {k: v for k, v in headers.items() if k not in before.headers or before.headers[k] != v}
     if (problem := header_problem(changed)) is not None:
         raise NotApplicable(f"/headers would hold {problem}")

@@ -49,7 +49,16 @@ def build_known(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: b
     return known
 
 
+_OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})
+"""Endings of what describes an API that speaks JSON as protobuf does: behind a gRPC gateway, Connect, Twirp."""
+
+
 def _described(spec: Path) -> Described:
+    if spec.suffix in _OF_PROTOBUF:
+        from corrigible.adapters.protobuf.description import ProtobufDescription
+        from corrigible.adapters.protobuf.descriptors import load as load_descriptors
+
+        return ProtobufDescription(load_descriptors(spec))
     from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for
 
     description = load(spec, check=True)

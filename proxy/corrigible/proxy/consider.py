@@ -9,11 +9,11 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.adapter import Described
-from corrigible.rules.breach import Breach
 from corrigible.rules.derive import rekeyed
 from corrigible.rules.index import why_not
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.rules.repair import repair
+from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.repair import repair
 from corrigible.rules.speak import Spoken, speak
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
@@ -39,6 +39,8 @@ class Considered:
         self.scope = self._scope(body)
         self._answered: set[tuple[str, str]] = set()
         """Places and keywords of the description that were spoken about."""
+        self._settled: set[str] = set()
+        """Places that the description has said what to do about."""
 
     def _scope(self, body: Json) -> dict[str, Any]:
         exchange, found = self.exchange, self.found
@@ -74,7 +76,7 @@ class Considered:
         spoken = yield from self._by_rule(number, last=False)
         if spoken is None and (described := list(self._by_description(number))):
             return described
-        if spoken is None:
+        if spoken is None and self.violations[number].pointer not in self._settled:
             spoken = yield from self._by_rule(number, last=True)
         return [spoken] if spoken is not None else []
 
@@ -119,6 +121,7 @@ class Considered:
                 spoken = Spoken(speaker, said, repaired.type, repaired.recovery, None, used_live_state=False)
                 held = unrefuted(spoken, self.exchange.request, self.found.operation, self.description)
                 if held is not None:
+                    self._settled.add(breach.pointer)
                     yield self._rekeyed(held)
 
     def _rekeyed(self, spoken: Spoken) -> Spoken:
@@ -136,7 +139,11 @@ class Considered:
     def _described(self, description: Described, pointer: str) -> Sequence[Breach]:
         request, operation = self.exchange.request, self.found.operation
         if self.exchange.status in (404, 405, 501):
-            wrong = None if operation else description.nearest_operation(request.method, request.path)
+            # A gRPC method is its own operation, whether or not it is there.
+            named = operation and not request.method.startswith("/")
+            if named:  # or taken for another one, whose parameters it does not fit
+                return [b for b in description.breaches(request, operation) if b.keyword == "path"]
+            wrong = description.nearest_operation(request.method, request.path)
             return (wrong,) if wrong is not None else ()
         if not operation:
             return ()

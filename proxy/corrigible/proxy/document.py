@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from corrigible.rules.pointer import parameter_segments
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .yaml_body import MEDIA_TYPES, read_yaml
@@ -164,17 +165,6 @@ def form_pairs(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
             yield from form_pairs(inner, f"{name}[{index}]" if name else str(index))
     else:
         yield name, scalar_text(value)
-
-
-def scalar_text(value: Json) -> str:
-    """Return a scalar as it stands in a form or a query."""
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case _:
-            return str(value)
 
 
 def query_pairs(query: Mapping[str, Json]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""`corrigible proxy --grpc-upstream`: one server, one channel, the pipeline between them."""
+"""`corrigible proxy --grpc-upstream`: one server, one upstream, the pipeline between them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from corrigible.adapters.protobuf.description import ProtobufDescription
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
 
-from .grpc_carrier import open_channel, serve
+from .grpc_carrier import GONE, serve
 from .grpc_front import GrpcFront, Said
 from .grpc_status import HTTP
+from .grpc_upstream import Upstream, identified, open_upstream, secured
 from .journal import Entry, Journal
 from .mode import Mode
+from .tls import USUAL, Identity, Trust
 from .translate import Translator
 
 _GRACE = 5.0
-"""Seconds that calls under way have to end once the proxy is told to stop."""
+"""Seconds that calls under way have to end once the proxy is told to stop; told again, they have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,65 +32,103 @@ class GrpcSettings:
     upstream: str
     """HOST:PORT."""
     listen: str
+    """HOST:PORT, 0 for a free one."""
     descriptors: Path | None = None
+    """None for those that ship with the adapters; where none do, the upstream is asked."""
     mode: Mode = Mode.REFLECTIVE
+    tls: bool = False
+    """Whether the upstream is spoken to with TLS."""
+    trust: Trust = USUAL
+    identity: Identity | None = None
+    """None where callers come in the clear."""
 
 
 def run(settings: GrpcSettings, translator: Translator, *, journal: Journal | None, line: Callable[[str], str]) -> int:
-    """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1. Raises AuthoringError for wrong descriptors."""
-    descriptors = load(settings.descriptors) if settings.descriptors is not None else Descriptors()
-    translator = described(translator, descriptors)
+    """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1.
+
+    Raises AuthoringError for wrong descriptors, NoCertificate where the upstream has none to believe in.
+    """
+    descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped(translator)
+    how = secured(settings.upstream, settings.trust) if settings.tls else None
+    if settings.trust.insecure:
+        _complain(
+            "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
+        )
     translator.warm_up()
-    return asyncio.run(_run(settings, translator, descriptors, journal, line))
+
+    told = _recorder(journal) if journal is not None else None
+
+    async def main() -> int:
+        upstream = open_upstream(settings.upstream, how)
+        front = GrpcFront(translator, upstream, descriptors, mode=settings.mode, told=told, complain=_complain)
+        try:
+            return await _serve(settings, upstream, front, line)
+        finally:
+            if front.reflection is not None:
+                front.reflection.stop()
+            await upstream.close()
+
+    return asyncio.run(main())
 
 
-def described(translator: Translator, descriptors: Descriptors) -> Translator:
-    """Return a translator that knows what the descriptors say, where no rule speaks."""
-    description = ProtobufDescription(descriptors)
-    return Translator([replace(known, description=description) for known in translator.known], translator.limits)
+def shipped(translator: Translator) -> Descriptors | None:
+    """Return what the adapters know of the APIs' messages, None where they know nothing."""
+    sets = [known.adapter.descriptors() for known in translator.known if known.adapter.descriptors is not None]
+    if not sets:
+        return None
+    return Descriptors([file for data in sets for file in FileDescriptorSet.FromString(data).file])
 
 
-async def _run(
-    settings: GrpcSettings,
-    translator: Translator,
-    descriptors: Descriptors,
-    journal: Journal | None,
-    line: Callable[[str], str],
-) -> int:
-    channel = open_channel(settings.upstream, None)
-    told = (lambda said: _record(journal, said)) if journal is not None else (lambda said: None)
-    front = GrpcFront(translator, channel, descriptors, mode=settings.mode, told=told)
+async def _serve(settings: GrpcSettings, upstream: Upstream, front: GrpcFront, line: Callable[[str], str]) -> int:
+    credentials = identified(settings.identity) if settings.identity is not None else None
     try:
-        server, port = await serve(settings.listen, channel, front.correct, None)
+        server, port = await serve(settings.listen, upstream, front, credentials)
     except RuntimeError:
-        print(f"corrigible proxy: cannot listen on {settings.listen}", file=sys.stderr)
+        _complain(f"cannot listen on {settings.listen}")
         return 1
-    stop = asyncio.Event()
+    if front.reflection is not None:
+        front.reflection.begin()
+    stop, hurry = asyncio.Event(), asyncio.Event()
+
+    def told() -> None:
+        (hurry if stop.is_set() else stop).set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    host = settings.listen.rpartition(":")[0]
-    print(line(f"{host}:{port}"), file=sys.stderr, flush=True)
+        asyncio.get_running_loop().add_signal_handler(number, told)
+    print(line(f"{settings.listen.rpartition(':')[0]}:{port}"), file=sys.stderr, flush=True)
     await stop.wait()
-    await server.stop(_GRACE)
-    await channel.close()
+    draining, hurrying = asyncio.ensure_future(server.stop(_GRACE)), asyncio.ensure_future(hurry.wait())
+    await asyncio.wait((draining, hurrying), return_when=asyncio.FIRST_COMPLETED)
+    hurrying.cancel()
+    await server.stop(None)
+    await draining
     return 0
 
 
-def _record(journal: Journal, said: Said) -> None:
-    decision = said.decision
-    journal.write(
-        Entry(
-            time=said.started,
-            id=said.id,
-            method="GRPC",
-            path=said.refusal.method,
-            status=HTTP[said.refusal.code],
-            outcome="annotated" if decision is not None else "untouched",
-            milliseconds=(time.time() - said.started) * 1000,
-            operation=said.operation or None,
-            rules=decision.rules if decision is not None else (),
-            reason=said.reason,
-            error=said.error,
-            feedback=decision.feedback if decision is not None else None,
+def _complain(problem: str) -> None:
+    print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
+
+
+def _recorder(journal: Journal) -> Callable[[Said], None]:
+    def record(said: Said) -> None:
+        ending, decision = said.ending, said.decision
+        gone = ending.message == GONE and not said.reason
+        journal.write(
+            Entry(
+                time=ending.started,
+                id=said.id,
+                method="GRPC",
+                path=ending.method,
+                status=None if gone else HTTP[ending.code],
+                outcome="annotated" if decision is not None else "failed" if gone else "untouched",
+                milliseconds=(time.time() - ending.started) * 1000,
+                operation=said.operation or None,
+                rules=decision.rules if decision is not None else (),
+                reason=said.reason or None,
+                error=GONE if gone else said.error,
+                lookups=said.lookups,
+                feedback=decision.feedback if decision is not None else None,
+            )
         )
-    )
+
+    return record

@@ -7,35 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import grpc
 from grpc import aio
 from grpc._cython import cygrpc  # type: ignore[attr-defined]
 
+from .grpc_upstream import OPTIONS, Upstream
+
 Metadata = tuple[tuple[str, str | bytes], ...]
 
 KEPT: Final = 1 << 20
 """Bytes of a request up to which it is kept for correcting."""
-OPTIONS: Final = (
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-    ("grpc.max_metadata_size", 1 << 20),
-    ("grpc.absolute_max_metadata_size", 1 << 20),
-    ("grpc.enable_retries", 0),  # a call is carried once, whatever becomes of it
-    ("grpc.so_reuseport", 0),
-    ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
-)
-_OF_THE_HOP: Final = ("user-agent", "grpc-")
+GONE: Final = "the caller went away"
+_MOMENT: Final = 0.01
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A call that ended with another status than OK."""
+class Ending:
+    """A call, and how it ended."""
 
     method: str
     """`/package.Service/Method`."""
@@ -46,51 +40,152 @@ class Refusal:
     code: int
     message: str
     trailers: Metadata
+    started: float = 0.0
+    """Unix seconds."""
+    seconds: float | None = None
+    """That the caller still waits; None where it does not say."""
 
 
-Correct = Callable[[Refusal], Awaitable[Metadata | None]]
-"""Returns the trailers to send instead, or None where the upstream's own stay."""
+class Overseer(Protocol):
+    """Who is told of calls."""
+
+    def is_unary(self, method: str) -> bool:
+        """Whether a method is known to take one message and give one: that is carried at less cost."""
+
+    def began(self, metadata: Metadata) -> None:
+        """Hear of a call, and what came with it."""
+
+    def ended(self, ending: Ending) -> None:
+        """Hear of a call that needs nothing more: it went well, or nobody waits for it."""
+
+    async def corrected(self, refusal: Ending) -> Metadata | None:
+        """Return the trailers to send instead, None where the upstream's own stay."""
 
 
 class Carrier(grpc.GenericRpcHandler):
     """Handles every method there is by asking the upstream."""
 
-    def __init__(self, channel: aio.Channel, correct: Correct) -> None:
-        self._channel, self._correct = channel, correct
+    def __init__(self, upstream: Upstream, overseer: Overseer) -> None:
+        self._upstream, self._overseer = upstream, overseer
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
+        method = details.method
+        if self._overseer.is_unary(method):
+            return grpc.unary_unary_rpc_method_handler(functools.partial(self._carry_one, method))
         # One message is a stream of one: on the wire the four kinds are the same.
-        return grpc.stream_stream_rpc_method_handler(functools.partial(self._carry, details.method))
+        return grpc.stream_stream_rpc_method_handler(functools.partial(self._carry, method))
+
+    async def _carry_one(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
+        started, metadata = time.time(), _metadata(context)
+        self._overseer.began(metadata)
+        answer = b""
+        with self._upstream.channel() as channel:
+            make: Any = channel.unary_unary(method)
+            call = make(request, timeout=context.time_remaining(), metadata=aio.Metadata(*passed_on(metadata)))
+            try:
+                answer = await call
+            except aio.AioRpcError:
+                pass  # how it ended is asked for below
+            except asyncio.CancelledError:
+                self._overseer.ended(Ending(method, metadata, None, _CANCELLED, GONE, (), started))
+                raise
+            initial = tuple(await call.initial_metadata())
+            code, message, trailers = await _ending(call)
+        if initial:
+            await context.send_initial_metadata(initial)
+        kept = request if len(request) <= KEPT else None
+        left = context.time_remaining()
+        trailers = await self._trailers(Ending(method, metadata, kept, code, message, trailers, started, left))
+        if code:
+            await context.abort(_CODES[code], message, trailers)
+        context.set_trailing_metadata(trailers)
+        if message:
+            context.set_details(message)
+        return answer
 
     async def _carry(self, method: str, requests: AsyncIterator[bytes], context: aio.ServicerContext[Any, Any]) -> None:
-        metadata: Metadata = tuple((key, value) for key, value in context.invocation_metadata() or ())
-        call: Any = self._channel.stream_stream(method)(
-            timeout=context.time_remaining(),
-            metadata=aio.Metadata(*[(key, value) for key, value in metadata if not key.startswith(_OF_THE_HOP)]),
-        )
-        sent = _Sent(requests, call)
-        forwarding = asyncio.create_task(sent.forward())
-        try:
-            initial = tuple(await call.initial_metadata())
-            if initial or not call.done():
-                await context.send_initial_metadata(initial)
-            async for message in call:
-                await context.write(message)
-        except aio.AioRpcError:
-            pass  # how it ended is asked for below
-        finally:
-            forwarding.cancel()
-            if not call.done():
-                call.cancel()  # the caller went away
-        await self._end(Refusal(method, metadata, sent.only, *await _ending(call)), context)
+        started, metadata = time.time(), _metadata(context)
+        self._overseer.began(metadata)
+        with self._upstream.channel() as channel:
+            call: Any = channel.stream_stream(method)(
+                timeout=context.time_remaining(), metadata=aio.Metadata(*passed_on(metadata))
+            )
+            sent = _Sent(requests, call)
+            forwarding = asyncio.create_task(sent.forward())
+            try:
+                await _bring_back(call, context)
+            except aio.AioRpcError:
+                pass  # how it ended is asked for below
+            except asyncio.CancelledError:
+                self._overseer.ended(Ending(method, metadata, None, _CANCELLED, GONE, (), started))
+                raise
+            finally:
+                forwarding.cancel()
+                if not call.done():
+                    call.cancel()  # the caller went away
+            code, message, trailers = await _ending(call)
+        left = context.time_remaining()
+        ending = Ending(method, metadata, sent.only, code, message, trailers, started, left)
+        context.set_trailing_metadata(await self._trailers(ending))
+        if message:
+            context.set_details(message)
+        if code:
+            context.set_code(_CODES[code])
 
-    async def _end(self, ended: Refusal, context: aio.ServicerContext[Any, Any]) -> None:
-        trailers = ended.trailers
-        if ended.code:
-            context.set_code(_CODES[ended.code])
-            context.set_details(ended.message)
-            trailers = await self._correct(ended) or trailers
-        context.set_trailing_metadata(trailers)
+    async def _trailers(self, ending: Ending) -> Metadata:
+        if not ending.code:
+            self._overseer.ended(ending)
+            return ending.trailers
+        try:
+            return await self._overseer.corrected(ending) or ending.trailers
+        except Exception:  # the law: whatever it is, the native status passes
+            return ending.trailers
+
+
+def _metadata(context: aio.ServicerContext[Any, Any]) -> Metadata:
+    return tuple((key, value) for key, value in context.invocation_metadata() or ())
+
+
+async def _bring_back(call: Any, context: aio.ServicerContext[Any, Any]) -> None:
+    """Give a caller the headers and messages of an answer. Raises AioRpcError where it ends as a refusal."""
+    initial = tuple(await call.initial_metadata())
+    headers = None
+    if initial:
+        await context.send_initial_metadata(initial)
+    else:
+        # Trailers of an error that come without headers stay so: they are just behind, if there are no headers.
+        headers = _Headers(context)
+    try:
+        message = await call.read()
+    finally:
+        if headers is not None:
+            await headers.settled()
+    while message is not aio.EOF:
+        await context.write(message)
+        message = await call.read()
+
+
+class _Headers:
+    """Headers with nothing in them: sent in a moment, unless something else is to be sent by then."""
+
+    def __init__(self, context: aio.ServicerContext[Any, Any]) -> None:
+        self._context = context
+        self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._send)
+        self._sending: asyncio.Task[None] | None = None
+
+    def _send(self) -> None:
+        self._sending = asyncio.create_task(self._context.send_initial_metadata(()))
+
+    async def settled(self) -> None:
+        """Return when they are sent, or never will be by this."""
+        self._timer.cancel()
+        if self._sending is not None:
+            await self._sending
+
+
+def passed_on(metadata: Metadata) -> list[tuple[str, str | bytes]]:
+    """Return what of a caller's metadata goes upstream: gRPC speaks for itself there."""
+    return [(key, value) for key, value in metadata if key != "user-agent"]
 
 
 class _Sent:
@@ -107,12 +202,19 @@ class _Sent:
             async for message in self._requests:
                 self._count += 1
                 self.only = message if self._count == 1 and len(message) <= KEPT else None
-                # Not call.write(): where the upstream has ended the call meanwhile, that overwrites the upstream's
-                # status with INTERNAL (https://github.com/grpc/grpc/issues/36066).
-                await self._call._cython_call.send_serialized_message(message)
+                await send(self._call, message)
             await self._call.done_writing()
         except (aio.AioRpcError, cygrpc.InternalError):
             return  # the call has ended: whoever reads it is told how
+
+
+async def send(call: Any, message: bytes) -> None:
+    """Send one message. Raises InternalError where the call has ended.
+
+    That is not what `call.write` does: it overwrites the status of a call that has ended meanwhile with INTERNAL
+    (https://github.com/grpc/grpc/issues/36066).
+    """
+    await call._cython_call.send_serialized_message(message)
 
 
 async def _ending(call: Any) -> tuple[int, str, Metadata]:
@@ -122,24 +224,15 @@ async def _ending(call: Any) -> tuple[int, str, Metadata]:
 
 
 _CODES: Final[dict[int, grpc.StatusCode]] = {code.value[0]: code for code in grpc.StatusCode}
-
-
-def open_channel(target: str, credentials: grpc.ChannelCredentials | None) -> aio.Channel:
-    """Return a channel to the upstream, in the clear where there are no credentials."""
-    if credentials is None:
-        return aio.insecure_channel(target, options=OPTIONS)
-    return aio.secure_channel(target, credentials, options=OPTIONS)
+_CANCELLED: Final = 1
 
 
 async def serve(
-    address: str, channel: aio.Channel, correct: Correct, credentials: grpc.ServerCredentials | None
+    address: str, upstream: Upstream, overseer: Overseer, credentials: grpc.ServerCredentials | None = None
 ) -> tuple[aio.Server, int]:
     """Return a started server and its port. Raises RuntimeError where the address is taken."""
     server = aio.server(options=OPTIONS)
-    server.add_generic_rpc_handlers((Carrier(channel, correct),))
+    server.add_generic_rpc_handlers((Carrier(upstream, overseer),))
     port = server.add_insecure_port(address) if credentials is None else server.add_secure_port(address, credentials)
     await server.start()
     return server, port
-
-
-__all__: Sequence[str] = ("Carrier", "Correct", "Metadata", "Refusal", "open_channel", "serve")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from corrigible.adapters.etcd.sandbox import SERVERS as ETCD
 from corrigible.adapters.github.sandbox import SERVERS as GITHUB
 from corrigible.adapters.kubernetes.sandbox import SERVERS as KUBERNETES
 from corrigible.adapters.sandbox.python import python_arguments
@@ -23,7 +24,7 @@ RECIPE = Server(
     deviation="is this project's own example and stands for no other API",
     command=_recipe,
 )
-SANDBOXES = {"stripe": STRIPE, "github": GITHUB, "kubernetes": KUBERNETES, "recipe": (RECIPE,)}
+SANDBOXES = {"stripe": STRIPE, "github": GITHUB, "kubernetes": KUBERNETES, "etcd": ETCD, "recipe": (RECIPE,)}
 """API -> the servers that stand for it, the default first."""
 
 

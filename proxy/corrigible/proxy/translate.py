@@ -82,6 +82,7 @@ class Translator:
     def __init__(self, known: Sequence[Known], limits: Limits | None = None) -> None:
         self.known = tuple(known)
         self.limits = limits or Limits()
+        self._presenting = tuple(one for one in self.known if one.adapter.present is not None)
 
     def warm_up(self) -> None:
         """Make now what would be made on first need: the first caller should not wait for it."""
@@ -129,7 +130,7 @@ class Translator:
             return PassThrough(f"{type(problem).__name__}: {problem}", fault=True, operation=operation)
 
     def _presented(self, exchange: Exchange, found: Identified) -> tuple[Exchange, Identified]:
-        for known in self.known:
+        for known in self._presenting:
             inner = known.adapter.present(exchange) if known.adapter.present is not None else None
             if inner is not None:
                 named = known.adapter.operations.find(inner.request.method, inner.request.path)

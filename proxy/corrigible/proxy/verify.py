@@ -66,9 +66,13 @@ def _breaks(
         return False  # what a description does not list it does not refute
     if named[0] != operation:
         before = set()
+    # A misspelt path may be the first of several mistakes: what is missing besides is asked for next.
+    first = not operation and after.method == request.method
     asked = {str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())}
     return any(
-        (breach.pointer, breach.keyword) not in before and breach.pointer not in asked
+        (breach.pointer, breach.keyword) not in before
+        and breach.pointer not in asked
+        and not (first and breach.keyword == "required")
         for breach in description.breaches(after, named[0])
     )
 

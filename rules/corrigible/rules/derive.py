@@ -8,12 +8,11 @@ from corrigible.schema.document import CREDENTIALS
 from corrigible.schema.exchange import Json, Request
 
 from .function import fresh_key
-from .pointer import MISSING, escape, is_among, resolve, segments, through_arrays
+from .pointer import MISSING, escape, is_among, parameters_at, resolve, segments, through_arrays
 
 Operation = dict[str, Json]
 
-_BODYLESS = frozenset({"GET", "HEAD", "DELETE"})
-_LONGEST_GUARD = 256
+LONGEST_GUARD = 256
 """A longer text is left unguarded: repeating it would leave no room for the edit."""
 
 
@@ -27,9 +26,9 @@ def derive(request: Request, parameters: Mapping[str, Json], secrets: frozenset[
     They go into the body, or into the query where the request has no body and its method usually has none. Values
     and places that are arrays raise `Unfit`: whether to replace or to extend one cannot be derived.
     """
+    if parameters_at(request) == "/query":
+        return _members(request.query, parameters, "/query", secrets)
     if request.body in (None, {}, ""):
-        if request.method in _BODYLESS:
-            return _members(request.query, parameters, "/query", secrets)
         return [{"op": "add", "path": "/body", "value": {k: v for k, v in parameters.items() if v is not None}}]
     if not isinstance(request.body, Mapping):
         raise Unfit("the request's body is no object, write the patch")
@@ -52,7 +51,7 @@ def _members(
             if value is not None:
                 ops.append({"op": "add", "path": path, "value": value})
             continue
-        if not is_among(name, secrets) and not isinstance(old, dict) and len(str(old)) <= _LONGEST_GUARD:
+        if not is_among(name, secrets) and not isinstance(old, dict) and len(str(old)) <= LONGEST_GUARD:
             ops.append({"op": "test", "path": path, "value": old})
         ops.append({"op": "remove", "path": path} if value is None else {"op": "replace", "path": path, "value": value})
     return ops

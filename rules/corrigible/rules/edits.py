@@ -115,4 +115,7 @@ def _identifying(document: Any, element: str) -> Operation:
         name = next((name for name in _NAMES if name in plain), plain[0] if plain else None)
         if name is not None:
             return {"op": "test", "path": f"{element}/{escape(name)}", "value": value[name]}
+        only = next(iter(value)) if len(value) == 1 else ""
+        if isinstance(value.get(only), Mapping):  # one of several kinds: {put: {key: ...}}
+            return _identifying(document, f"{element}/{escape(only)}")
     return {"op": "test", "path": element, "value": value}

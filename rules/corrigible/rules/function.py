@@ -51,8 +51,8 @@ def _nearness(wanted: str, shape: str) -> float:
         return 0.0
     if joined == whole:
         return 2.0
-    if any(character.isdecimal() for character in joined):
-        numbers, others = _NUMBER.findall(wanted), _NUMBER.findall(shape)
+    if numbers := _NUMBER.findall(wanted):
+        others = _NUMBER.findall(shape)
         if len(numbers) == len(others) and numbers != others:
             return 0.0
     words, found = wanted.split("_"), shape.split("_")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from corrigible.schema.exchange import Json
+from corrigible.schema.document import BODILESS
+from corrigible.schema.exchange import Json, Request
 
 MISSING = object()
 """Stands where nothing is: `None` is a value."""
@@ -53,6 +54,11 @@ def through_arrays(document: Json, pointer: str) -> Iterator[str]:
         if inside_array:
             yield walked
         here = resolve(here, "/" + escape(part))
+
+
+def parameters_at(request: Request) -> str:
+    """Return where the parameters of a request are: in its query where it has no body and its method rarely has one."""
+    return "/query" if request.method in BODILESS and request.body in (None, {}, "") else "/body"
 
 
 def parameter_segments(name: str) -> list[str]:

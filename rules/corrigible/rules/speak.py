@@ -347,13 +347,16 @@ def _placeholder(placeholder: Placeholder, activation: Any) -> dict[str, Json]:
 
 
 def _merged(patch: Sequence[Operation]) -> dict[str, Json]:
-    """Say a patch as merge parameters, as far as it only sets or removes plain top-level members."""
+    """Say a patch as merge parameters where it sets or removes plain top-level members only: half of it misleads."""
     out: dict[str, Json] = {}
     for op in patch:
         parts = segments(str(op["path"]))
+        if op["op"] == "test" or parts[0] not in ("body", "query"):
+            continue
         plain = op["op"] in ("add", "replace", "remove") and not isinstance(op.get("value"), (dict, list))
-        if plain and len(parts) == 2 and parts[0] in ("body", "query"):
-            out[parts[1]] = op.get("value")
+        if not plain or len(parts) != 2:
+            return {}
+        out[parts[1]] = op.get("value")
     return out
 
 

@@ -12,6 +12,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .located import member_pointer, part_of, pointer, steps
+from .said import others, text
 
 _EXPRESS_CODE: Final = re.compile(r"^(\w+)\.openapi\.")
 _FASTIFY: Final = re.compile(r"^(?P<where>body|querystring|params|headers)(?P<path>/\S*)? (?P<said>.+)$", re.DOTALL)
@@ -42,7 +43,7 @@ _KEYWORDS: Final = (
 
 def constraint_of(message: str) -> str:
     """Return the keyword whose message of Ajv's this is, empty where it is none."""
-    return next((keyword for text, keyword in _KEYWORDS if re.search(text, message)), "")
+    return next((keyword for pattern, keyword in _KEYWORDS if re.search(pattern, message)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +88,17 @@ def _own(request: Request, item: Mapping[str, Json]) -> Violation:
         place += "/" + escape(member)
     return Violation(
         code=keyword,
-        message=_text(item, "message"),
+        message=text(item, "message"),
         pointer=place,
         constraint=keyword,
         param=path,
-        native={k: v for k, v in item.items() if k not in ("code", "pointer", "param", "type", "message")},
+        native=others(item),
     )
 
 
 def _express(request: Request, item: Mapping[str, Json]) -> Violation:
     """Read express-openapi-validator's: `path` leads to the member itself, also where it is missing."""
-    code, message, path = _text(item, "errorCode"), _text(item, "message"), _text(item, "path")
+    code, message, path = text(item, "errorCode"), text(item, "message"), text(item, "path")
     found = _EXPRESS_CODE.search(code)
     keyword = found[1] if found is not None else ""
     parts = steps(path)
@@ -121,11 +122,6 @@ def _fastify(request: Request, message: str) -> Violation:
         pointer=member_pointer(place, found["said"], keyword, request),
         constraint=keyword,
     )
-
-
-def _text(item: Mapping[str, Json], name: str) -> str:
-    value = item.get(name)
-    return value if isinstance(value, str) else ""
 
 
 AJV: Final = AjvFormat()

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .located import pointer
+from .said import text
 
 _CONSTRAINTS: Final = (
     (r"missing|value_error\.missing|missing_argument", "required"),
@@ -47,20 +49,19 @@ class FastApiFormat:
 
 
 def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
-    kind = item.get("type") if isinstance(item.get("type"), str) else ""
-    message = item.get("msg") if isinstance(item.get("msg"), str) else ""
-    constraint = next((keyword for pattern, keyword in _CONSTRAINTS if re.fullmatch(pattern, str(kind))), "")
+    kind = text(item, "type")
+    constraint = next((keyword for pattern, keyword in _CONSTRAINTS if re.fullmatch(pattern, kind)), "")
     parts = [str(part) for part in item["loc"]]
     if kind == "json_invalid":
         parts = ["body"]
     elif len(parts) > 2 and constraint not in ("required", "additionalProperties") and _is_branch(request, parts):
         parts = parts[:-1]
     return Violation(
-        code=str(kind),
-        message=str(message),
+        code=kind,
+        message=text(item, "msg"),
         pointer=pointer(parts, request),
         constraint=constraint,
-        type=str(kind),
+        type=kind,
         native={k: v for k, v in item.items() if k not in ("type", "msg")},
     )
 
@@ -68,15 +69,8 @@ def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
 def _is_branch(request: Request, parts: Sequence[str]) -> bool:
     if _UNION_BRANCH.fullmatch(parts[-1]) is None:
         return False
-    here: Json = request.document().get(parts[0])
-    for part in parts[1:-1]:
-        if isinstance(here, Mapping):
-            here = here.get(part)
-        elif isinstance(here, list) and part.isdecimal() and int(part) < len(here):
-            here = here[int(part)]
-        else:
-            return False
-    return here is not None and not (isinstance(here, Mapping) and parts[-1] in here)
+    here = resolve(request.document(), "".join("/" + escape(part) for part in parts[:-1]))
+    return here not in (MISSING, None) and not (isinstance(here, Mapping) and parts[-1] in here)
 
 
 FASTAPI: Final = FastApiFormat()

@@ -1,4 +1,20 @@
-"""What APIs without an adapter say: the known dialects, then whatever looks like an error in JSON."""
+"""What APIs without an adapter say: the known dialects, then whatever looks like an error in JSON.
+
+Where no dialect knows a body, this is guessed, from the top:
+
+| found                                                      | read as                                     |
+|------------------------------------------------------------|---------------------------------------------|
+| a list of objects or texts                                 | a complaint each                            |
+| an object `error`                                          | the error is that object, else the body     |
+| in the error a list of `_LISTS`                            | a complaint each                            |
+| ... an object there with a `message`, `msg` or `code`      | one complaint                               |
+| ... one of `_BY_MEMBER`, or one of nothing but text lists  | complaints under their members' names       |
+| an error of nothing but lists of texts                     | complaints under their members' names       |
+| anything else that has a message or a code                 | one complaint                               |
+
+Of a complaint the first member of `_MESSAGE`, `_CODE` and `_PLACE` that is there counts; where none says the place or
+the constraint, the sentence may (`message`).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +32,7 @@ from .keyed import is_keyed, keyed
 from .located import about, member_pointer, part_of, pointer, steps
 from .message import named
 from .problem import PROBLEM
+from .said import others, text
 from .spring import SPRING
 
 DIALECTS: Final = (FASTAPI, AJV, GRAPHQL, JSONAPI, SPRING, PROBLEM)
@@ -24,19 +41,9 @@ DIALECTS: Final = (FASTAPI, AJV, GRAPHQL, JSONAPI, SPRING, PROBLEM)
 _MESSAGE = ("message", "detail", "description", "error_description", "title", "msg", "reason", "error")
 _CODE = ("code", "error_code", "errorCode", "type", "keyword", "rule")
 _PLACE = (
-    "pointer",
-    "field",
-    "param",
-    "parameter",
-    "path",
-    "property",
-    "propertyPath",
-    "target",
-    "loc",
-    "location",
+    *("pointer", "field", "param", "parameter", "path", "property", "propertyPath", "target", "loc", "location"),
     "source",
 )
-_OWN = frozenset({"code", "message", "pointer", "type", "param", "constraint"})
 _LISTS = (
     *("errors", "validation", "violations", "invalid_params", "invalid-params", "detail", "details", "issues"),
     *("message", "messages", "validationErrors", "validation_errors", "fieldErrors", "field_errors", "fields"),
@@ -90,24 +97,20 @@ def _violation(said: Mapping[str, Json] | str, exchange: Exchange) -> Violation:
         return Violation(message=said, pointer=found, constraint=constraint)
     # Spring's `path` is where the request went, not what was wrong with it.
     place = next((said[name] for name in _PLACE if said.get(name) and said[name] != exchange.request.path), "")
-    message = _text(said, _MESSAGE)
+    message = text(said, *_MESSAGE)
     found, constraint = about(message, exchange.request)
     if placed := _pointer(place, said, exchange):
         constraint = constraint or named(message).constraint
         found = member_pointer(placed, message, constraint, exchange.request)
     return Violation(
-        code=_text(said, _CODE),
+        code=text(said, *_CODE),
         message=message,
         pointer=found,
         constraint=constraint,
         type=said["type"] if isinstance(said.get("type"), str) else "",
         param=place if isinstance(place, str) else "",
-        native={k: v for k, v in said.items() if k not in _OWN},
+        native=others(said),
     )
-
-
-def _text(said: Mapping[str, Json], names: Sequence[str]) -> str:
-    return next((str(said[name]) for name in names if isinstance(said.get(name), (str, int))), "")
 
 
 def _pointer(place: Json, said: Mapping[str, Json], exchange: Exchange) -> str:

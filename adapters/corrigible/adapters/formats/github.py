@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -17,12 +17,11 @@ from .generic import GenericFormat
 
 _TOP = frozenset({"message", "documentation_url", "status", "errors", "metadata", "block", "request_id"})
 """Members that an error object may have. One with others is somebody else's."""
-_BODYLESS = frozenset({"GET", "HEAD", "DELETE"})
 _DERIVED = frozenset(
     {("PullRequest", "head_sha"), ("PullRequest", "base_sha"), ("PullRequest", "head_repo"), ("Repository", "owner_id")}
 )
 """What GitHub itself works out from the request: no request has such a member."""
-_REPOSITORY = re.compile(r"(?P<base>/api/v3)?(?P<repo>/repos/[^/]+/[^/]+)?(?:/|$)")
+_REPOSITORY = re.compile(r"(?P<base>/api/v3)?(?P<repo>/repos/[^/]+/[^/]+)?(?:/orgs/(?P<org>[^/]+))?(?:/|$)")
 
 _NAME = r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*"
 _MISSING = re.compile(
@@ -69,13 +68,17 @@ def _is_said(entry: Json) -> bool:
 
 
 def _whereabouts(request: Request) -> dict[str, Json]:
-    """Return the path's beginning as far as the API's base, and as far as the repository, both as they were sent."""
+    """Return the path's beginning as far as the API's base, and as far as the repository, both as they were sent.
+
+    `where` is what a person calls the place: `owner/name`, the organization, else the path.
+    """
     found = _REPOSITORY.match(request.path)
     base = (found["base"] if found else None) or ""
     repo = (found["repo"] if found else None) or ""
     return {
         "base": base,
         "repo": base + repo if repo else "",
+        "where": repo.removeprefix("/repos/") or (found["org"] if found else None) or request.path,
         "resource": "",
         "field": "",
         "value": None,
@@ -148,7 +151,7 @@ def _pointer(request: Request, name: str) -> str:
         return ""
     parts = name.split(".")
     body = request.body if isinstance(request.body, Mapping) else {}
-    if (request.method in _BODYLESS and not body) or (name in request.query and name not in body):
+    if parameters_at(request) == "/query" or (name in request.query and name not in body):
         return f"/query/{escape(name)}"
     if len(parts) > 1 and parts[0] not in body and parts[-1] in body:
         parts = parts[-1:]  # `pull_request_review_thread.line` is the request's `line`

@@ -1,14 +1,18 @@
 """google.rpc.Status: over gRPC, and as the JSON of its gateways (grpc-gateway, Google APIs, Connect).
 
-Source: google/rpc/status.proto, error_details.proto, code.proto; buf/validate/validate.proto (Violations).
+Sources: google/rpc/status.proto, error_details.proto, code.proto; buf/validate/validate.proto (Violations);
+twitchtv.github.io/twirp "Errors"; connectrpc.com "Protocol reference".
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from corrigible.adapters.protobuf.detail import decoded
 from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
@@ -50,8 +54,13 @@ class GoogleRpcFormat:
         placed: list[Violation] = []
         for detail in details:
             kind = _kind(detail)
-            placed += _violations(kind, detail, code, exchange)
-            native.update(_facts(kind, detail))
+            said = _members(detail)
+            placed += _violations(kind, said, code, exchange)
+            native.update(_facts(kind, said))
+        placed = placed or [
+            Violation(one.rule or code, one.message, pointer_of_field(one.field, exchange), one.rule, code, one.field)
+            for one in said_places(message)
+        ]
         if not placed:
             return [Violation(code=native.get("reason") or code, message=message, type=code, native=native)]
         return [one._replace(native={**native, **one.native}) for one in placed]
@@ -59,35 +68,54 @@ class GoogleRpcFormat:
 
 def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
     """Return the code's name, the message and the details; None where the body is no status."""
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]  # a stream that ended before its first message, as gateways write it
     inner = body.get("error") if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping) else body
     if not isinstance(inner, Mapping):
         return None
     details = inner.get("details")
-    message = inner.get("message")
+    message = inner.get("message", inner.get("msg"))
     code = inner.get("status") if isinstance(inner.get("status"), str) else inner.get("code")
     if isinstance(code, int) and not isinstance(code, bool) and 0 < code < len(CODES):
         code = CODES[code]
-    if not isinstance(code, str) or code.upper() not in CODES or not isinstance(message, str | None):
+    if not isinstance(code, str) or not isinstance(message, str | None):
+        return None
+    code = "CANCELLED" if code == "canceled" else code.upper()
+    if code not in CODES:
         return None
     listed = [one for one in details if isinstance(one, Mapping)] if isinstance(details, list) else []
-    return code.upper(), message or "", listed
+    meta = inner.get("meta")
+    if isinstance(meta, Mapping) and isinstance(meta.get("argument"), str):  # Twirp
+        listed.append({"@type": "google.rpc.BadRequest.FieldViolation", "field": meta["argument"]})
+    return code, message or "", listed
 
 
 def _kind(detail: Mapping[str, Json]) -> str:
     """Return which well-known message a detail is, however its type is written (`google.rpc.badrequest-bin`)."""
-    said = str(detail.get("@type") or detail.get("type") or "").rpartition("/")[2].removesuffix("-bin")
+    said = _type(detail).removesuffix("-bin")
     name = said.removeprefix("google.rpc.").replace("_", "").replace(".", "").lower()
     return _PARTS.get(name.removeprefix("bufvalidate"), "")
 
 
 def _members(detail: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return a detail's members; Connect has them under `debug`."""
-    debug = detail.get("debug")
-    return debug if isinstance(debug, Mapping) else detail
+    """Return a detail's members; Connect has them under `debug`, or only their bytes."""
+    debug, value = detail.get("debug"), detail.get("value")
+    if isinstance(debug, Mapping):
+        return debug
+    if isinstance(value, str):
+        try:
+            data = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+        except (binascii.Error, ValueError):
+            return detail
+        return decoded(_type(detail), data) or detail
+    return detail
 
 
-def _violations(kind: str, detail: Mapping[str, Json], code: str, exchange: Exchange) -> Iterator[Violation]:
-    said = _members(detail)
+def _type(detail: Mapping[str, Json]) -> str:
+    return str(detail.get("@type") or detail.get("type") or "").rpartition("/")[2]
+
+
+def _violations(kind: str, said: Mapping[str, Json], code: str, exchange: Exchange) -> Iterator[Violation]:
     match kind:
         case "BadRequest" | "BadRequest.FieldViolation":
             for one in _maps(said.get("fieldViolations") or said.get("field_violations") or [said]):
@@ -124,6 +152,9 @@ def _broken(said: Mapping[str, Json], code: str, exchange: Exchange) -> Violatio
         for name in ("index", "stringKey", "intKey", "uintKey", "boolKey"):
             if name in step:
                 pointer += "/" + escape(str(step[name]).lower() if name == "boolKey" else str(step[name]))
+    older = said.get("fieldPath") or said.get("field_path")
+    if not steps and isinstance(older, str):
+        pointer = pointer_of_field(older, exchange)
     rule = str(said.get("ruleId") or said.get("rule_id") or said.get("constraintId") or "")
     for_key = said.get("forKey") is True or said.get("for_key") is True
     return Violation(
@@ -137,8 +168,7 @@ def _broken(said: Mapping[str, Json], code: str, exchange: Exchange) -> Violatio
     )
 
 
-def _facts(kind: str, detail: Mapping[str, Json]) -> dict[str, Json]:
-    said = _members(detail)
+def _facts(kind: str, said: Mapping[str, Json]) -> dict[str, Json]:
     match kind:
         case "ErrorInfo":
             return {name: said[name] for name in ("reason", "domain", "metadata") if name in said}
@@ -151,6 +181,37 @@ def _facts(kind: str, detail: Mapping[str, Json]) -> dict[str, Json]:
             return {"links": [one["url"] for one in _maps(said.get("links")) if isinstance(one.get("url"), str)]}
         case _:
             return {}
+
+
+class Said(NamedTuple):
+    """What a message says about one field, in a text that has a form."""
+
+    field: str
+    message: str
+    rule: str = ""
+
+
+_NAMED: Final = re.compile(
+    r"^(?:validation errors?:)?[ \t]*(?:- )?"
+    r"(?P<field>[A-Za-z_][\w.]*(?:\[[^\[\]\n]{0,80}\][\w.]*)*): "
+    r"(?P<said>[^\n]{1,500}?)(?: \[(?P<rule>[a-z_][\w./]*)\])?$",
+    re.MULTILINE,
+)
+_INVALID: Final = re.compile(r"invalid [A-Z]\w*\.([A-Z]\w*(?:\[[^\[\]]{0,80}\])?): ")
+
+
+def said_places(message: str) -> list[Said]:
+    """Return the fields that a message names as protovalidate or protoc-gen-validate do; none where it is prose."""
+    if message.startswith(("validation error:", "validation errors:")):
+        return [Said(one["field"], one["said"], one["rule"] or "") for one in _NAMED.finditer(message)]
+    out: list[Said] = []
+    for part in re.split(r"; (?=invalid [A-Z]\w*\.)", message) if message.startswith("invalid ") else ():
+        # "invalid Order.Item: embedded message failed validation | caused by: invalid Item.UnitPrice: value must"
+        path = [found[1] for found in _INVALID.finditer(part)]
+        if path:
+            field = ".".join(name[0].lower() + name[1:] for name in path)
+            out.append(Said(field, part.rpartition(f"{path[-1]}: ")[2].partition(" | caused by: ")[0]))
+    return out
 
 
 def _kept(said: Mapping[str, Json]) -> dict[str, Json]:
@@ -166,6 +227,7 @@ def pointer_of_field(field: str, exchange: Exchange) -> str:
     if not field or len(field) > _LONGEST or not isinstance(exchange.request.body, Mapping | None):
         return ""
     pointer, end = "/body", 0
+    field = _below_request(field, exchange)
     for found in _STEP.finditer(field):
         if field[end : found.start()].strip(".") or any(mark in found[0] for mark in " \n"):
             return ""  # prose, no path
@@ -175,14 +237,30 @@ def pointer_of_field(field: str, exchange: Exchange) -> str:
     return pointer if not field[end:].strip(".") else ""
 
 
+def _below_request(field: str, exchange: Exchange) -> str:
+    """Leave out the name of the request itself, where a path begins with that: `request.email`."""
+    head, _, rest = field.partition(".")
+    body = exchange.request.body
+    if (
+        not rest
+        or not isinstance(body, Mapping)
+        or not re.fullmatch(r"(?i)\w*(?:request|req|input|message|body)", head)
+    ):
+        return field
+    return field if any(name in body for name in _spellings(head)) else rest
+
+
 _LONGEST: Final = 512
 
 
 def _member(parent: str, name: str, exchange: Exchange) -> str:
     """Return where a field is: proto-JSON writes `unit_price` as `unitPrice`, and what was sent decides."""
-    camel = re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
     document = {"body": exchange.request.body}
-    for spelled in (camel, name):
+    for spelled in _spellings(name):
         if resolve(document, f"{parent}/{escape(spelled)}") is not MISSING:
             return f"{parent}/{escape(spelled)}"
-    return f"{parent}/{escape(camel)}"
+    return f"{parent}/{escape(_spellings(name)[0])}"
+
+
+def _spellings(name: str) -> tuple[str, str]:
+    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name), name

@@ -11,6 +11,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 
 from .located import member_pointer, pointer, steps
 from .message import missing_member
+from .said import others, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +40,27 @@ def _is_error(item: Json) -> bool:
 
 def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
     source = item.get("source")
-    message = _text(item, "detail") or _text(item, "title")
+    message = text(item, "detail", "title")
     constraint = "required" if missing_member(message) else ""
     place, param = _place(request, source) if isinstance(source, Mapping) else ("", "")
     return Violation(
-        code=_text(item, "code"),
+        code=text(item, "code"),
         message=message,
         pointer=member_pointer(place, message, constraint, request),
         constraint=constraint,
         param=param,
-        native={k: v for k, v in item.items() if k not in ("code", "pointer", "param", "type", "message")},
+        native=others(item),
     )
 
 
 def _place(request: Request, source: Mapping[str, Json]) -> tuple[str, str]:
-    if said := _text(source, "pointer"):
+    if said := text(source, "pointer"):
         return pointer(steps(said), request, where="body"), ""
-    if said := _text(source, "parameter"):
+    if said := text(source, "parameter"):
         return pointer([said], request, where="query"), said
-    if said := _text(source, "header"):
+    if said := text(source, "header"):
         return pointer([said], request, where="headers"), said
     return "", ""
-
-
-def _text(item: Mapping[str, Json], name: str) -> str:
-    value = item.get(name)
-    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""
 
 
 JSONAPI: Final = JsonApiFormat()

@@ -23,7 +23,7 @@ OWN_CAUSE = "RecoveryFeedback"
 """The reason of causes that carry feedback: no complaint of the server."""
 
 _WEBHOOK = re.compile(
-    r'^admission webhook "(?P<name>[^"]*)" (?:denied the request|denied)(?:: | without explanation|:?$)'
+    r'^admission webhook "(?P<name>[^"]*)" (?:denied the request|denied)(?::\s| without explanation|:?$)'
 )
 _UNREACHABLE = re.compile(r'failed calling (?:admission )?webhook "(?P<name>[^"]*)"')
 _CONFLICT_WITH = re.compile(r'^conflict with "(?P<manager>[^"]*)"')
@@ -33,7 +33,8 @@ _EXISTS = re.compile(r'^(?P<kind>[\w.\-/]+) "(?P<name>[^"]*)" already exists')
 _MODIFIED = "the object has been modified"
 _PRECONDITION = re.compile(r"[Pp]reconditions? failed|UID in (?:the )?precondition")
 _VAP = re.compile(
-    r"^ValidatingAdmissionPolicy '(?P<policy>[^']*)' with binding '(?P<binding>[^']*)' denied request: (?P<text>.*)",
+    r"^(?:: )?ValidatingAdmissionPolicy '(?P<policy>[^']*)' with binding '(?P<binding>[^']*)' denied request: "
+    r"(?P<text>.*)",
     re.S,
 )
 
@@ -49,7 +50,7 @@ class KubernetesFormat:
         denied = _WEBHOOK.match(said.text)
         if denied is not None:
             said = Said(exchange, body, denied["name"])
-        causes = [one for one in said.details.get("causes") or () if _complains(one)]
+        causes = [one for one in said.details.get("causes") or () if _complains(one, said.reason)]
         found = [violation for cause in causes[:MOST_COMPLAINTS] for violation in _cause(said, cause)]
         if found:
             return found
@@ -58,8 +59,11 @@ class KubernetesFormat:
         return list(islice(_read(said, exchange.status), MOST_COMPLAINTS))
 
 
-def _complains(cause: Json) -> bool:
-    return isinstance(cause, Mapping) and cause.get("reason") != OWN_CAUSE and bool(cause.get("message"))
+def _complains(cause: Json, reason: str) -> bool:
+    if not isinstance(cause, Mapping) or cause.get("reason") == OWN_CAUSE or not cause.get("message"):
+        return False
+    # The causes of an internal error name no place, and the message says as much.
+    return reason != "InternalError" or bool(cause.get("field"))
 
 
 def _cause(said: Said, cause: Mapping[str, Json]) -> Iterator[Violation]:
@@ -90,6 +94,9 @@ def _cause(said: Said, cause: Mapping[str, Json]) -> Iterator[Violation]:
     if field == "patch" and said.request.method == "PATCH":
         detail = field_error(field, message).detail
         undecoded = list(read_bad_request(Said(said.exchange, {**said.status, "message": detail, "details": {}})))
+        if undecoded and undecoded[0].code == "QUANTITY_FORMAT":
+            yield undecoded[0]
+            return
         if undecoded and undecoded[0].code != "BAD_REQUEST":
             yield undecoded[0]._replace(code=reason or "FieldValueInvalid", param=field, message=detail)
             return

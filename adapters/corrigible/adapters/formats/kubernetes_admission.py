@@ -278,8 +278,11 @@ def _pod_security_policy(said: Said) -> Iterator[Violation]:
     found = _POLICY.search(said.body)
     if found is None:
         return
-    errors = field_errors(_UNUSABLE.sub("", found["list"]))
-    for error in _once(errors):
+    usable = _UNUSABLE.sub("", found["list"])
+    if not usable.strip("[], "):
+        yield said.violation("PSP_NO_PROVIDER", said.body, pointer=said.pod)
+        return
+    for error in _once(field_errors(usable)):
         moved = _moved(said, error)
         violation = said.field(moved, "PSP")
         yield violation._replace(param=error.field)

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.rules.quantity import quantity
+from corrigible.rules.repair.schema import kind_of
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
 from .kubernetes_place import field_pointer, spread
+from .kubernetes_reach import amounts, dotted, first, reached_by, scalars
 from .kubernetes_said import Said, field_errors
 
 _STRICT = re.compile(r'(?P<what>unknown|duplicate) field "(?P<field>(?:[^"\\]|\\.)*)"')
@@ -26,7 +28,7 @@ _GO_STEP = re.compile(
     r"(?:^|: )(?:(?P<list>\[\])?\w+\.\w+(?:\.(?P<member>\w+))?|(?P<bare>(?!Read[A-Z])[A-Z]\w*))(?=: )"
 )
 _READ = re.compile(
-    r"(?P<reader>read\w+|Read\w+|decode \w+|skip\w+|assert\w+|unmarshalerDecoder): "
+    r"(?<![\w.])(?P<reader>read\w+|Read[A-Z]\w+|decode \w+|skip\w+|assert\w+|unmarshalerDecoder): "
     r"(?P<what>.*?)(?:, error found in|$)",
     re.S,
 )
@@ -94,7 +96,7 @@ def read_bad_request(said: Said) -> Iterator[Violation]:
         return
     if (unread := _UNREAD.search(said.text)) is not None:
         pointer = _holding(said, unread["value"])
-        yield said.violation("BAD_REQUEST", said.text, param=_dotted(pointer), pointer=pointer, value=unread["value"])
+        yield said.violation("BAD_REQUEST", said.text, param=dotted(pointer), pointer=pointer, value=unread["value"])
         return
     if said.request.method not in ("GET", "DELETE") and any(words in said.text for words in _UNPARSED):
         yield said.violation("MALFORMED", said.text, pointer="/body")
@@ -142,7 +144,8 @@ def _quantity(said: Said) -> Iterator[Violation]:
     if _QUANTITY not in said.text:
         return
     names = _member_chain(said.text)
-    places = [there for pointer in _reached(said, names) for there in _scalars(said, pointer)]
+    reached = reached_by(said, names) if names else list(amounts(said))
+    places = [there for pointer in reached for there in scalars(said, pointer)]
     places = [there for there in places if quantity(said.at(there)) is None] or places
     context = _CONTEXT.search(said.text)
     if context is not None:
@@ -150,7 +153,7 @@ def _quantity(said: Said) -> Iterator[Violation]:
     pointer = places[0] if places else ""
     there = said.at(pointer)
     yield said.violation(
-        "QUANTITY_FORMAT", "quantities must match the regular expression", param=_dotted(pointer), pointer=pointer,
+        "QUANTITY_FORMAT", "quantities must match the regular expression", param=dotted(pointer), pointer=pointer,
         value=None if there is MISSING else there, places=places,
     )  # fmt: skip
 
@@ -164,18 +167,18 @@ def _go_json(said: Said) -> Iterator[Violation]:
         expected = "array"
     names = match["field"].split(".")
     got = {"bool": "boolean"}.get(match["got"], match["got"])
-    places = [there for there in _deeper(said, _reached(said, names), got)]
-    yield _mismatch(said, match["field"], places or [_first(said, names)], expected, match[0], got)
+    places = [there for there in _deeper(said, reached_by(said, names), got)]
+    yield _mismatch(said, match["field"], places or [first(said, names)], expected, match[0], got)
 
 
 def _deeper(said: Said, pointers: Sequence[str], got: str) -> Iterator[str]:
     """Yield the places whose JSON type is the one that was not wanted: the member itself, else what is right in it."""
     for pointer in pointers:
-        if json_type(said.at(pointer)) == got or (got == "number" and json_type(said.at(pointer)) == "integer"):
+        if kind_of(said.at(pointer)) == got or (got == "number" and kind_of(said.at(pointer)) == "integer"):
             yield pointer
             continue
-        for inner in _scalars(said, pointer):
-            kind = json_type(said.at(inner))
+        for inner in scalars(said, pointer):
+            kind = kind_of(said.at(inner))
             if inner != pointer and (kind == got or (got == "number" and kind == "integer")):
                 yield inner
 
@@ -189,17 +192,21 @@ def _jsoniter(said: Said) -> Iterator[Violation]:
     expected = next((kind for start, kind in _EXPECTED.items() if found["reader"].lower().startswith(start)), "")
     if unmarshalled is not None:
         expected = next((kind for go, kind in _GO_TYPES.items() if unmarshalled["type"].startswith(go)), "")
-    reached = _reached(said, names)
+    reached = reached_by(said, names)
     if not spread(said.request.body, names):
         names = [part for part in segments(reached[0])[1:] if not part.isdecimal()] if reached else names
     char = _FOUND.search(found["what"])
     places = list(_mistaken(said, reached, expected, char["char"] if char else ""))
+    alike = list(_mistaken(said, reached, expected, "")) if places and expected else []
     context = _CONTEXT.search(said.text)
     if context is not None and len(places) > 1:
         shown = [there for there in places if there.rpartition("/")[2] in context["wide"]]
         places = shown or places
+    # The decoder stops at the first one. Others in the same field are as wrong.
+    inner = bool(places) and places[0] not in reached
+    places += [there for there in alike if there not in places and (there not in reached) == inner]
     yield _mismatch(
-        said, ".".join(names), places or [_first(said, names)], expected, f"{found['reader']}: {found['what']}"
+        said, ".".join(names), places or [first(said, names)], expected, f"{found['reader']}: {found['what']}"
     )
 
 
@@ -209,7 +216,7 @@ def _mistaken(said: Said, reached: Sequence[str], expected: str, char: str) -> I
     inside = [
         there
         for pointer in reached
-        for there in _scalars(said, pointer)
+        for there in scalars(said, pointer)
         if there != pointer and _is_wrong(said.at(there), expected, char)
     ]
     yield from themselves if expected in ("array", "object") and themselves else inside or themselves
@@ -227,7 +234,7 @@ def _mismatch(said: Said, param: str, places: Sequence[str], expected: str, mess
     there = said.at(pointer)
     return said.violation(
         "TYPE_MISMATCH", message, param=param, pointer=pointer, places=list(places), expected=expected,
-        got=got or json_type(there), value=there if isinstance(there, (str, int, float, bool)) else None,
+        got=got or kind_of(there), value=there if isinstance(there, (str, int, float, bool)) else None,
     )  # fmt: skip
 
 
@@ -253,76 +260,8 @@ def _json_name(member: str) -> str:
     return upper.lower() + member[len(upper) :]
 
 
-def _reached(said: Said, names: Sequence[str]) -> list[str]:
-    """Return the places a chain of names leads to, whatever lists are on the way; a spelling of another case counts."""
-    pointers = spread(said.request.body, names)
-    if pointers or not names:
-        return pointers
-    # ObjectMeta is `metadata`, and Go spells some names in its own way: the last name decides.
-    last = names[-1].lower()
-    return [there for there in _every(said.request.body) if there.rpartition("/")[2].lower() == last]
-
-
-def _every(value: Json, pointer: str = "/body") -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name in value:
-            yield f"{pointer}/{escape(str(name))}"
-            yield from _every(value[name], f"{pointer}/{escape(str(name))}")
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _every(inner, f"{pointer}/{index}")
-
-
-def _scalars(said: Said, pointer: str) -> Iterator[str]:
-    """Yield a place, or the members right inside it where it is an object or a list."""
-    there = said.at(pointer)
-    if isinstance(there, Mapping):
-        yield from (f"{pointer}/{escape(str(name))}" for name in there)
-    elif isinstance(there, list):
-        yield from (f"{pointer}/{index}" for index in range(len(there)))
-    elif there is not MISSING:
-        yield pointer
-
-
-def _first(said: Said, names: Sequence[str]) -> str:
-    """Return where a chain of names would lead, through the first element of every list."""
-    pointer, here = "/body", said.request.body
-    for name in names:
-        while isinstance(here, list):
-            pointer, here = f"{pointer}/0", (here[0] if here else None)
-        pointer += f"/{escape(name)}"
-        here = here.get(name) if isinstance(here, Mapping) else None
-    return pointer
-
-
-def _dotted(pointer: str) -> str:
-    out = ""
-    for part in segments(pointer)[1:]:
-        out += f"[{part}]" if part.isdecimal() else f"{'.' if out else ''}{part}"
-    return out
-
-
-def json_type(value: Json) -> str:
-    match value:
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case Mapping():
-            return "object"
-        case None:
-            return "null"
-    return ""
-
-
 def _fits(value: Json, expected: str) -> bool:
-    kind = json_type(value)
+    kind = kind_of(value)
     return kind in (expected, "null") or (expected == "number" and kind == "integer")
 
 
@@ -413,6 +352,3 @@ def _patch(said: Said) -> Iterator[Violation]:
         yield said.violation(
             "PATCH_REJECTED", text, param=said.request.headers.get("content-type", ""), pointer="/body"
         )
-
-
-__all__ = ["json_type", "read_bad_request"]

@@ -17,6 +17,16 @@ _POD_SPECS = (
     "/body/spec",
     "/body/template/spec",
 )
+_HOMES: Mapping[str, str] = {
+    "cronjobs": _POD_SPECS[0],
+    **dict.fromkeys(
+        ("daemonsets", "deployments", "jobs", "replicasets", "replicationcontrollers", "statefulsets"), _POD_SPECS[1]
+    ),
+    "pods": _POD_SPECS[2],
+    "podtemplates": _POD_SPECS[3],
+}
+"""Where the objects of a resource have a pod's spec: a patch may set something in it without any container."""
+_RESOURCE = re.compile(r"^/apis?/(?:[^/]+/){1,2}namespaces/[^/]+/(?P<resource>[^/]+)(?:/[^/]+)?$")
 _LISTS = ("containers", "initContainers", "ephemeralContainers")
 _OPTIONS = frozenset({"CreateOptions", "DeleteOptions", "ListOptions", "PatchOptions", "UpdateOptions"})
 _MOST_PLACES = 64
@@ -65,7 +75,7 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
     field = field.strip()
     if field in ("", "<nil>", "<root>"):
         return ""
-    parts = steps(field.removeprefix("pod."))
+    parts = _templated(request.body, steps(field.removeprefix("pod.")))
     if not parts:
         return ""
     body = request.body
@@ -78,8 +88,14 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
         return f"/query/{escape(str(parts[0]))}"
     pointer = _versioned(body, parts) or walk(body, parts)
     if value is not MISSING and value is not None and resolve({"body": body}, pointer) is MISSING:
-        # Some checks leave the index of a list out: `spec.hostAliases.ip`.
-        reached = [p for p in spread(body, [str(part) for part in parts]) if resolve({"body": body}, p) == value]
+        # Some checks leave the index of a list out: `spec.hostAliases.ip`, `spec.containers[0].volumeMounts.subPath`.
+        counted = max((at for at, part in enumerate(parts) if isinstance(part, int)), default=-1) + 1
+        under = walk(body, parts[:counted])
+        reached = [
+            there
+            for there in spread(body, [str(part) for part in parts if not isinstance(part, int)])
+            if there.startswith(f"{under}/") and resolve({"body": body}, there) == value
+        ]
         if len(reached) == 1:
             return reached[0]
     if request.method == "PATCH" and value is not MISSING and value is not None:
@@ -88,6 +104,16 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
         if found != value and len(again) == 1:
             return again[0]
     return pointer
+
+
+def _templated(body: Json, parts: list[str | int | Selector]) -> list[str | int | Selector]:
+    """Put the `metadata` in that a check of a pod template leaves out: `spec.template.labels`."""
+    for at, part in enumerate(parts[1:], 1):
+        if part in ("annotations", "labels") and parts[at - 1] == "template":
+            there = resolve({"body": body}, walk(body, parts[:at]))
+            if isinstance(there, Mapping) and part not in there:
+                return [*parts[:at], "metadata", *parts[at:]]
+    return parts
 
 
 def _versioned(body: Json, parts: Steps) -> str:
@@ -209,9 +235,8 @@ def pod_spec(request: Request) -> str:
         spec = resolve(document, pointer)
         if isinstance(spec, Mapping) and any(isinstance(spec.get(name), list) for name in _LISTS):
             return pointer
-    body = request.body
-    kind = body.get("kind") if isinstance(body, Mapping) else ""
-    at = {"Pod": "/body/spec", "CronJob": _POD_SPECS[0]}.get(str(kind), "")
+    kind, asked = request.body.get("kind"), _RESOURCE.match(request.path)
+    at = _HOMES.get(f"{kind}s".lower() if kind else asked["resource"] if asked else "", "")
     return at if isinstance(resolve(document, at) if at else None, Mapping) else ""
 
 

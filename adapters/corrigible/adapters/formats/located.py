@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve, segments
 from corrigible.schema.exchange import Json, Request
 
 from .message import missing_member, named, subject, unknown_member
@@ -49,7 +49,7 @@ def about(message: str, request: Request) -> tuple[str, str]:
 def steps(place: str) -> list[str]:
     """Split `items[0].price`, `.body.items`, `$.items` or `items/0/price` into its parts."""
     if place.startswith(("#/", "/")):
-        return [part.replace("~1", "/").replace("~0", "~") for part in place.lstrip("#")[1:].split("/") if part]
+        return [part for part in segments(place.lstrip("#")) if part]
     return [part.strip("'\"") for part in _STEPS.split(place.removeprefix("$")) if part]
 
 
@@ -71,7 +71,7 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", where: 
     if where == "request":
         where, parts = (part_of(parts[0]), parts[1:]) if parts else ("", [])
     elif not where and (parts or member):
-        where = "body" if request.body is not None or request.method not in ("GET", "HEAD", "DELETE") else "query"
+        where = parameters_at(request)[1:]
     if member:
         parts = [*parts, member]
     match where:

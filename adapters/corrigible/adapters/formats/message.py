@@ -40,7 +40,8 @@ _MISSING: Final = _compiled(
     rf"^{_QUOTED} is (?:a )?required(?: property| field| parameter)?\b",
     rf"""^(?:the )?{_KIND} ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? (?:is (?:required|missing)|must be set)\b""",
     rf"""^the ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? {_KIND} (?:is (?:required|missing)|must be set)\b""",
-    r"^(?P<a>[a-z_$][\w$@.-]{0,79}) is (?:missing|(?:a )?required(?: property| field| parameter)?)\.?$",
+    r"^(?P<a>[a-z_$][\w$@.-]{0,79}) is (?:missing|(?:a )?required(?: property| field| parameter)?)"
+    r"(?: (?:when|if|unless) .{1,200})?\.?$",
     rf"^{_QUOTED} (?:wasn't|was not|must be) (?:supplied|provided|given|specified)\b",
 )
 _UNKNOWN: Final = _compiled(

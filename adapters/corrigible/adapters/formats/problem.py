@@ -15,6 +15,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 
 from .keyed import keyed
 from .located import about, member_pointer, part_of, pointer, steps
+from .said import others, text
 
 _LISTS: Final = ("validation", "errors", "violations", "invalid_params", "invalid-params", "issues", "details")
 _PLACES: Final = ("location", "pointer", "propertyPath", "instancePath", "field", "name", "param", "path", "property")
@@ -47,20 +48,20 @@ class ProblemFormat:
         listed = list(_listed(exchange.request, body))
         if listed:
             return listed
-        kind = _text(body, ("type",))
+        kind = text(body, "type")
         word = kind.rpartition("#")[2] if "#" in kind else ""
-        message = _text(body, ("detail", "title"))
+        message = text(body, "detail", "title")
         if not message and not kind:
             return ()
         place, constraint = about(message, exchange.request)
         return (
             Violation(
-                code=_text(body, ("code",)) or word or kind,
+                code=text(body, "code") or word or kind,
                 message=message,
                 pointer=_ROUTES.get(word, place),
                 constraint=constraint,
                 type=kind,
-                native=_native(body),
+                native=others(body),
             ),
         )
 
@@ -87,9 +88,9 @@ def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:
     parts = [str(part) for part in place] if isinstance(place, list) else steps(place) if isinstance(place, str) else []
     if parts[:1] == ["response"]:
         return None  # what is wrong with the answer no request can mend
-    code, message = _text(item, _CODES), _text(item, _MESSAGES)
+    code, message = text(item, *_CODES), text(item, *_MESSAGES)
     constraint = code if code in _KEYWORDS else ""
-    where = "body" if isinstance(place, str) and place.startswith("#") else part_of(_text(item, ("in",)))
+    where = "body" if isinstance(place, str) and place.startswith("#") else part_of(text(item, "in"))
     found = pointer(parts, request, where=where)
     if code == "415":
         found = "/headers/content-type"
@@ -100,18 +101,10 @@ def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:
         message=message,
         pointer=member_pointer(found, message, constraint, request),
         constraint=constraint,
-        type=_text(item, ("type",)),
+        type=text(item, "type"),
         param=parts[-1] if parts and parts[0] == "path" else place if isinstance(place, str) else "",
-        native=_native(item),
+        native=others(item),
     )
-
-
-def _text(said: Mapping[str, Json], names: Sequence[str]) -> str:
-    return next((str(said[name]) for name in names if isinstance(said.get(name), (str, int))), "")
-
-
-def _native(said: Mapping[str, Json]) -> dict[str, Json]:
-    return {k: v for k, v in said.items() if k not in ("code", "message", "pointer", "type", "param", "constraint")}
 
 
 PROBLEM: Final = ProblemFormat()

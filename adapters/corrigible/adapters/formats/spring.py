@@ -11,6 +11,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .located import pointer, steps
+from .said import others, text
 
 _CONSTRAINTS: Final = {
     "NotNull": "required",
@@ -43,36 +44,30 @@ class SpringFormat:
         listed = body.get("errors")
         if isinstance(listed, list) and any(isinstance(item, Mapping) for item in listed):
             return [_violation(exchange.request, item) for item in listed if isinstance(item, Mapping)]
-        message = body.get("message")
-        text = message if isinstance(message, str) and message else body["error"]
-        found = _PARAMETER.search(text)
+        message = text(body, "message") or body["error"]
+        found = _PARAMETER.search(message)
         where = "" if found is None else "headers" if found["header"] else "query"
         return (
             Violation(
-                message=text,
+                message=message,
                 pointer="" if found is None else pointer([found["name"]], exchange.request, where=where),
                 constraint="" if found is None else "required",
                 param="" if found is None else found["name"],
-                native={k: v for k, v in body.items() if k not in ("message", "code", "pointer", "type", "param")},
+                native=others(body),
             ),
         )
 
 
 def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
-    code, field = _text(item, "code"), _text(item, "field")
+    code, field = text(item, "code"), text(item, "field")
     return Violation(
         code=code,
-        message=_text(item, "defaultMessage") or _text(item, "message"),
+        message=text(item, "defaultMessage", "message"),
         pointer=pointer(steps(field), request) if field else "",
         constraint=_CONSTRAINTS.get(code, ""),
         param=field,
-        native={k: v for k, v in item.items() if k not in ("code", "pointer", "param", "type", "message")},
+        native=others(item),
     )
-
-
-def _text(item: Mapping[str, Json], name: str) -> str:
-    value = item.get(name)
-    return value if isinstance(value, str) else ""
 
 
 SPRING: Final = SpringFormat()

@@ -9,15 +9,24 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corrigible.rules.pointer import MISSING, escape, parameter_pointer, parameter_segments, resolve, segments
+from corrigible.rules.pointer import (
+    MISSING,
+    escape,
+    parameter_pointer,
+    parameter_segments,
+    parameters_at,
+    resolve,
+    segments,
+)
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
+
+from .generic import GenericFormat
 
 _TEXTS = ("decline_code", "advice_code", "network_advice_code", "network_decline_code", "payment_method_type")
 _NOTHING = dict.fromkeys((*_TEXTS, "charge", "intent", "intent_status", "setup_status"), "")
 _PLAIN = frozenset({"type", "code", "param", "message", "doc_url", "request_log_url"})
 """Most refusals have no more than these."""
-_BODYLESS = frozenset({"GET", "HEAD", "DELETE"})
 _NAMED = re.compile(
     r"^No such [\w ]{1,40}: (?:'(?P<quoted>[^']{1,200})'|(?P<bare>[^\s;']{1,200}))"
     r"|with ID (?P<owned>[\w.|-]{1,200}?)\.?$"
@@ -48,7 +57,7 @@ class StripeFormat:
 
 def _violation(request: Request, error: Mapping[str, Json]) -> Violation:
     message, param = _text(error, "message"), _text(error, "param")
-    under = _under(request)
+    under = parameters_at(request)
     named = _named(message)
     pointer = _pointer(request, under, param, named)
     native = {**_NOTHING, "under": under, "named": named, "schema": _schema_place(pointer)}
@@ -96,11 +105,6 @@ def _named(message: str) -> str:
         return ""
     found = _NAMED.search(message)
     return next((text for text in found.groups() if text), "") if found is not None else ""
-
-
-def _under(request: Request) -> str:
-    """Return where the parameters of a request are."""
-    return "/query" if request.method in _BODYLESS and not request.body else "/body"
 
 
 def _pointer(request: Request, under: str, param: str, named: str) -> str:
@@ -157,4 +161,20 @@ def _schema_place(pointer: str) -> str:
     return "".join("/items" if part.isdecimal() or not part else f"/properties/{escape(part)}" for part in names)
 
 
+@dataclass(frozen=True, slots=True)
+class GatewayFormat:
+    """What a validating gateway in front of the API says, with the facts that Stripe's own complaints come with."""
+
+    name: str = "generic"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        known = {**_NOTHING, "under": parameters_at(exchange.request), "named": ""}
+        return [
+            found._replace(native={**known, "schema": _schema_place(found.pointer), **found.native})
+            for found in _GENERIC.read(exchange, body)
+        ]
+
+
+_GENERIC = GenericFormat()
 STRIPE = StripeFormat()
+GATEWAY = GatewayFormat()

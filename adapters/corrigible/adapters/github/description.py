@@ -10,7 +10,7 @@ from typing import Any
 
 from corrigible.adapters.openapi.description import Description, read
 from corrigible.adapters.operation import Operations
-from corrigible.rules.breach import Breach
+from corrigible.rules.repair.breach import Breach
 from corrigible.schema.exchange import Json, Request
 
 ENTERPRISE = "/api/v3"
@@ -26,23 +26,26 @@ class GitHubDescription:
 
     def breaches(self, request: Request, operation: str, at: str = "") -> Sequence[Breach]:
         base, path = _parted(request.path)
-        return self.plain.breaches(replace(request, path=path) if base else request, operation, at)
+        if not base:
+            return self.plain.breaches(request, operation, at)
+        found = self.plain.breaches(replace(request, path=path), operation, at)
+        return [_under(one, base, request.path) if one.keyword == "path" else one for one in found]
 
     def nearest_operation(self, method: str, path: str) -> Breach | None:
         base, plain = _parted(path)
         found = self.plain.nearest_operation(method, plain)
-        if found is None or not base:
-            return found
-        if found.pointer != "/path":
-            return found
-        schema: dict[str, Any] = {**found.schema, "enum": [base + one for one in found.schema["enum"]]}
-        return found._replace(schema=schema, value=path)
+        return _under(found, base, path) if found is not None and base and found.keyword == "path" else found
 
     def facts(self, operation: str) -> Json:
         return self.plain.facts(operation)
 
     def refusals(self, operation: str) -> Mapping[str, Sequence[str]]:
         return self.plain.refusals(operation)
+
+
+def _under(wrong: Breach, base: str, path: str) -> Breach:
+    schema: dict[str, Any] = {**wrong.schema, "enum": [base + one for one in wrong.schema["enum"]]}
+    return wrong._replace(schema=schema, value=path)
 
 
 def _parted(path: str) -> tuple[str, str]:

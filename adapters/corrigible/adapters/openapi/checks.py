@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.rules.breach import Breach
 from corrigible.rules.function import nearest
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.schema import member, parts
+from corrigible.rules.repair.wire import read
 from corrigible.schema.exchange import Json, Request
 
 from .judge import Judge, Path, Spot
 from .parameter import JSON, Sent, query_locate, query_object
-from .place import member, parts, small
-from .wire import read
+from .place import small
 
 _NOT_JUDGED: Final = frozenset({"accept", "content-type", "authorization"})
 _CREDENTIAL: Final = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from corrigible.adapters.operation import Operations
-from corrigible.rules.breach import Breach
+from corrigible.rules.repair.breach import Breach
 from corrigible.schema.exchange import Json, Request
 
 from .checks import Checks
@@ -46,7 +46,7 @@ class Description:
             return ()
         found = self.operations.find(request.method, request.path)
         values = found[1] if found is not None and found[0] == operation else {}
-        broken = tuple(checks.breaches(request, values))
+        broken = tuple([self._meant(request, breach) for breach in checks.breaches(request, values)])
         if not at:
             return broken
         there = tuple(breach for breach in broken if _is_about(breach, at))
@@ -73,6 +73,12 @@ class Description:
         return {
             status: () if place is None else tuple(lists[place]) for status, place in record.get("refusals", {}).items()
         }
+
+    def _meant(self, request: Request, breach: Breach) -> Breach:
+        """Take a parameter of the path that does not fit for a misspelt path, where another path is near."""
+        if breach.pointer != "/path" or not isinstance(breach.value, str):
+            return breach
+        return self._near.instead(request.method, request.path, breach.value) or breach
 
     @functools.cached_property
     def _near(self) -> NearOperations:

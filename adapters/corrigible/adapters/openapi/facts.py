@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from corrigible.rules.repair.schema import Schema, parts
 from corrigible.schema.exchange import Json
 
 from .checks import Checks
-from .place import Schema, declared, is_unset, parts, target
+from .place import declared, is_unset, target
 
 _KEPT: Final = (
     *("type", "enum", "const", "format", "pattern", "default", "minimum", "maximum", "exclusiveMinimum"),

@@ -8,13 +8,14 @@ from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
-from corrigible.rules.breach import Breach
 from corrigible.rules.function import nearest
 from corrigible.rules.pointer import MISSING, escape
-from corrigible.rules.spelling import FORMATS, is_format
+from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.fault import compiled, fault
+from corrigible.rules.repair.schema import Schema
 from corrigible.schema.exchange import Json
 
-from .place import Schema, at, declared, is_unset, small, target
+from .place import at, declared, is_unset, small, target
 
 _MOST: Final = 64
 _KEPT_PLACES: Final = 64
@@ -31,10 +32,6 @@ class Spot(NamedTuple):
 Locate = Callable[[Path], Spot]
 
 
-def _format_check(name: str) -> Callable[[str], bool]:
-    return lambda text: is_format(text, name) is not False
-
-
 class _Object(NamedTuple):
     """What is declared at one place."""
 
@@ -49,9 +46,7 @@ class Judge:
     def __init__(self, schema: Schema) -> None:
         """Raises ValueError where the schema is none that can be compiled."""
         self.schema = schema
-        self._validator = jsonschema_rs.Draft202012Validator(
-            dict(schema), validate_formats=True, formats={name: _format_check(name) for name in FORMATS}
-        )
+        self._validator = compiled(schema)
         self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
 
     def breaches(self, instance: Json, locate: Locate) -> list[Breach]:
@@ -153,6 +148,10 @@ class Judge:
         left = _in_question(schema, branches, error.instance, self.schema)
         distances = {index: _distance(contexts[index], len(error.instance_path)) for index in left}
         best = [index for index in left if distances[index] == min(distances.values())]
+        if len(best) < len(left) and _is_none_begun(
+            [contexts[index] for index in left], [target(branches[index], self.schema) for index in left], error
+        ):
+            best = left
         if len(best) > 1:
             best = self._told_apart(best, branches, error.instance) or best
         if len(best) == 1:
@@ -206,8 +205,25 @@ class Judge:
             for index in best
             if (inner := target(branches[index], self.schema)).get("type") == "array"
             and isinstance(inner.get("items"), Mapping)
-            and jsonschema_rs.is_valid({**inner["items"], "$defs": self.schema.get("$defs", {})}, value)
+            and fault(value, small(inner["items"], self.schema)) is None
         ]
+
+
+def _is_none_begun(
+    contexts: Sequence[Sequence[jsonschema_rs.ValidationError]],
+    alternatives: Sequence[Schema],
+    error: jsonschema_rs.ValidationError,
+) -> bool:
+    """Whether alternatives only want members of an object that has none of them: that one wants fewer says nothing."""
+    for inner in (inner for context in contexts for inner in context):
+        kind: Any = inner.kind
+        if kind.name != "required" or inner.instance_path != error.instance_path:
+            return False
+    wanted = {str(name) for alternative in alternatives for name in alternative.get("required", ())}
+    return isinstance(error.instance, Mapping) and wanted.isdisjoint(error.instance) and len(wanted) <= _MOST_ASKED
+
+
+_MOST_ASKED: Final = 6
 
 
 def _complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Schema) -> dict[str, Json]:

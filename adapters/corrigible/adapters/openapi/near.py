@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
 from corrigible.adapters.operation import Operations, mixed_pattern
-from corrigible.rules.breach import Breach
+from corrigible.rules.repair.breach import Breach
 
 _MOST: Final = 5
 _VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
@@ -72,13 +73,27 @@ class NearOperations:
     def nearest(self, method: str, path: str) -> Breach | None:
         """Return a breach of the method where the path is known, else of the path; None where nothing is near."""
         method = method.upper()
-        if self._operations.find(method, path) is not None:
-            return None
+        found = self._operations.find(method, path)
+        if found is not None:
+            # A variable that takes all that is left may have taken a misspelt path.
+            return self._near_path(method, path) if any("/" in value for value in found[1].values()) else None
         others = [one for one in self._methods if self._operations.find(one, path) is not None]
         wrong = Breach("/method", "method", {"enum": others}, method) if others else None
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
             return wrong
         return self._near_path(method, path) or wrong
+
+    def instead(self, method: str, path: str, value: str) -> Breach | None:
+        """Return the paths that may have been meant by one whose parameter has a value that it cannot have.
+
+        `/user/repo` is taken for `/user/{id}`, and `/user/repos` was meant.
+        """
+        near = self._near_path(method.upper(), path)
+        if near is None:
+            return None
+        parts = path.split("/")
+        meant = [one for one in near.schema["enum"] if _exchanged(parts, one.split("/")) == [value]]
+        return near._replace(schema={"enum": meant}) if meant else None
 
     def _near_path(self, method: str, path: str) -> Breach | None:
         parts = [part for part in path.split("/") if part]
@@ -135,6 +150,12 @@ def _walk(root: _Node, parts: list[str], method: str, budget: int) -> Iterator[_
             for literal, inner in node.literal.items():
                 if literal != part and _is_near(part, literal):
                     open_.append((inner, at + 1, cost + 1, (*walked, literal)))
+
+
+def _exchanged(parts: list[str], others: list[str]) -> list[str]:
+    if len(parts) != len(others):
+        return []
+    return [unquote(part) for part, other in zip(parts, others, strict=True) if part != other]
 
 
 def _is_near(part: str, literal: str) -> bool:

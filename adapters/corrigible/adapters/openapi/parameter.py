@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve
+from corrigible.rules.repair.schema import Schema, parts, types
+from corrigible.rules.repair.wire import read
 from corrigible.schema.exchange import Json
 
 from .judge import Path, Spot
-from .place import Schema, parts
-from .wire import read
 
 JSON: Final = "json"
 """Stands where a delimiter would, for a value sent as JSON text."""
@@ -108,11 +108,7 @@ def _bracketed(head: str, inside: Mapping[str, Json], left: dict[str, Json], sch
 
 
 def _kinds(schema: Json, root: Schema) -> set[str]:
-    kinds: set[str] = set()
-    for part in parts(schema, root):
-        said = part.get("type")
-        kinds |= {said} if isinstance(said, str) else set(said or ())
-    return kinds
+    return {kind for part in parts(schema, root) for kind in types(part)}
 
 
 def _is_absent(value: Json, path: Path) -> bool:

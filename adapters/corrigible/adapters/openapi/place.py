@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from corrigible.rules.repair.schema import ALTERNATIVES, Schema, member, parts
 from corrigible.schema.exchange import Json
 
-Schema = Mapping[str, Json]
-
-_ALTERNATIVES: Final = ("anyOf", "oneOf")
 _COPIED: Final = (
     *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required"),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -30,36 +28,6 @@ def target(schema: Schema, root: Schema) -> Schema:
         rest = {key: value for key, value in schema.items() if key not in ("$ref", "$defs")}
         schema = {**found, **rest} if rest else found
     return schema
-
-
-def parts(schema: Json, root: Schema, *, alternatives: bool = True) -> Iterator[Schema]:
-    """Yield a schema and all that hold beside it: what it refers to, all of `allOf`, each alternative."""
-    open_, seen = [schema], set[int]()
-    while open_:
-        here = open_.pop(0)
-        if not isinstance(here, Mapping) or id(here) in seen:
-            continue
-        seen.add(id(here))
-        if "$ref" in here:
-            open_.insert(0, root.get("$defs", {}).get(str(here["$ref"]).rpartition("/")[2]))
-        yield here
-        for key in ("allOf", *_ALTERNATIVES) if alternatives else ("allOf",):
-            open_ += here.get(key) or ()
-
-
-def member(schemas: Sequence[Json], name: str, root: Schema) -> list[Json]:
-    """Return the schemas of a member or an element of what some schemas describe."""
-    found: list[Json] = []
-    for schema in schemas:
-        for part in parts(schema, root):
-            inside = part.get("properties", {})
-            if name in inside:
-                found.append(inside[name])
-            elif isinstance(part.get("additionalProperties"), Mapping):
-                found.append(part["additionalProperties"])
-            if name.isdecimal() and isinstance(part.get("items"), Mapping):
-                found.append(part["items"])
-    return found
 
 
 def at(root: Schema, path: Sequence[str | int]) -> list[Json]:
@@ -104,7 +72,7 @@ def _own(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
     out: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
     if depth <= 0:
         return out
-    for key in _ALTERNATIVES:
+    for key in ALTERNATIVES:
         if key in schema:
             out[key] = [small(inner, root, depth - 1) for inner in schema[key]]
     if isinstance(schema.get("items"), Mapping):

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import jsonschema_rs
-
+from corrigible.rules.repair.fault import judged
 from corrigible.schema.exchange import Json
 
 from .source import SourceFiles
@@ -39,7 +38,6 @@ class Schemas:
         self._old = nullable
         self._names: dict[tuple[Path, str], int] = {}
         self._pending: list[tuple[int, Json, Path]] = []
-        self._patterns: dict[str, bool] = {}
 
     def translated(self, schema: Json, file: Path) -> Json:
         """Translate one schema, and everything it refers to."""
@@ -85,7 +83,7 @@ class Schemas:
                 out[key] = {
                     name: self._schema(inner, file, frozenset())
                     for name, inner in node[key].items()
-                    if key != "patternProperties" or self._is_pattern(name)
+                    if key != "patternProperties" or judged({"pattern": name})
                 }
         self._discriminator(node, out)
         return self._or_null(out) if self._nullable(node) and not kinds else out
@@ -139,7 +137,7 @@ class Schemas:
         for key in _COUNTS:
             if isinstance(node.get(key), int) and not isinstance(node[key], bool) and node[key] >= 0:
                 out[key] = node[key]
-        if isinstance(node.get("pattern"), str) and self._is_pattern(node["pattern"]):
+        if isinstance(node.get("pattern"), str) and judged({"pattern": node["pattern"]}):
             out["pattern"] = node["pattern"]
         if isinstance(node.get("format"), str):
             out["format"] = node["format"]
@@ -168,16 +166,6 @@ class Schemas:
                 ):
                     names.add(name)
         return frozenset(names)
-
-    def _is_pattern(self, pattern: str) -> bool:
-        if pattern not in self._patterns:
-            try:
-                jsonschema_rs.Draft202012Validator({"pattern": pattern})
-            except (jsonschema_rs.ValidationError, ValueError):
-                self._patterns[pattern] = False
-            else:
-                self._patterns[pattern] = True
-        return self._patterns[pattern]
 
     def _discriminator(self, node: Mapping[str, Json], out: dict[str, Json]) -> None:
         """Keep which value chooses which alternative, by its index."""

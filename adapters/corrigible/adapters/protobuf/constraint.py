@@ -5,7 +5,7 @@ Sources: buf/validate/validate.proto; envoyproxy/protoc-gen-validate validate.pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from google.protobuf import descriptor_pool, json_format, message_factory
@@ -18,6 +18,26 @@ _IF_SET: Final = frozenset(
     {"IGNORE_IF_ZERO_VALUE", "IGNORE_IF_UNPOPULATED", "IGNORE_IF_DEFAULT_VALUE", "IGNORE_EMPTY", "IGNORE_DEFAULT"}
 )
 """What the versions of protovalidate call it when a rule does not look at a field with its default."""
+
+
+def gateway_paths(pool: descriptor_pool.DescriptorPool, methods: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield `POST /v1/things` and its method, where a gateway takes the message itself as the body (google.api.http)."""
+    try:
+        http: Any = pool.FindExtensionByName("google.api.http")
+        kind: Any = message_factory.GetMessageClass(pool.FindMessageTypeByName("google.protobuf.MethodOptions"))
+    except KeyError:
+        return
+    for method in methods:
+        described: Any = pool.FindMethodByName(method[1:].replace("/", "."))
+        options = kind.FromString(described.GetOptions().SerializeToString())
+        if not options.HasExtension(http):
+            continue
+        said = options.Extensions[http]
+        for rule in (said, *said.additional_bindings):
+            verb = rule.WhichOneof("pattern") or ""
+            path = getattr(rule, verb, "") if verb in ("post", "put", "patch") else ""
+            if path and rule.body == "*" and "{" not in path:
+                yield f"{verb.upper()} {path}", method
 
 
 def is_never_judged(rules: Rules) -> bool:

@@ -7,33 +7,17 @@ from itertools import islice
 from typing import Final
 
 from corrigible.adapters.operation import Operations
-from corrigible.rules.breach import Breach
 from corrigible.rules.function import nearest
+from corrigible.rules.repair.breach import Breach
 from corrigible.schema.exchange import Json, Request
 
-from .constraint import Constraints
+from .constraint import Constraints, gateway_paths
 from .descriptors import Descriptors
 from .judge import Judge
 from .schema import field_schema
 
 _MOST: Final = 64
 _MOST_NAMED: Final = 3
-
-
-class Methods(Operations):
-    """gRPC methods as operations: `/package.Service/Method` is `package.Service/Method`.
-
-    So are the POSTs of gRPC-Web, Connect and others that have the method as their path.
-    """
-
-    def __init__(self, methods: Sequence[str]) -> None:
-        super().__init__({})
-        self.names = tuple(method[1:] for method in methods)
-        self._known = frozenset(methods)
-
-    def find(self, method: str, path: str) -> tuple[str, dict[str, str]] | None:
-        called = path if method == "POST" else method
-        return (called[1:], {}) if called in self._known else None
 
 
 class ProtobufDescription:
@@ -43,7 +27,7 @@ class ProtobufDescription:
         self._descriptors = descriptors
         self._constraints = Constraints(descriptors.pool)
         self._judge = Judge(self._constraints)
-        self.operations: Operations = Methods(tuple(descriptors.methods))
+        self.operations = Operations(dict(_paths(descriptors)))
 
     def breaches(self, request: Request, operation: str, at: str = "") -> tuple[Breach, ...]:
         """Return where a request breaks its message, misspelt names first; with `at` only what stands there or below.
@@ -81,6 +65,18 @@ class ProtobufDescription:
             "required": [name for name, said in rules.items() if said.get("required") is True],
             "properties": {name: field_schema(field, rules[name]) for name, field in fields.items()},
         }
+
+
+def _paths(descriptors: Descriptors) -> Iterator[tuple[str, str]]:
+    """Yield the HTTP calls whose whole body is the message, with the method each of them is.
+
+    Connect has the method as its path, Twirp the same below `/twirp`, and a gateway what google.api.http says.
+    """
+    for method in descriptors.methods:
+        yield f"POST {method}", method[1:]
+        yield f"POST /twirp{method}", method[1:]
+    for path, method in gateway_paths(descriptors.pool, descriptors.methods):
+        yield path, method[1:]
 
 
 def _once(found: Iterator[Breach]) -> Iterator[Breach]:

@@ -9,14 +9,13 @@ from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from corrigible.rules.breach import Breach, duplicates, fault
 from corrigible.rules.pointer import MISSING, escape
+from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.fault import duplicates, fault
 from corrigible.schema.exchange import Json
 
 from .constraint import Constraints, Rules, is_judged_if_set, is_never_judged
 from .schema import Schema, field_schema, is_map, is_opaque, kind_of, measured, octets, value_schema
-
-_TEXT_ONLY: Final = frozenset({"google.protobuf.Duration", "google.protobuf.Timestamp", "google.protobuf.FieldMask"})
 
 
 class Judge:
@@ -68,7 +67,7 @@ class Judge:
         forms = [
             {
                 "type": "object",
-                "properties": {field.json_name: field_schema(field, self._constraints.of_field(field))},
+                "properties": {field.json_name: self._wanted(field, self._constraints.of_field(field))},
                 "required": [field.json_name],
             }
             for field in fields
@@ -91,11 +90,25 @@ class Judge:
         else:
             yield from self._one(field, value, rules, place, at)
 
+    def _wanted(self, field: Any, rules: Rules) -> Schema:
+        """Return the schema of a field for somebody who has to fill it: a message with its own fields."""
+        schema = field_schema(field, rules)
+        if is_map(field) or field.message_type is None or is_opaque(field):
+            return schema
+        inner = {part.json_name: (part, self._constraints.of_field(part)) for part in field.message_type.fields}
+        needed = [name for name, (_, said) in inner.items() if said.get("required") is True]
+        whole: Schema = {
+            "type": "object",
+            "properties": {name: field_schema(part, said) for name, (part, said) in inner.items()},
+            **({"required": needed} if needed else {}),
+        }
+        return {**schema, "items": whole} if field.is_repeated else whole
+
     def _absent(self, field: Any, rules: Rules, place: str, siblings: tuple[str, ...]) -> Iterator[Breach]:
         """Yield what a missing value breaks: it is required, or its default is not allowed."""
         schema = field_schema(field, rules)
         if rules.get("required") is True and not is_judged_if_set(rules):
-            yield Breach(place, "required", schema, MISSING, siblings)
+            yield Breach(place, "required", self._wanted(field, rules), MISSING, siblings)
         elif not field.has_presence and not is_judged_if_set(rules):
             default: Json = {} if is_map(field) else [] if field.is_repeated else _default(field)
             broken = fault(default, schema) or (_broken_pairs(default, schema) if is_map(field) else None)
@@ -103,7 +116,7 @@ class Judge:
                 broken = _odd(kind_of(field), default, rules)
             if broken is not None:
                 # Who says no by leaving a truth value out has not said yes.
-                asked = {"type": "boolean"} if schema.get("type") == "boolean" else schema
+                asked = {"type": "boolean"} if schema.get("type") == "boolean" else self._wanted(field, rules)
                 yield Breach(place, "required", asked, MISSING, siblings)
 
     def _map(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:

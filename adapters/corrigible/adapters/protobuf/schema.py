@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
+from corrigible.rules.repair.repair import AS_TEXT, IS_LIST
 from corrigible.schema.exchange import Json
 
 from .constraint import Rules
@@ -109,7 +110,7 @@ def field_schema(field: Any, rules: Rules) -> Schema:
     if field.is_repeated:
         said = rules.get("repeated", {})
         schema = {"type": "array", "items": value_schema(field, said.get("items", {}))} | _sized(said, "Items", "Items")
-        return schema | ({"uniqueItems": True} if said.get("unique") is True else {})
+        return schema | ({"uniqueItems": True, IS_LIST: True} if said.get("unique") is True else {})
     return value_schema(field, rules)
 
 
@@ -117,10 +118,9 @@ def value_schema(field: Any, rules: Rules) -> Schema:
     """Return the schema of one value of a field: of a repeated one an element's."""
     kind = kind_of(field)
     if kind in _SIGNED:
-        bits = _SIGNED[kind]
-        return _number({"type": "integer", "minimum": -(2**bits), "maximum": 2**bits - 1}, rules)
+        return _integer(-(2 ** _SIGNED[kind]), 2 ** _SIGNED[kind] - 1, rules)
     if kind in _UNSIGNED:
-        return _number({"type": "integer", "minimum": 0, "maximum": 2 ** _UNSIGNED[kind] - 1}, rules)
+        return _integer(0, 2 ** _UNSIGNED[kind] - 1, rules)
     match kind:
         case FieldDescriptor.TYPE_DOUBLE | FieldDescriptor.TYPE_FLOAT:
             return _number({"type": "number"}, rules)
@@ -147,6 +147,11 @@ def _constants(rules: Rules) -> Schema:
     if rules.get("notIn"):
         out["not"] = {"enum": rules["notIn"]}
     return out
+
+
+def _integer(least: int, most: int, rules: Rules) -> Schema:
+    schema: Schema = {"type": "integer", "minimum": least, "maximum": most}
+    return _number(schema | ({AS_TEXT: True} if most >= 2**63 - 1 else {}), rules)
 
 
 def _number(schema: Schema, said: Rules) -> Schema:

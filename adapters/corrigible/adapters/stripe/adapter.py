@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib.resources import files
 
 from corrigible.adapters.adapter import Adapter
-from corrigible.adapters.formats.stripe import STRIPE
+from corrigible.adapters.formats.stripe import GATEWAY, STRIPE
 from corrigible.adapters.operation import Operations
 
-from .facts import facts
+from .description import description
 
 ADAPTER = Adapter(
     name="stripe",
-    formats=(STRIPE,),
+    formats=(STRIPE, GATEWAY),  # the second reads what validating gateways in front of it say
     operations=Operations.load(files(__package__).joinpath("operations.yaml").read_text("utf-8")),
-    facts=facts,
+    description=description,
 )

@@ -3,46 +3,108 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
+from typing import Final
 
 from ..build import build_translator
 from ..journal import Journal
 from ..mode import Mode
+from ..tls import Identity, Trust
 from .misuse import Address, Misused
 
-_HTTP_ONLY = ("upstream", "spec", "upstream_ca", "upstream_insecure", "upstream_cert", "tls_cert", "tls_key")
+_HTTP_ONLY: Final = {"upstream": None, "spec": None, "engine_mode": "reverse", "addons": "lean"}
+"""Options that are about HTTP, with their defaults."""
+_SCHEMES: Final = {"https": True, "grpcs": True, "http": False, "grpc": False}
+_PORTS: Final = {"https": 443, "http": 80}
+_TARGET: Final = re.compile(
+    r"(?:(?P<scheme>[a-z]+)://)?(?P<host>[^\[\]/@:?#\s]+|\[[0-9a-fA-F:.]+\])(?::(?P<port>\d+))?/?"
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of `corrigible proxy` that are about gRPC."""
-    parser.add_argument("--grpc-upstream", metavar="HOST:PORT", help="a gRPC API instead of an HTTP one")
     parser.add_argument(
-        "--descriptors", metavar="FILE", type=Path, help="the gRPC API's own: a FileDescriptorSet (protoc makes one)"
+        "--grpc-upstream",
+        metavar="HOST:PORT",
+        help="a gRPC API instead of an HTTP one; https://HOST:PORT or any --upstream-... option makes it TLS",
+    )
+    parser.add_argument(
+        "--descriptors",
+        metavar="PATH",
+        type=Path,
+        help="the gRPC API's own: a FileDescriptorSet, a .proto file or a folder of them; "
+        "default: what the upstream's reflection says",
     )
 
 
 def run(args: argparse.Namespace, mode: Mode, listen: Address) -> int:
     """Serve. Raises Misused, CorrigibleError and OSError for what is wrong with the arguments."""
-    upstream = _target(args.grpc_upstream)
-    for option in _HTTP_ONLY:
-        if getattr(args, option, None):
+    for option, default in _HTTP_ONLY.items():
+        if getattr(args, option, default) != default:
             raise Misused(f"--{option.replace('_', '-')} has no meaning with --grpc-upstream")
+    scheme, upstream = parse_target(args.grpc_upstream)
+    if upstream == f"{listen.host}:{listen.port}":
+        raise Misused(f"--grpc-upstream {upstream}: that is where this proxy listens")
+    trust, identity = _trust(args, scheme), _identity(args)
     try:
         from ..grpc import GrpcSettings
         from ..grpc import run as serve
+        from ..grpc_upstream import NoCertificate
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
         raise Misused("grpcio is not installed: pip install 'corrigible[grpc]'") from None
     translator = build_translator(args.pack, rpc=True)
-    journal = Journal(args.log) if args.log is not None else None
+    try:
+        journal = Journal(args.log) if args.log is not None else None
+    except OSError as problem:
+        raise Misused(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
+    settings = GrpcSettings(
+        upstream=upstream,
+        listen=f"{f'[{listen.host}]' if ':' in listen.host else listen.host}:{listen.port}",
+        descriptors=args.descriptors,
+        mode=mode,
+        tls=_SCHEMES.get(scheme, trust != Trust()),
+        trust=trust,
+        identity=identity,
+    )
     label = f"{', '.join(known.pack.name for known in translator.known)}; {mode.value}"
-    settings = GrpcSettings(upstream, f"{listen.host}:{listen.port}", args.descriptors, mode)
-    return serve(settings, translator, journal=journal, line=lambda at: f"corrigible: {at} -> {upstream} ({label})")
+    target = f"{'grpcs' if settings.tls else 'grpc'}://{upstream}"
+    try:
+        return serve(settings, translator, journal=journal, line=lambda at: f"corrigible: {at} -> {target} ({label})")
+    except NoCertificate as problem:
+        raise Misused(f"--upstream-insecure: {problem}") from None
 
 
-def _target(text: str) -> str:
-    host, _, port = text.rpartition(":")
-    if not (host and port.isascii() and port.isdigit() and 0 < int(port) <= 65535) or "/" in text:
-        raise Misused(f"--grpc-upstream {text}: not HOST:PORT")
-    return text
+def parse_target(text: str) -> tuple[str, str]:
+    """Read `[SCHEME://]HOST:PORT`: the scheme, empty where there is none, and `HOST:PORT`."""
+    found = _TARGET.fullmatch(text)
+    scheme = (found["scheme"] or "") if found is not None else ""
+    if found is None or (scheme and scheme not in _SCHEMES):
+        raise Misused(f"--grpc-upstream {text}: not HOST:PORT or https://HOST:PORT")
+    port = int(found["port"] or _PORTS.get(scheme, 0))
+    if not 0 < port <= 65535:
+        raise Misused(f"--grpc-upstream {text}: not HOST:PORT or https://HOST:PORT")
+    return scheme, f"{found['host']}:{port}"
+
+
+def _trust(args: argparse.Namespace, scheme: str) -> Trust:
+    trust = Trust(args.upstream_ca, args.upstream_insecure, args.upstream_cert)
+    if trust.ca is not None and trust.insecure:
+        raise Misused("--upstream-ca and --upstream-insecure: give one of the two")
+    if trust != Trust() and not _SCHEMES.get(scheme, True):
+        given = "ca" if trust.ca is not None else "insecure" if trust.insecure else "cert"
+        raise Misused(f"--upstream-{given} has no meaning with --grpc-upstream {args.grpc_upstream}")
+    trust.check()
+    return trust
+
+
+def _identity(args: argparse.Namespace) -> Identity | None:
+    if args.tls_cert is None:
+        if args.tls_key is not None:
+            raise Misused("--tls-key needs --tls-cert")
+        return None
+    identity = Identity(args.tls_cert, args.tls_key)
+    identity.check()
+    return identity

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.word import BaseAction
 
-from ..document import scalar_text
 from .episode import Episode, Outcome
 from .task import Expectation, Task, fill
 

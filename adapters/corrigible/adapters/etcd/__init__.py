@@ -1,0 +1,1 @@
+"""etcd: its methods, and a server to try things on."""

@@ -1,0 +1,20 @@
+"""The members of one complaint: its texts, and what no field of a violation holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from corrigible.schema.exchange import Json
+
+_FIELDS: Final = frozenset({"code", "message", "pointer", "constraint", "type", "param"})
+
+
+def text(said: Mapping[str, Json], *names: str) -> str:
+    """Return the first of some members that is a text or a number, as text; empty where none is."""
+    return next((str(said[name]) for name in names if isinstance(said.get(name), str | int | float)), "")
+
+
+def others(said: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the members that are called like no field of a violation."""
+    return {name: value for name, value in said.items() if name not in _FIELDS}

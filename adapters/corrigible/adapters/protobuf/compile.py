@@ -1,0 +1,106 @@
+"""`.proto` files to descriptors, with the protoc of `grpcio-tools`.
+
+Knows: files, what they import. Does not know: what is done with descriptors.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from corrigible.rules.failure import AuthoringError, Place, gather
+
+_IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;', re.MULTILINE)
+_COMPLAINT: Final = re.compile(r"^(?P<file>.+?\.proto):(?:(?P<line>\d+):\d+: )?(?P<said>.+)$")
+_MOST: Final = 5
+
+
+def compiled(path: Path) -> FileDescriptorSet:
+    """Return the descriptors of a `.proto` file, or of all in a folder. Raises AuthoringError with file and line.
+
+    Imports are looked for in the folder, in the folders above it, and among the files that Google's packages ship.
+    """
+    files = sorted(path.rglob("*.proto")) if path.is_dir() else [path]
+    if not files:
+        raise AuthoringError(Place(path), "there is no .proto file in this folder")
+    if importlib.util.find_spec("grpc_tools") is None:
+        raise AuthoringError(Place(path), ".proto files take a compiler: pip install grpcio-tools")
+    texts = {file: _text(file) for file in files}
+    roots = _roots(path if path.is_dir() else path.parent, texts)
+    names = {_name(file, roots): file for file in files}
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder, "set.binpb")
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "grpc_tools.protoc", "--include_imports", f"--descriptor_set_out={made}"),
+                *(f"-I{root}" for root in [*roots, *_shipped()]),
+                *names,
+            ],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if done.returncode or not made.is_file():
+            raise _complaint(path, names, done.stderr.splitlines())
+        return FileDescriptorSet.FromString(made.read_bytes())
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace")
+    except OSError as problem:
+        raise AuthoringError(Place(file), f"cannot be read: {(problem.strerror or str(problem)).lower()}") from None
+
+
+def _roots(folder: Path, texts: dict[Path, str]) -> Sequence[Path]:
+    """Return where imports start from: the folder itself, or the one above from which they are found."""
+    folder = folder.resolve()
+    roots: list[Path] = []
+    for file, text in texts.items():
+        for name in _IMPORT.findall(text):
+            if any((root / name).is_file() for root in roots):
+                continue
+            found = next((up for up in (folder, *file.resolve().parents) if (up / name).is_file()), None)
+            if found is not None:
+                roots.append(found)
+    covered = all(any(file.resolve().is_relative_to(root) for root in roots) for file in texts)
+    return roots if covered else [*roots, folder]
+
+
+def _name(file: Path, roots: Iterable[Path]) -> str:
+    """Return what others call a file: a file under two names would be defined twice."""
+    file = file.resolve()
+    return next(file.relative_to(root).as_posix() for root in roots if file.is_relative_to(root))
+
+
+def _shipped() -> list[Path]:
+    """Return where installed packages keep the `.proto` files that many import: google/protobuf and google/api."""
+    folders = []
+    for package, inside in (("grpc_tools", "_proto"), ("google.api", "../..")):
+        spec = importlib.util.find_spec(package)
+        for root in (spec.submodule_search_locations or ()) if spec is not None else ():
+            folders.append(Path(root, inside).resolve())
+    return folders
+
+
+def _complaint(path: Path, names: dict[str, Path], lines: Sequence[str]) -> AuthoringError:
+    found = []
+    for match in filter(None, map(_COMPLAINT.match, lines)):
+        said = match["said"].strip()
+        if said.startswith("warning:"):
+            continue
+        file = names.get(match["file"], Path(match["file"]))
+        own = next((known for known in names.values() if known.resolve() == file.resolve()), None)
+        place = Place(path if own is None else own, int(match["line"] or 1))
+        found.append(AuthoringError(place, said if own is not None else f"{match['file']}: {said}"))
+    said = next((line for line in lines if line.strip()), "protoc failed")
+    return gather(found[:_MOST]) or AuthoringError(Place(path), said)

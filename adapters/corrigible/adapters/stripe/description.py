@@ -1,0 +1,14 @@
+"""Stripe's own description of its requests."""
+
+from __future__ import annotations
+
+import functools
+from importlib.resources import files
+
+from corrigible.adapters.openapi.description import Description, read
+
+
+@functools.cache
+def description() -> Description:
+    """Read what Stripe says of its requests. `description.bin` is made by `corrigible.adapters.openapi.generate`."""
+    return read(files(__package__).joinpath("description.bin").read_bytes())

@@ -1,0 +1,190 @@
+"""Feedback inside one's own gRPC client: read from a refused call, and turned into the next message.
+
+Knows: grpc and grpc.aio clients, google.rpc.Status, the reader. Does not know: packs, how the feedback came to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, Final, NamedTuple, TypeVar
+
+import grpc
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError, Message
+from google.rpc import status_pb2
+from grpc import aio
+
+from corrigible.schema.convert import from_proto
+from corrigible.schema.error import ReaderError
+from corrigible.schema.exchange import Request
+from corrigible.schema.feedback import Feedback
+from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
+from corrigible.schema.word import Applicability
+
+ATTRIBUTE: Final = "recovery_feedback"
+"""What the interceptors add to an error: the feedback, or None."""
+_DETAILS: Final = "grpc-status-details-bin"
+
+_M = TypeVar("_M", bound=Message)
+
+
+class NextCall(NamedTuple):
+    """What to send now: wait, then the steps in order, then the message."""
+
+    method: str
+    message: Message
+    steps: tuple[Request, ...] = ()
+    wait_seconds: float = 0
+
+
+def feedback_of(error: Any) -> Feedback | None:
+    """Return the feedback in the details of a refused call, None where there is none that can be read."""
+    for key, value in error.trailing_metadata() or ():
+        if key != _DETAILS:
+            continue
+        try:
+            status = status_pb2.Status.FromString(value)
+            for detail in reversed(status.details):
+                if detail.Is(RecoveryFeedback.DESCRIPTOR):
+                    return from_proto(RecoveryFeedback.FromString(detail.value))
+        except (DecodeError, ReaderError, TypeError):
+            return None
+    return None
+
+
+def next_call(
+    feedback: Feedback,
+    method: str,
+    message: Message,
+    *,
+    cap: Applicability = Applicability.MAYBE_INCORRECT,
+    confirm: bool = False,
+    pick: int | None = None,
+) -> NextCall | Terminal | NeedsInput:
+    """Return what follows from the feedback for a message that was refused; see `corrigible.schema.reader.apply`.
+
+    Raises ReaderError where the patched document is no message of the same type.
+    """
+    pool: Any = message.DESCRIPTOR.file.pool
+    request = Request(method, "", body=json_format.MessageToDict(message, descriptor_pool=pool))
+    found = apply(feedback, request, cap=cap, confirm=confirm, pick=pick)
+    if not isinstance(found, Next):
+        return found
+    made = type(message)()
+    try:
+        json_format.ParseDict(found.request.body, made, descriptor_pool=pool)
+    except (json_format.ParseError, TypeError, ValueError) as problem:
+        raise ReaderError(f"no {message.DESCRIPTOR.full_name} any more: {problem}") from None
+    return NextCall(found.request.method, made, found.steps, found.wait_seconds)
+
+
+def next_message(feedback: Feedback, method: str, message: _M) -> _M | None:
+    """Return the message to send to the same method now; None where something else has to happen first."""
+    found = next_call(feedback, method, message)
+    if not isinstance(found, NextCall) or found.steps or found.method != method:
+        return None
+    return found.message if isinstance(found.message, type(message)) else None
+
+
+def _annotated(error: Any) -> Any:
+    if not hasattr(error, ATTRIBUTE):
+        setattr(error, ATTRIBUTE, feedback_of(error))
+    return error
+
+
+class _Call:
+    """A call whose errors say what the feedback says. Everything else is the call's own."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._call, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._call)
+        except grpc.RpcError as error:
+            raise _annotated(error) from None
+
+    def result(self, timeout: float | None = None) -> Any:
+        try:
+            return self._call.result(timeout)
+        except grpc.RpcError as error:
+            raise _annotated(error) from None
+
+    def exception(self, timeout: float | None = None) -> Any:
+        error = self._call.exception(timeout)
+        return _annotated(error) if isinstance(error, grpc.RpcError) else error
+
+
+class RecoveryFeedbackInterceptor(
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.UnaryStreamClientInterceptor,
+    grpc.StreamUnaryClientInterceptor,
+    grpc.StreamStreamClientInterceptor,
+):
+    """For `grpc.intercept_channel`: every RpcError has the feedback, or None, as `recovery_feedback`."""
+
+    def _intercept(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        return _Call(continuation(details, request))
+
+    intercept_unary_unary: Any = _intercept
+    intercept_unary_stream: Any = _intercept
+    intercept_stream_unary: Any = _intercept
+    intercept_stream_stream: Any = _intercept
+
+
+class _ToOne:
+    """Interception of calls with one answer."""
+
+    async def _intercept(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        call = await continuation(details, request)
+        try:
+            await call
+        except aio.AioRpcError as error:
+            raise _annotated(error) from None
+        return call
+
+
+class _ToMany:
+    """Interception of calls with a stream of answers."""
+
+    async def _intercept(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        return _answers(await continuation(details, request))
+
+
+async def _answers(call: Any) -> AsyncIterator[Any]:
+    try:
+        async for message in call:
+            yield message
+    except aio.AioRpcError as error:
+        raise _annotated(error) from None
+
+
+class _UnaryUnary(_ToOne, aio.UnaryUnaryClientInterceptor):
+    intercept_unary_unary: Any = _ToOne._intercept
+
+
+class _StreamUnary(_ToOne, aio.StreamUnaryClientInterceptor):
+    intercept_stream_unary: Any = _ToOne._intercept
+
+
+class _UnaryStream(_ToMany, aio.UnaryStreamClientInterceptor):
+    intercept_unary_stream: Any = _ToMany._intercept
+
+
+class _StreamStream(_ToMany, aio.StreamStreamClientInterceptor):
+    intercept_stream_stream: Any = _ToMany._intercept
+
+
+def aio_interceptors() -> list[aio.ClientInterceptor]:
+    """Return the same for `grpc.aio` channels, which want one interceptor for each kind of call."""
+    return [_UnaryUnary(), _StreamUnary(), _UnaryStream(), _StreamStream()]
+
+
+__all__ = ["NextCall", "RecoveryFeedbackInterceptor", "aio_interceptors", "feedback_of", "next_call", "next_message"]

@@ -1,0 +1,24 @@
+"""One place where a request breaks the description of its operation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from corrigible.schema.exchange import Json
+
+from ..pointer import MISSING
+from .schema import Schema
+
+
+class Breach(NamedTuple):
+    """What one constraint of a description says about one place of a request."""
+
+    pointer: str
+    """RFC 6901 into the request document; of a missing member its own place."""
+    keyword: str
+    """The JSON Schema keyword, or `path` or `method` where no operation is meant."""
+    schema: Schema
+    """The schema of the place, resolved and self-contained."""
+    value: Json = MISSING
+    siblings: tuple[str, ...] = ()
+    """The member names that are declared beside it, for a misspelt one."""

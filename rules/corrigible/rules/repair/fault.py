@@ -1,0 +1,110 @@
+"""Whether a value fits a schema, by jsonschema-rs; what it does not know is that forms and queries carry only text."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import jsonschema_rs
+import orjson
+
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json
+
+from . import spelling
+from .schema import Schema
+from .wire import read
+
+Validator = jsonschema_rs.Draft202012Validator
+
+
+def fault(value: Json, schema: Schema, *, text: bool = False) -> str | None:
+    """Return the first keyword that a value breaks, None where it fits.
+
+    `text`: scalars are text on the wire (forms, queries), so "5" is an integer there. A schema that is none never holds
+    against a value, nor does a format that is not known: `judged` tells whether there was any such thing.
+    """
+    validator = _validator(schema)
+    seen = read(value, [schema], schema, single=False) if text else value
+    if validator is None or validator.is_valid(seen):
+        return None
+    broken = {str(error.schema_path[0]) for error in validator.iter_errors(seen)}
+    return min(broken, key=lambda keyword: (_FIRST.get(keyword, len(_FIRST)), keyword))
+
+
+_FIRST: Final = {keyword: rank for rank, keyword in enumerate(("type", "enum", "const"))}
+"""What is said of a value that breaks several: the others are of no use to who sent another type."""
+
+
+def judged(schema: Schema) -> bool:
+    """Whether `fault` looks at everything that a schema asserts."""
+    return _validator(schema) is not None and _FORMATS_JUDGED.issuperset(_formats(schema))
+
+
+def _formats(schema: Json) -> Iterator[str]:
+    """Yield every format that a schema names; limits of a format (`formatMaximum`) are nothing that is looked at."""
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from _formats(inner)
+    elif isinstance(schema, Mapping):
+        for keyword, inner in schema.items():
+            if keyword.startswith("format") and isinstance(inner, str):
+                yield inner
+            elif keyword not in ("enum", "const", "default"):
+                yield from _formats(inner)
+
+
+def compiled(schema: Schema) -> Validator:
+    """Compile a schema with the formats as they are known here. Raises ValueError where it is none."""
+    return Validator(dict(schema), validate_formats=True, formats=_CHECKS)
+
+
+def _validator(schema: Schema) -> Validator | None:
+    try:
+        text = orjson.dumps(schema)
+    except TypeError:  # a number of more than 64 bits
+        return _compiled(schema)
+    return _kept(text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _kept(text: bytes) -> Validator | None:
+    return _compiled(orjson.loads(text))
+
+
+def _compiled(schema: Schema) -> Validator | None:
+    try:
+        return compiled(schema)
+    except ValueError:
+        return None
+
+
+def _check(name: str) -> Callable[[str], bool]:
+    return lambda text: spelling.is_format(text, name) is not False
+
+
+_CHECKS: Final[dict[str, Any]] = {name: _check(name) for name in spelling.FORMATS}
+_FORMATS_JUDGED: Final = spelling.FORMATS | {
+    *("int32", "int64", "float", "double", "decimal", "unix-time", "password"),
+    *("time", "duration", "regex", "json-pointer", "relative-json-pointer", "idn-email", "idn-hostname"),
+    *("uri-reference", "uri-template", "iri", "iri-reference"),
+}
+
+
+def same(one: Json, other: Json, *, text: bool = False) -> bool:
+    """JSON equality: 1 equals 1.0, true equals neither; where scalars are text, also by their text."""
+    if text and not isinstance(one, dict | list) and not isinstance(other, dict | list):
+        return scalar_text(one) == scalar_text(other)
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return (type(one) is type(other) and bool(one == other)) or (_plain(one) and _plain(other) and bool(one == other))
+
+
+def _plain(value: Json) -> bool:
+    return isinstance(value, int | float)
+
+
+def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
+    """Return the indexes of the elements that stand in the list already."""
+    return [i for i, item in enumerate(items) if any(same(item, earlier, text=text) for earlier in items[:i])]

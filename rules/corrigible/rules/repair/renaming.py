@@ -1,0 +1,115 @@
+"""Members with the wrong name: the declared one that is meant, or none, and then whether it may be left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rapidfuzz.distance import OSA
+
+from corrigible.schema.exchange import Json, Request
+
+from ..derive import Unfit
+from ..function import nearest
+from ..pointer import MISSING, escape, resolve, segments
+from .breach import Breach
+from .fault import fault
+from .proposal import Proposal, ask, edit, guarded_edit, options
+
+_LIMITING: Final = re.compile(
+    r"(?i)(?:^|[_.\-\[]|(?<=[a-z])(?=[A-Z]))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
+    r"|dry_?run|preview|simulate|validate\w*|test|draft|capture\w*|trial\w*|hold\w*|confirm\w*|force|if|when|where|filter\w*"
+    r"|until|after|before|since|from|to|start\w*|end|ends|expir\w*|ttl|schedule\w*|delay\w*|private|visibility|access"
+    r"|restrict\w*|read_?only|exclude\w*|except|skip\w*|scope\w*|prevent\w*|require\w*|allow\w*|deny|version|etag|match"
+    r"|free|refund\w*|keep\w*|id|ids)(?:$|[_.\-\]\[]|(?=[A-Z]))"
+)
+"""Words of names that may say how much, when, to whom or whether at all: without such a member a call may do more."""
+
+
+def may_limit(name: str) -> bool:
+    """Whether a call without a member of this name may do more than was meant."""
+    return _LIMITING.search(name) is not None
+
+
+def undeclared(breach: Breach, request: Request, group: str) -> Proposal | None:
+    """Rename an undeclared member to the declared one it is near to, else leave it out where that is harmless."""
+    document = request.document()
+    value = resolve(document, breach.pointer)
+    if value is MISSING:
+        return None
+    parent, name = _split(breach.pointer)
+    present = resolve(document, parent)
+    free = [one for one in breach.siblings if not isinstance(present, Mapping) or one not in present]
+    near = near_names(name, free)
+    if len(near) == 1:
+        return _moved(breach, request, breach.pointer, f"{parent}/{escape(near[0])}", value)
+    if near:
+        moves = [_moved(breach, request, breach.pointer, f"{parent}/{escape(one)}", value) for one in near]
+        return options([one for move in moves if move is not None for one in move.suggestions], group)
+    return _left_out(breach, request, name, value, group)
+
+
+def near_names(name: str, declared: Sequence[str]) -> list[str]:
+    """Return the declared names that a name can be meant for: a slip of the fingers, other separators, an abbreviation.
+
+    A value can be near in looser ways: it is one of few, and all of them are answers to the same question.
+    """
+    return [one for one in nearest(name, declared) if _is_slip(_bare(name), _bare(one))]
+
+
+def _is_slip(name: str, other: str) -> bool:
+    shorter = min(len(name), len(other))
+    begins = shorter >= _SHORTEST_BEGINNING and (name.startswith(other) or other.startswith(name))
+    return begins or OSA.distance(name, other) <= max(1, shorter // 4)
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+_SHORTEST_BEGINNING: Final = 4
+
+
+def _left_out(breach: Breach, request: Request, name: str, value: Json, group: str) -> Proposal | None:
+    try:
+        ops = guarded_edit(request, breach.pointer, value, {"op": "remove", "path": breach.pointer})
+    except Unfit:
+        return ask(breach, request, "Leave out what is not known.", schema={})
+    writes = request.method not in ("GET", "HEAD", "OPTIONS")
+    if writes and (request.method == "DELETE" or may_limit(name) or isinstance(value, bool)):
+        message = "Leave out what is not known. The call then takes effect without it."
+        said = edit(breach, request, ops, message, changes_intent=True, requires_confirmation=True)
+        return options([said], group)
+    return Proposal([edit(breach, request, ops, "Leave out what is not known.", changes_intent=True)])
+
+
+def misspelt(breach: Breach, request: Request, group: str) -> Proposal | None:
+    """Return the renaming of a present, undeclared member that can only be the missing one."""
+    if not breach.siblings or breach.pointer.startswith("/headers/"):
+        return None
+    parent, name = _split(breach.pointer)
+    present = resolve(request.document(), parent)
+    if not isinstance(present, Mapping):
+        return None
+    free = [one for one in {*breach.siblings, name} if one not in present]
+    meant = [one for one in present if one not in breach.siblings and near_names(str(one), free) == [name]]
+    if len(meant) != 1:
+        return None
+    source = f"{parent}/{escape(str(meant[0]))}"
+    text = request.form or not parent.startswith("/body")
+    if fault(present[meant[0]], breach.schema, text=text) is not None:
+        return None
+    return _moved(breach, request, source, breach.pointer, present[meant[0]])
+
+
+def _moved(breach: Breach, request: Request, source: str, target: str, value: Json) -> Proposal | None:
+    try:
+        ops = guarded_edit(request, source, value, {"op": "move", "from": source, "path": target})
+    except Unfit:
+        return None
+    return Proposal([edit(breach, request, ops, "Send the value under the name that is known.")])
+
+
+def _split(pointer: str) -> tuple[str, str]:
+    return pointer.rpartition("/")[0], segments(pointer)[-1]

@@ -1,0 +1,374 @@
+"""How values are spelled: dates, identifiers, numbers and truth, and the same value as a type or a format wants it.
+
+Every respelling keeps the value. What a respelling adds or loses (a time zone, a scheme, a time of day) it says.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+import orjson
+
+from corrigible.schema.exchange import Json
+
+
+class Spelled(NamedTuple):
+    """A value in another spelling."""
+
+    value: Json
+    assumes: str = ""
+    """What had to be assumed or was lost, in words; empty where the spelling means exactly the same."""
+
+
+_INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?(?:[eE][+-]?\d{1,2})?")
+
+
+def typed(text: str, kind: str) -> Json:
+    """Return what a text on the wire is when it is read as a type; the text itself where it cannot be."""
+    match kind:
+        case "integer" if _INTEGER.fullmatch(text):
+            return int(text)
+        case "number" if _NUMBER.fullmatch(text):
+            return float(text)
+        case "boolean" if text in ("true", "false"):
+            return text == "true"
+        case "null" if text == "":
+            return None
+        case _:
+            return text
+
+
+_TRUTH: Final = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
+
+
+def truth(value: Json) -> bool | None:
+    """Return the boolean that a value spells, None where it spells none."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return bool(value) if value in (0, 1) else None
+    return _TRUTH.get(value.strip().casefold()) if isinstance(value, str) else None
+
+
+def integer(value: Json) -> int | None:
+    """Return the integer that a value spells without loss: `"500"`, `" 7 "`, `5.0`, `"5.0"`; never `"007"`."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        value = value.strip()
+        if _INTEGER.fullmatch(value):
+            return int(value)
+        value = float(value) if re.fullmatch(r"-?(?:0|[1-9]\d{0,14})\.0+", value) else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 2**53 else None
+    return value if isinstance(value, int) else None
+
+
+def number(value: Json) -> int | float | None:
+    """Return the number that a value spells without loss."""
+    whole = integer(value)
+    if whole is not None:
+        return whole
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        return float(value)
+    return value if isinstance(value, float) else None
+
+
+def document(value: Json, kind: type) -> Json:
+    """Return the array or object that a text holds as JSON, None where it holds none."""
+    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+        return None
+    try:
+        held = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return None
+    return held if isinstance(held, kind) else None
+
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MOMENT = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})[Tt](?P<time>\d{2}:\d{2}:\d{2}(?:\.\d+)?)(?P<zone>[Zz]|[+-]\d{2}:\d{2})", re.ASCII
+)
+_LOOSE_MOMENT = re.compile(
+    r"(?P<day>.+?)(?:[Tt]|,?\s+(?:at\s+)?)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?P<part>\.\d+)?)?"
+    r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*(?P<zone>[Zz]|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2})?",
+    re.ASCII,
+)
+_WEEKDAY = re.compile(r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+", re.IGNORECASE)
+_MONTHS: Final = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+
+
+def dates(value: str) -> list[date]:
+    """Return the days that a text may mean: none, one, or both readings of 03/04/2026."""
+    said = _WEEKDAY.sub("", value.strip())
+    if found := re.fullmatch(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})", said, re.ASCII):
+        return _days([(found[1], found[3], found[4])])
+    if found := re.fullmatch(r"(\d{4})(\d{2})(\d{2})", said, re.ASCII):
+        return _days([(found[1], found[2], found[3])])
+    if found := re.fullmatch(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})", said, re.ASCII):
+        return _days([(found[4], found[3], found[1]), (found[4], found[1], found[3])])
+    if found := re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?[\s-]+([A-Za-z]{3,9})\.?,?[\s-]+(\d{4})", said, re.ASCII):
+        return _days([(found[3], _month(found[2]), found[1])])
+    if found := re.fullmatch(r"([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})", said, re.ASCII):
+        return _days([(found[3], _month(found[1]), found[2])])
+    return []
+
+
+def _month(name: str) -> str:
+    """Return the number of a month by its name or its first three letters, 0 where there is no such month."""
+    said = name.casefold()
+    numbers = [n for n, month in enumerate(_MONTHS, start=1) if said == month or said in (month[:3], month[:4])]
+    return str(numbers[0] if numbers else 0)
+
+
+def _days(readings: list[tuple[str, str, str]]) -> list[date]:
+    out: list[date] = []
+    for year, month, day in readings:
+        try:
+            read = date(int(year), int(month), int(day))
+        except ValueError:
+            continue
+        if read not in out:
+            out.append(read)
+    return out
+
+
+class Moment(NamedTuple):
+    when: datetime
+    """Aware; in UTC where no zone was said."""
+    zoned: bool
+    timed: bool
+
+
+_EARLIEST, _LATEST = 978_307_200, 4_102_444_800
+"""A bare number is a Unix time between the years 2001 and 2100, in seconds or in milliseconds."""
+
+
+def moments(value: Json) -> list[Moment]:
+    """Return the points in time that a value may mean."""
+    if isinstance(value, str) and re.fullmatch(r"\d{10}|\d{13}", value.strip()):
+        value = int(value)
+    if isinstance(value, bool) or value is None:
+        return []
+    if isinstance(value, int | float):
+        seconds = value / 1000 if value >= _LATEST else value
+        if not _EARLIEST <= seconds < _LATEST:
+            return []
+        return [Moment(datetime.fromtimestamp(seconds, UTC), True, True)]
+    if not isinstance(value, str) or len(value) > 64:
+        return []
+    said = value.strip()
+    days = dates(said)
+    if days:
+        return [Moment(datetime(day.year, day.month, day.day, tzinfo=UTC), False, False) for day in days]
+    found = _LOOSE_MOMENT.fullmatch(said)
+    return [] if found is None else list(_timed(found))
+
+
+def _timed(found: re.Match[str]) -> Iterator[Moment]:
+    hour, half = int(found["hour"]), (found["half"] or "").casefold().replace(".", "")
+    if half and not 1 <= hour <= 12:
+        return
+    hour = hour % 12 + 12 * (half == "pm") if half else hour
+    part = int(float("0" + found["part"]) * 1_000_000) if found["part"] else 0
+    for day in dates(found["day"]):
+        try:
+            when = datetime(day.year, day.month, day.day, hour, int(found["minute"]), int(found["second"] or 0), part)
+            yield Moment(when.replace(tzinfo=_zone(found["zone"])), found["zone"] is not None, True)
+        except ValueError:
+            continue
+
+
+def _zone(said: str | None) -> timezone:
+    if said is None or said.upper() in ("Z", "UTC", "GMT"):
+        return UTC
+    digits = said[1:].replace(":", "").ljust(4, "0")
+    off = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return timezone(-off if said[0] == "-" else off)
+
+
+def rfc3339(when: datetime) -> str:
+    return when.isoformat().replace("+00:00", "Z")
+
+
+_NO_ZONE = "the time is read as UTC"
+_NO_TIME = "the day is read as its first moment in UTC"
+_TIME_LOST = "the time of day is left out"
+
+
+def as_date(value: Json) -> list[Spelled]:
+    if isinstance(value, str) and (days := dates(value)):
+        return [Spelled(day.isoformat()) for day in days]
+    return [
+        Spelled(moment.when.date().isoformat(), "" if moment.when.strftime("%H%M%S%f").strip("0") == "" else _TIME_LOST)
+        for moment in moments(value)
+    ]
+
+
+def as_moment(value: Json) -> list[Spelled]:
+    return [Spelled(rfc3339(moment.when), _assumed(moment)) for moment in moments(value)]
+
+
+def as_unix(value: Json) -> list[Spelled]:
+    """Spell a point in time as Unix seconds. A bare number is not touched: it is one already."""
+    if not isinstance(value, str) or re.fullmatch(r"[\d.]+", value.strip()):
+        return []
+    return [Spelled(int(moment.when.timestamp()), _assumed(moment)) for moment in moments(value)]
+
+
+def _assumed(moment: Moment) -> str:
+    return "" if moment.zoned else _NO_ZONE if moment.timed else _NO_TIME
+
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_EMAIL = re.compile(r"[^@\s<>,;:\"()]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
+_HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)*[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
+_BARE_URL = re.compile(r"(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,24}(?::\d{1,5})?(?:[/?#][^\s<>\"{}|\\^`]*)?")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+
+
+def _is_date(value: str) -> bool:
+    return bool(_DATE.fullmatch(value)) and bool(dates(value))
+
+
+def _is_moment(value: str) -> bool:
+    found = _MOMENT.fullmatch(value)
+    return found is not None and bool(moments(value.replace(":60", ":59")))
+
+
+def _is_address(kind: Callable[[str], object]) -> Callable[[str], bool]:
+    def check(value: str) -> bool:
+        try:
+            kind(value)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+_CHECKS: Final[dict[str, Callable[[str], object]]] = {
+    "date": _is_date,
+    "date-time": _is_moment,
+    "uuid": _UUID.fullmatch,
+    "tuuid": re.compile(r"[0-9a-fA-F]{32}").fullmatch,
+    "email": _EMAIL.fullmatch,
+    "uri": _URI.fullmatch,
+    "url": _URI.fullmatch,
+    "hostname": _HOST.fullmatch,
+    "ipv4": _is_address(IPv4Address),
+    "ipv6": _is_address(IPv6Address),
+    "byte": _BASE64.fullmatch,
+}
+FORMATS: Final = frozenset(_CHECKS)
+
+
+def is_format(value: str, name: str) -> bool | None:
+    """Whether a text is in a format, None where the format is not known here."""
+    check = _CHECKS.get(name)
+    return None if check is None else bool(check(value))
+
+
+def respelled(value: Json, name: str) -> list[Spelled]:
+    """Return how a value may be spelled in a format: one way, several that differ in meaning, or none."""
+    out: dict[Json, Spelled] = {}
+    for spelled in _WAYS[name](value) if name in _WAYS else _trimmed(value):
+        if is_format(str(spelled.value), name) is not False or not isinstance(spelled.value, str):
+            out.setdefault(spelled.value, spelled)
+    return list(out.values())
+
+
+def _trimmed(value: Json) -> list[Spelled]:
+    return [Spelled(value.strip())] if isinstance(value, str) else []
+
+
+def _as_uuid(value: Json) -> list[Spelled]:
+    if not isinstance(value, str):
+        return []
+    said = value.strip().casefold().removeprefix("urn:uuid:").strip("{}()\"'")
+    digits = re.sub(r"[-_\s]", "", said)
+    if not re.fullmatch(r"[0-9a-f]{32}", digits):
+        return []
+    return [Spelled("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))]
+
+
+def _as_tuuid(value: Json) -> list[Spelled]:
+    """Spell a UUID without its dashes."""
+    return [Spelled(str(one.value).replace("-", "")) for one in _as_uuid(value)]
+
+
+def _as_email(value: Json) -> list[Spelled]:
+    if not isinstance(value, str):
+        return []
+    said = value.strip()
+    named = re.fullmatch(r"[^<>]*<\s*([^<>\s]+)\s*>", said)
+    return [Spelled((named[1] if named else said).removeprefix("mailto:"))]
+
+
+def _as_uri(value: Json) -> list[Spelled]:
+    if not isinstance(value, str):
+        return []
+    said = value.strip().strip("<>")
+    if _BARE_URL.fullmatch(said):
+        return [Spelled(f"https://{said}", "the scheme is taken to be https")]
+    if _URI.fullmatch(re.sub(r"[ \t]", "%20", said)):
+        return [Spelled(re.sub(r"[ \t]", "%20", said))]
+    return []
+
+
+def _as_host(value: Json) -> list[Spelled]:
+    if not isinstance(value, str):
+        return []
+    said = value.strip()
+    if "://" not in said:
+        return [Spelled(said.removesuffix("."))]
+    split = urlsplit(said)
+    lost = bool(split.path.strip("/") or split.query or split.port)
+    return [Spelled(split.hostname, "what is not the host is left out" if lost else "")] if split.hostname else []
+
+
+def _as_base64(value: Json) -> list[Spelled]:
+    """Encode a text, or set right the alphabet and the padding of one that is encoded; either where both may be."""
+    if not isinstance(value, str) or not value:
+        return []
+    encoded = Spelled(base64.b64encode(value.encode()).decode())
+    said = re.sub(r"[\r\n]", "", value.strip())
+    if _BASE64.fullmatch(said) and len(said) >= 24:
+        return [Spelled(said)]
+    said = said.translate(str.maketrans("-_", "+/")).rstrip("=")
+    padded = said + "=" * (-len(said) % 4)
+    return [Spelled(padded), encoded] if _BASE64.fullmatch(padded) else [encoded]
+
+
+_WAYS: Final[dict[str, Callable[[Json], list[Spelled]]]] = {
+    "date": as_date,
+    "date-time": as_moment,
+    "uuid": _as_uuid,
+    "tuuid": _as_tuuid,
+    "email": _as_email,
+    "uri": _as_uri,
+    "url": _as_uri,
+    "hostname": _as_host,
+    "byte": _as_base64,
+    "unix-time": as_unix,
+}

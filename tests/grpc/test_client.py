@@ -1,0 +1,156 @@
+"""The interceptors: an error carries its feedback, and the reader makes the next message of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import grpc
+import pytest
+from grpc import aio
+
+from corrigible.proxy.grpc_client import (
+    NextCall,
+    RecoveryFeedbackInterceptor,
+    aio_interceptors,
+    feedback_of,
+    next_call,
+    next_message,
+)
+from corrigible.schema.error import ReaderError
+from corrigible.schema.feedback import Feedback, parse
+from corrigible.schema.reader import NeedsInput, Terminal
+
+from .conftest import STORE, STORE_MANY, Messages
+
+GOOD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w"}
+TOO_MUCH = {**GOOD, "limit": "6000000000"}
+
+
+def encode(message: Any) -> bytes:
+    data: bytes = message.SerializeToString()
+    return data
+
+
+@pytest.fixture
+def channel(proxy: int) -> Iterator[grpc.Channel]:
+    with grpc.insecure_channel(f"127.0.0.1:{proxy}") as plain:
+        yield grpc.intercept_channel(plain, RecoveryFeedbackInterceptor())
+
+
+def feedback_in(error: Any) -> Feedback:
+    found = error.recovery_feedback
+    assert isinstance(found, Feedback)
+    return found
+
+
+def test_a_refused_message_is_mended_and_sent_again(channel: grpc.Channel, messages: Messages) -> None:
+    store = channel.unary_unary(STORE, encode, messages.answer(STORE).FromString)
+    message = messages.of(STORE, TOO_MUCH)
+    with pytest.raises(grpc.RpcError) as refusal:
+        store(message, timeout=20)
+    mended = next_message(feedback_in(refusal.value), STORE, message)
+    assert mended == messages.of(STORE, {**GOOD, "limit": "5000000000"})
+    assert type(mended) is type(message)
+    assert messages.document(message) == TOO_MUCH  # as it was
+    assert store(mended, timeout=20).name == "x"
+
+
+def test_a_future_says_the_same(channel: grpc.Channel, messages: Messages) -> None:
+    store = channel.unary_unary(STORE, encode, messages.answer(STORE).FromString)
+    call = store.future(messages.of(STORE, TOO_MUCH), timeout=20)
+    assert len(feedback_in(call.exception()).suggestions) == 1
+    with pytest.raises(grpc.RpcError) as refusal:
+        call.result()
+    assert len(feedback_in(refusal.value).suggestions) == 1
+    assert call.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_a_stream_that_is_refused_half_way(channel: grpc.Channel, messages: Messages) -> None:
+    store = channel.stream_stream(STORE_MANY, encode, messages.answer(STORE_MANY).FromString)
+    sent = [messages.of(STORE_MANY, one) for one in (GOOD, TOO_MUCH)]
+    seen = []
+    with pytest.raises(grpc.RpcError) as refusal:
+        for answer in store(iter(sent), timeout=20):
+            seen.append(answer.name)
+    assert seen == ["x"]
+    assert feedback_in(refusal.value).suggestions[0].action == "MODIFY_PARAMS"
+
+
+def test_what_somebody_has_to_say_is_no_next_message(channel: grpc.Channel, messages: Messages) -> None:
+    store = channel.unary_unary(STORE, encode, messages.answer(STORE).FromString)
+    message = messages.of(STORE, {**GOOD, "name": ""})
+    with pytest.raises(grpc.RpcError) as refusal:
+        store(message, timeout=20)
+    feedback = feedback_in(refusal.value)
+    assert next_message(feedback, STORE, message) is None
+    assert isinstance(next_call(feedback, STORE, message), NeedsInput)
+
+
+def test_without_the_proxy_there_is_no_feedback(service: int, messages: Messages) -> None:
+    with grpc.insecure_channel(f"127.0.0.1:{service}") as plain:
+        store: Any = grpc.intercept_channel(plain, RecoveryFeedbackInterceptor()).unary_unary(STORE, encode, None)
+        with pytest.raises(grpc.RpcError) as refusal:
+            store(messages.of(STORE, TOO_MUCH), timeout=20)
+        error: Any = refusal.value
+        assert (error.recovery_feedback, feedback_of(error)) == (None, None)
+
+
+def test_asyncio(proxy: int, messages: Messages) -> None:
+    async def talk() -> None:
+        async with aio.insecure_channel(f"127.0.0.1:{proxy}", interceptors=aio_interceptors()) as channel:
+            store = channel.unary_unary(STORE, encode, messages.answer(STORE).FromString)
+            message = messages.of(STORE, TOO_MUCH)
+            with pytest.raises(aio.AioRpcError) as refusal:
+                await store(message, timeout=20)
+            mended = next_message(feedback_in(refusal.value), STORE, message)
+            assert (await store(mended, timeout=20)).name == "x"
+
+            async def both() -> AsyncIterator[Any]:
+                yield messages.of(STORE_MANY, GOOD)
+                yield messages.of(STORE_MANY, TOO_MUCH)
+
+            many = channel.stream_stream(STORE_MANY, encode, messages.answer(STORE_MANY).FromString)
+            seen = []
+            with pytest.raises(aio.AioRpcError) as refusal:
+                async for answer in many(both(), timeout=20):
+                    seen.append(answer.name)
+            assert seen == ["x"]
+            assert feedback_in(refusal.value).suggestions[0].action == "MODIFY_PARAMS"
+
+    asyncio.run(talk())
+
+
+def suggesting(*suggestions: dict[str, Any], **members: Any) -> Feedback:
+    return parse({"recovery": "correctable", "type": "recovery_guidance", "suggestions": list(suggestions), **members})
+
+
+def test_a_patch_that_makes_no_message(messages: Messages) -> None:
+    wrong = suggesting(
+        {"action": "MODIFY_PARAMS", "patch": [{"op": "add", "path": "/body/nothing", "value": 1}], "parameters": {}}
+    )
+    with pytest.raises(ReaderError, match=r"no guarded\.v1\.Thing any more"):
+        next_call(wrong, STORE, messages.of(STORE, GOOD))
+
+
+def test_another_method_is_for_the_caller_to_call(messages: Messages) -> None:
+    moved = suggesting(
+        {
+            "action": "USE_ALTERNATIVE_ENDPOINT",
+            "patch": [{"op": "replace", "path": "/method", "value": "/guarded.v2.Things/Store"}],
+            "parameters": {},
+        }
+    )
+    message = messages.of(STORE, GOOD)
+    found = next_call(moved, STORE, message)
+    assert isinstance(found, NextCall)
+    assert (found.method, found.message) == ("/guarded.v2.Things/Store", message)
+    assert next_message(moved, STORE, message) is None
+
+
+def test_the_end_of_the_matter(messages: Messages) -> None:
+    done = suggesting({"action": "ALREADY_DONE", "parameters": {"name": "x"}}, recovery="terminal")
+    found = next_call(done, STORE, messages.of(STORE, GOOD))
+    assert isinstance(found, Terminal)
+    assert found.parameters == {"name": "x"}

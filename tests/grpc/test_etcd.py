@@ -1,0 +1,152 @@
+"""A real etcd from `corrigible sandbox etcd`, and the proxy with `--pack etcd` before it."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import descriptor_pb2, json_format, message_factory
+
+from corrigible.adapters.catalogue import adapter_for
+from corrigible.adapters.etcd.adapter import descriptors
+from corrigible.adapters.etcd.sandbox import ETCD, find_tool
+from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.adapters.sandbox.error import SandboxError
+from corrigible.adapters.sandbox.server import Running
+from corrigible.proxy.grpc_client import NextCall, RecoveryFeedbackInterceptor, next_call
+from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.feedback import Feedback
+from corrigible.schema.reader import Terminal
+
+KNOWN = Descriptors(descriptor_pb2.FileDescriptorSet.FromString(descriptors()).file)
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+FOO = b64("foo")
+
+
+def test_the_descriptors_are_etcds_own() -> None:
+    methods = set(KNOWN.methods)
+    assert {"/etcdserverpb.KV/Txn", "/etcdserverpb.Watch/Watch", "/etcdserverpb.Cluster/MemberPromote"} <= methods
+    kind = KNOWN.pool.FindEnumTypeByName("etcdserverpb.Compare.CompareResult")
+    assert [value.name for value in kind.values] == ["EQUAL", "GREATER", "LESS", "NOT_EQUAL"]
+
+
+def test_the_json_gateway_is_the_same_api() -> None:
+    adapter = adapter_for("etcd")
+    assert adapter.operations.find("POST", "/v3/kv/range") == ("etcdserverpb.KV/Range", {})
+    body = {"error": "m", "code": 11, "message": "etcdserver: too large lease TTL", "details": []}
+    (one,) = adapter.formats[0].read(Exchange(Request("POST", "/v3/lease/grant"), 400, {}, b""), body)
+    assert (one.type, one.message) == ("OUT_OF_RANGE", "etcdserver: too large lease TTL")
+
+
+@pytest.fixture(scope="module")
+def etcd() -> Iterator[Running]:
+    try:
+        find_tool("etcd")
+    except SandboxError as missing:
+        pytest.skip(str(missing))
+    with ETCD.start() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def channel(
+    etcd: Running, start_proxy: Callable[..., int], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[grpc.Channel]:
+    file = tmp_path_factory.mktemp("etcd") / "etcd.binpb"
+    file.write_bytes(descriptors())
+    port = start_proxy(etcd.port, "--pack", "etcd", "--descriptors", str(file))
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as plain:
+        yield grpc.intercept_channel(plain, RecoveryFeedbackInterceptor())
+
+
+class Refused(Exception):
+    def __init__(self, feedback: Feedback | None, message: Any) -> None:
+        self.feedback, self.message = feedback, message
+
+
+def call(channel: grpc.Channel, method: str, body: Any) -> Any:
+    kind = KNOWN.methods[method]
+    message = json_format.ParseDict(body, message_factory.GetMessageClass(kind.takes)())
+    return sent(channel, method, message)
+
+
+def sent(channel: grpc.Channel, method: str, message: Any) -> Any:
+    answer = message_factory.GetMessageClass(KNOWN.methods[method].gives)
+    try:
+        return channel.unary_unary(method, lambda m: m.SerializeToString(), answer.FromString)(message, timeout=20)
+    except grpc.RpcError as error:
+        raise Refused(getattr(error, "recovery_feedback", None), message) from None
+
+
+def feedback_on(channel: grpc.Channel, method: str, body: Any) -> tuple[Feedback, Any]:
+    with pytest.raises(Refused) as refusal:
+        call(channel, method, body)
+    assert refusal.value.feedback is not None
+    return refusal.value.feedback, refusal.value.message
+
+
+def test_a_compacted_revision_is_looked_up_anew(channel: grpc.Channel) -> None:
+    for number in range(4):
+        newest = call(channel, "/etcdserverpb.KV/Put", {"key": FOO, "value": b64(str(number))}).header.revision
+    call(channel, "/etcdserverpb.KV/Compact", {"revision": newest})
+    method = "/etcdserverpb.KV/Range"
+    feedback, message = feedback_on(channel, method, {"key": FOO, "revision": "2"})
+    following = next_call(feedback, method, message)
+    assert isinstance(following, NextCall)
+    assert (following.message.revision, following.message.key) == (newest, b"foo")  # type: ignore[attr-defined]
+    assert sent(channel, method, following.message).kvs[0].value == b"3"
+
+
+def test_a_transaction_within_a_transaction(channel: grpc.Channel) -> None:
+    method = "/etcdserverpb.KV/Txn"
+    inner = {"requestTxn": {"success": [{"requestRange": {"key": FOO, "revision": "99999"}}]}}
+    feedback, message = feedback_on(channel, method, {"success": [inner]})
+    assert feedback.suggestions[0].safety is not None and feedback.suggestions[0].safety.changes_intent
+    following = next_call(feedback, method, message)
+    assert isinstance(following, NextCall)
+    assert sent(channel, method, following.message).succeeded
+
+
+def test_what_is_there_already(channel: grpc.Channel) -> None:
+    method = "/etcdserverpb.Auth/RoleAdd"
+    call(channel, method, {"name": "reader"})
+    feedback, message = feedback_on(channel, method, {"name": "reader"})
+    following = next_call(feedback, method, message)
+    assert isinstance(following, Terminal)
+    assert (following.action, following.parameters) == ("ALREADY_DONE", {"name": "reader"})
+
+
+def test_the_command_says_where_it_is_and_leaves_nothing_behind() -> None:
+    try:
+        find_tool("etcd")
+    except SandboxError as missing:
+        pytest.skip(str(missing))
+    command = [sys.executable, "-m", "corrigible.proxy.cli", "sandbox", "etcd"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first, second = process.stdout.readline(), process.stdout.readline()
+        port = first.split(";")[0].rpartition(":")[2]
+        children = descendants(process.pid)
+        process.terminate()
+        assert process.wait(20) == 0
+    assert (
+        first == f"etcd listening on http://127.0.0.1:{port}; it has one member and forgets everything when it ends\n"
+    )
+    assert second == f"  gRPC        127.0.0.1:{port} (corrigible proxy --pack etcd --grpc-upstream 127.0.0.1:{port})\n"
+    assert children and not any(Path(f"/proc/{child}").exists() for child in children)
+
+
+def descendants(pid: int) -> set[int]:
+    children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return set(children).union(*map(descendants, children))

@@ -1,0 +1,155 @@
+"""What goes wrong inside the proxy stays inside: the native status passes, and in time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+grpc: Any = pytest.importorskip("grpc", reason="grpcio is not installed")
+aio: Any = pytest.importorskip("grpc.aio")
+
+from corrigible.proxy.grpc_carrier import Ending, Metadata, serve  # noqa: E402  behind what may be missing
+from corrigible.proxy.grpc_upstream import open_upstream  # noqa: E402
+
+DENIED = json.dumps({"code": 7, "message": "not you", "size": 200, "metadata": 1}).encode()
+
+
+class Overseer:
+    """One who does with refusals what a test wants."""
+
+    def __init__(self, answer: Metadata | Exception | None, *, unary: bool = False) -> None:
+        self.answer, self.unary = answer, unary
+        self.refusals: list[Ending] = []
+        self.endings: list[Ending] = []
+
+    def is_unary(self, method: str) -> bool:
+        return self.unary
+
+    def began(self, metadata: Metadata) -> None:
+        pass
+
+    def ended(self, ending: Ending) -> None:
+        self.endings.append(ending)
+
+    async def corrected(self, refusal: Ending) -> Metadata | None:
+        self.refusals.append(refusal)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def through(overseer: Overseer, port: int, method: str, request: bytes) -> tuple[str, str, Metadata]:
+    """Make one unary call through a carrier in here."""
+
+    async def main() -> tuple[str, str, Metadata]:
+        upstream = open_upstream(f"127.0.0.1:{port}")
+        server, own = await serve("127.0.0.1:0", upstream, overseer)
+        try:
+            async with aio.insecure_channel(f"127.0.0.1:{own}") as channel:
+                call = channel.unary_unary(f"/probe.v1.Probe/{method}")(request, timeout=20)
+                code, message = await call.code(), await call.details()
+                trailers = tuple((key, value) for key, value in await call.trailing_metadata())
+                return code.name, message or "", trailers
+        finally:
+            await server.stop(None)
+            await upstream.close()
+
+    return asyncio.run(main())
+
+
+def native(rpc: Any) -> Metadata:
+    trailers: Metadata = (*rpc.METADATA, (rpc.DETAILS, rpc.status_bytes(7, "not you", 200)))
+    return trailers
+
+
+each_way = pytest.mark.parametrize("unary", [False, True], ids=["as a stream", "as a unary call"])
+
+
+@each_way
+@pytest.mark.parametrize("answer", [None, RuntimeError("a bug"), MemoryError()], ids=["nothing", "bug", "memory"])
+def test_the_native_trailers_pass(answer: Exception | None, unary: bool, rpc: Any, probe: Any) -> None:
+    overseer = Overseer(answer, unary=unary)
+    assert through(overseer, probe.port, "Fail", DENIED) == ("PERMISSION_DENIED", "not you", native(rpc))
+    (refusal,) = overseer.refusals
+    assert (refusal.method, refusal.request, refusal.code) == ("/probe.v1.Probe/Fail", DENIED, 7)
+    assert refusal.trailers == native(rpc)
+    assert refusal.seconds is not None and 10 < refusal.seconds <= 20.1
+
+
+@each_way
+def test_other_trailers_go_out_instead(unary: bool, probe: Any) -> None:
+    overseer = Overseer((("x", "y"),), unary=unary)
+    assert through(overseer, probe.port, "Fail", DENIED) == ("PERMISSION_DENIED", "not you", (("x", "y"),))
+
+
+@each_way
+def test_a_call_that_went_well_is_nobodys_business(unary: bool, rpc: Any, probe: Any) -> None:
+    overseer = Overseer(RuntimeError("a bug"), unary=unary)
+    assert through(overseer, probe.port, "Echo", b"x") == ("OK", "", rpc.METADATA)
+    assert overseer.refusals == []
+    assert [ending.code for ending in overseer.endings] == [0]
+
+
+@each_way
+def test_a_request_that_is_too_large_is_not_kept(unary: bool, probe: Any) -> None:
+    overseer = Overseer(None, unary=unary)
+    large = json.dumps({"code": 7, "message": "not you", "filler": "x" * (1 << 20)}).encode()
+    assert through(overseer, probe.port, "Fail", large)[0] == "PERMISSION_DENIED"
+    assert overseer.refusals[0].request is None
+
+
+PROTO = """\
+syntax = "proto3";
+package acme.v1;
+message Order { string name = 1; }
+service Orders { rpc Create(Order) returns (Order); rpc Get(Order) returns (Order); }
+"""
+RULE = """
+    on: {operation: acme.v1.Orders/Create}
+    lookup:
+      order: {get: "'/acme.v1.Orders/Get'", message: {name: request.body.name}}
+    suggest:
+      - {action: MODIFY_PARAMS, message: Take its name., parameters: {name: order.name}}
+    """
+
+
+@pytest.mark.parametrize(("seconds", "spoken"), [(None, True), (0.6, False)])
+def test_look_ups_end_before_the_deadline_of_the_call(
+    seconds: float | None, spoken: bool, rpc: Any, write_pack: Any, tmp_path: Path
+) -> None:
+    """An answer that takes half a second is waited for, but not by a caller who has not so much time."""
+    pytest.importorskip("grpc_tools", reason="grpcio-tools is not installed")
+    proto = tmp_path / "orders.proto"
+    proto.write_text(PROTO, "utf-8")
+    pack = write_pack(manifest="lookups: [/acme.v1.Orders/Get]\n", mine=RULE)
+    asked: list[dict[str, Any]] = []
+    release = threading.Event()
+
+    def get(request: bytes, context: Any) -> bytes:
+        asked.append({m.key: m.value for m in context.invocation_metadata() if m.key != "user-agent"})
+        release.wait(0.5)
+        return b"\x0a\x04real"
+
+    def create(request: bytes, context: Any) -> bytes:
+        context.abort(grpc.StatusCode.INVALID_ARGUMENT, "no")
+        return b""
+
+    methods = {"Create": grpc.unary_unary_rpc_method_handler(create), "Get": grpc.unary_unary_rpc_method_handler(get)}
+    with (
+        rpc.served(grpc.method_handlers_generic_handler("acme.v1.Orders", methods)) as port,
+        rpc.started(port, "--pack", str(pack), "--descriptors", str(proto)) as proxy,
+        rpc.channel(proxy.port) as channel,
+    ):
+        metadata = (("authorization", "Bearer t"), ("recovery-feedback", "reflective"))
+        seen = rpc.observe(
+            channel, "/acme.v1.Orders/Create", b"\x0a\x01a", metadata=metadata, timeout=seconds or rpc.PATIENCE
+        )
+        release.set()
+    assert (seen.code, seen.message) == ("INVALID_ARGUMENT", "no")
+    assert (seen.details is not None) is spoken
+    assert asked == [{"authorization": "Bearer t"}]

@@ -1,0 +1,151 @@
+"""Where messages begin and end on the connections of the mitmproxy front end."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from functools import partial
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mitmproxy")
+
+JSON = b"Content-Type: application/json\r\n"
+
+
+def longer(least: int, got: bytes) -> bool:
+    return len(got) >= least
+
+
+def test_head_keeps_the_length_and_has_no_body(bench: Any) -> None:
+    answer = bench.message(b"404 Not Found", JSON + b"Content-Length: 120\r\n", b"", length=False)
+    chunked = bench.message(b"200 OK", b"Transfer-Encoding: chunked\r\n", b"", length=False)
+    corrector = bench.Telling()
+    with (
+        bench.upstream({"/x": answer, "/c": chunked}) as upstream,
+        bench.proxy(corrector, upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+    ):
+        assert bench.ask(proxy.port, "/x", "HEAD") == answer
+        assert bench.ask(proxy.port, "/c", "HEAD") == chunked
+    assert corrector.seen == []
+
+
+def test_a_304_that_names_a_coding_does_not_upset_the_connection(bench: Any) -> None:
+    head = bench.message(b"304 Not Modified", b"Transfer-Encoding: chunked\r\n", b"", length=False)
+    with (
+        bench.upstream({"/x": head, "/y": bench.message(b"200 OK", b"", b"next")}) as upstream,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+    ):
+        wire = bench.Wire(proxy.port)
+        wire.send(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+        wire.until(lambda got: got.endswith(b"\r\n\r\n"))
+        wire.send(b"GET /y HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert wire.until(lambda got: got.endswith(b"next")) == head + bench.message(b"200 OK", b"", b"next")
+        wire.close()
+
+
+def test_one_connection_carries_many_exchanges(bench: Any) -> None:
+    ok, refusal = bench.message(b"200 OK", b"", b"ok"), bench.message(b"400 Bad Request", JSON, b"{}")
+    with (
+        bench.upstream({"/ok": ok, "/no": refusal}) as upstream,
+        bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+    ):
+        wire = bench.Wire(proxy.port)
+        expected = b""
+        for path, answer in [(b"/ok", ok), (b"/no", refusal)] * 3:
+            wire.send(b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path)
+            expected += answer
+            assert wire.until(partial(longer, len(expected))) == expected
+        wire.close()
+
+
+@pytest.mark.parametrize("all_addons", [False, True])
+def test_trailers_are_dropped_and_the_rest_arrives(bench: Any, all_addons: bool) -> None:
+    head = bench.message(b"200 OK", JSON + b"Transfer-Encoding: chunked\r\n", b"", length=False)
+    with (
+        bench.upstream({"/x": head + b"2\r\n{}\r\n0\r\nX-T: 1\r\n\r\n"}) as upstream,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", all_addons=all_addons) as proxy,
+    ):
+        assert bench.ask(proxy.port, "/x") == head + b"2\r\n{}\r\n0\r\n\r\n"
+        wire = bench.Wire(proxy.port)
+        wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
+        wire.send(b"2\r\nab\r\n0\r\nX-T: 1\r\n\r\n")
+        assert wire.rest().endswith(b"\r\n0\r\n\r\n")
+        assert upstream.requests[1].endswith(b"\r\n\r\n2\r\nab\r\n0\r\n\r\n")
+        wire.close()
+
+
+@pytest.mark.parametrize("all_addons", [False, True])
+def test_interim_answers_are_skipped(bench: Any, all_addons: bool) -> None:
+    final = bench.message(b"200 OK", JSON, b"{}")
+    first_part_read = threading.Event()
+
+    def patient(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>; rel=pre")
+        assert first_part_read.wait(10)
+        connection.sendall(b"load\r\n\r\n" + final)
+
+    with (
+        bench.upstream({"/x": patient}) as upstream,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", all_addons=all_addons) as proxy,
+    ):
+        wire = bench.Wire(proxy.port)
+        wire.send(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+        first_part_read.set()
+        assert wire.until(partial(longer, len(final))) == final
+        wire.close()
+
+
+@pytest.mark.parametrize(
+    "headers", [b"Transfer-Encoding : chunked\r\nContent-Length: 4\r\n", b"\tContent-Length: 4\r\n"]
+)
+def test_a_request_that_two_servers_could_read_differently_goes_nowhere(bench: Any, headers: bytes) -> None:
+    with (
+        bench.upstream({"/x": bench.message(b"200 OK", b"", b"ok")}) as upstream,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+    ):
+        wire = bench.Wire(proxy.port)
+        wire.send(b"POST /x HTTP/1.1\r\n%sHost: x\r\n\r\n0\r\n\r\n" % headers)
+        assert b"200 OK" not in wire.rest()
+        wire.close()
+        assert upstream.requests == []
+
+
+def test_a_length_beside_a_transfer_coding_does_not_travel_on(bench: Any) -> None:
+    both = bench.chunks(b"200 OK", b"Content-Length: 3\r\n", b"hello")
+    with (
+        bench.upstream({"/x": both}) as upstream,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+    ):
+        wire = bench.Wire(proxy.port)
+        wire.send(
+            b"POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+        )
+        assert bench.dechunked(wire.rest()) == b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello"
+        wire.close()
+        assert b"content-length" not in upstream.requests[0].lower()
+
+
+def test_an_upgraded_connection_is_bytes_in_both_directions(bench: Any) -> None:
+    def upgrade(connection: socket.socket) -> None:
+        connection.sendall(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x82\x01a"
+        )
+        connection.sendall(b"got " + connection.recv(100))
+        connection.close()
+
+    with (
+        bench.upstream({"/ws": upgrade}) as upstream,
+        bench.proxy(bench.reflective(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+    ):
+        wire = bench.Wire(proxy.port)
+        wire.send(
+            b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA\r\n\r\n"
+        )
+        wire.until(lambda got: got.endswith(b"\x82\x01a"))
+        wire.send(b"\x82\x81\0\0\0\0b")
+        assert wire.rest().endswith(b"\x82\x01agot \x82\x81\0\0\0\0b")
+        wire.close()

@@ -1,0 +1,612 @@
+"""From a breach of the description to suggestions: what is repaired, what is flagged, what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from corrigible.rules.derive import guarded
+from corrigible.rules.pointer import MISSING, resolve
+from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.repair import Repair, repair
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.writer import validate
+
+ASK = object()
+CHOICE = object()
+
+
+def said(
+    pointer: str,
+    keyword: str,
+    schema: Mapping[str, Json],
+    request: Request,
+    siblings: tuple[str, ...] = (),
+    value: Json = MISSING,
+) -> Repair:
+    there = resolve(request.document(), pointer) if value is MISSING else value
+    repaired = repair(Breach(pointer, keyword, schema, there, siblings), request, "1.")
+    assert repaired is not None
+    for suggestion in repaired.suggestions:
+        guarded(request.document(), suggestion.get("patch", []))
+    return repaired
+
+
+def feedback(repaired: Repair) -> dict[str, Json]:
+    return {
+        "schema": "self-reflective-api/0.1",
+        "type": repaired.type,
+        "message": repaired.diagnosis,
+        "recovery": repaired.recovery,
+        "suggestions": list(repaired.suggestions),
+    }
+
+
+def follow(repaired: Repair, request: Request) -> Next | Terminal | NeedsInput:
+    wire = feedback(repaired)
+    validate(parse(wire))
+    return apply(wire, request)
+
+
+def post(body: Json, *, form: bool = False) -> Request:
+    return Request("POST", "/things", body=body, form=form)
+
+
+def sent(value: Json) -> Request:
+    return post({"a": value})
+
+
+DAY = {"type": "string", "format": "date"}
+MOMENT = {"type": "string", "format": "date-time"}
+
+
+@pytest.mark.parametrize(
+    ("keyword", "schema", "value", "wanted"),
+    [
+        ("enum", {"enum": ["open", "closed"]}, "opened", "open"),
+        ("enum", {"enum": ["APPROVE", "COMMENT"]}, "APPROVED", "APPROVE"),
+        ("enum", {"enum": ["off-topic", "spam"]}, "off topic", "off-topic"),
+        ("enum", {"enum": ["/", "/docs"]}, "docs", "/docs"),
+        ("enum", {"enum": [1, 2]}, "2", 2),
+        ("enum", {"enum": ["merge", "squash", "rebase"]}, "fast-forward", ASK),
+        ("enum", {"enum": ["only"]}, "other", ASK),
+        ("enum", {"enum": ["created_at", "created_on"]}, "created", CHOICE),
+        ("const", {"const": "line"}, "Line", "line"),
+        ("type", {"type": "integer"}, "500", 500),
+        ("type", {"type": "integer"}, "#12", 12),
+        ("type", {"type": "integer"}, "5.0", 5),
+        ("type", {"type": "integer"}, 5.5, ASK),
+        ("type", {"type": "integer"}, "007", ASK),
+        ("type", {"type": "integer"}, "1,000", ASK),
+        ("type", {"type": "integer"}, "ten", ASK),
+        ("type", {"type": "integer"}, True, ASK),
+        ("type", {"type": "integer"}, [5], 5),
+        ("type", {"type": "number"}, "5.50", 5.5),
+        ("type", {"type": "boolean"}, "True", True),
+        ("type", {"type": "boolean"}, "no", False),
+        ("type", {"type": "boolean"}, 1, True),
+        ("type", {"type": "boolean"}, "maybe", ASK),
+        ("type", {"type": "boolean"}, 2, ASK),
+        ("type", {"type": "string"}, 5, "5"),
+        ("type", {"type": "string"}, True, "true"),
+        ("type", {"type": "string"}, {"a": 1}, ASK),
+        ("type", {"type": ["string", "null"]}, 7, "7"),
+        ("type", {"type": "array", "items": {"type": "string"}}, "bug", ["bug"]),
+        ("type", {"type": "array", "items": {"type": "string"}}, "bug,ui", CHOICE),
+        ("type", {"type": "array", "items": {"type": "integer"}}, "1, 2", [1, 2]),
+        ("type", {"type": "array", "items": {"type": "string"}}, '["a"]', ["a"]),
+        ("type", {"type": "array", "items": {"type": "integer"}}, "x", ASK),
+        ("type", {"type": "array"}, {"0": "a", "1": "b"}, ["a", "b"]),
+        ("type", {"type": "object"}, '{"a": 1}', {"a": 1}),
+        ("type", {"type": "object"}, "foo", ASK),
+        ("type", {"type": "string", "enum": ["open"]}, ["Open"], "open"),
+        ("anyOf", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "7", 7),
+        ("anyOf", {"anyOf": [{"type": "object"}, {"type": "string", "enum": [""]}]}, "foo", ASK),
+        ("format", DAY, "2026/03/04", "2026-03-04"),
+        ("format", DAY, "2026-3-4", "2026-03-04"),
+        ("format", DAY, "20260304", "2026-03-04"),
+        ("format", DAY, "25/12/2026", "2026-12-25"),
+        ("format", DAY, "March 4th, 2026", "2026-03-04"),
+        ("format", DAY, "Wed, 4 Mar 2026", "2026-03-04"),
+        ("format", DAY, "03/04/2026", CHOICE),
+        ("format", DAY, "2026-02-30", ASK),
+        ("format", DAY, "tomorrow", ASK),
+        ("format", MOMENT, "2026-03-04 10:00:00Z", "2026-03-04T10:00:00Z"),
+        ("format", MOMENT, "2026-03-04T10:00Z", "2026-03-04T10:00:00Z"),
+        ("format", MOMENT, "2026-03-04T10:00:00+0130", "2026-03-04T10:00:00+01:30"),
+        ("format", MOMENT, "Wed, 04 Mar 2026 10:00:00 GMT", "2026-03-04T10:00:00Z"),
+        ("type", MOMENT, 1772618400, "2026-03-04T10:00:00Z"),
+        ("type", MOMENT, 1772618400000, "2026-03-04T10:00:00Z"),
+        ("type", {"type": "integer", "format": "unix-time"}, "2026-03-04T10:00:00Z", 1772618400),
+        ("format", {"format": "uuid"}, "{550E8400E29B41D4A716446655440000}", "550e8400-e29b-41d4-a716-446655440000"),
+        ("format", {"format": "uuid"}, "550e8400", ASK),
+        ("format", {"format": "email"}, " a@b.co ", "a@b.co"),
+        ("format", {"format": "email"}, "Bob <b@x.io>", "b@x.io"),
+        ("format", {"format": "email"}, "bob at x.io", ASK),
+        ("format", {"format": "uri"}, " https://x.io/a ", "https://x.io/a"),
+        ("format", {"format": "uri"}, "mail me", ASK),
+        ("format", {"format": "byte"}, "hello, world", "aGVsbG8sIHdvcmxk"),
+        ("format", {"format": "byte"}, "aGVsbG8", CHOICE),
+        ("pattern", {"pattern": "^[0-9a-fA-F]{6}$"}, "#ff0000", "ff0000"),
+        ("pattern", {"pattern": "^[a-z]+$"}, " abc ", "abc"),
+        ("pattern", {"pattern": "^[0-9]{16}$"}, "4242 4242 4242 4242", "4242424242424242"),
+        ("pattern", {"pattern": "^[a-z]{9}$"}, "abc", ASK),
+        ("pattern", {"pattern": "("}, "abc", ASK),
+        ("pattern", {"pattern": "^(?!www)[a-z.]+$"}, " x.io", "x.io"),
+        ("minimum", {"type": "integer", "minimum": 1}, 0, ASK),
+        ("minimum", {"type": "integer", "minimum": 1}, -1, ASK),
+        ("maximum", {"type": "integer", "maximum": -1}, 5, ASK),
+        ("exclusiveMinimum", {"type": "number", "exclusiveMinimum": 2}, 1, ASK),
+        ("minLength", {"type": "string", "minLength": 1}, "", ASK),
+        ("maxLength", {"type": "string", "maxLength": 3}, "abc ", "abc"),
+        ("maxLength", {"type": "string", "maxLength": 3, "format": "uri"}, "https://x.io", ASK),
+        ("minItems", {"type": "array", "minItems": 1}, [], ASK),
+        ("maxItems", {"type": "array", "maxItems": 1}, ["a", "b"], ASK),
+        ("dependentRequired", {"type": "string"}, "x", ASK),
+    ],
+)
+def test_what_keeps_the_meaning_is_repaired_and_what_only_the_caller_has_is_asked(
+    keyword: str, schema: dict[str, Json], value: Json, wanted: Any
+) -> None:
+    request = sent(value)
+    repaired = said("/body/a", keyword, schema, request)
+    assert not any(s["safety"]["changes_intent"] for s in repaired.suggestions)
+    assert_outcome(repaired, request, wanted)
+
+
+def assert_outcome(repaired: Repair, request: Request, wanted: Any) -> None:
+    outcome = follow(repaired, request)
+    if wanted is ASK:
+        assert isinstance(outcome, NeedsInput)
+        assert [p.pointer for p in outcome.placeholders] == ["/body/a"]
+        assert repaired.type == "recovery_guidance"
+    elif wanted is CHOICE:
+        assert isinstance(outcome, NeedsInput)
+        assert repaired.type == "intent_disambiguation"
+        assert {s["group"]["relation"] for s in repaired.suggestions} == {"one_of"}
+        assert len(repaired.suggestions) == 2
+    else:
+        assert isinstance(outcome, Next)
+        found = outcome.request.body["a"]
+        assert (found, type(found)) == (wanted, type(wanted))
+
+
+@pytest.mark.parametrize(
+    ("keyword", "schema", "value", "wanted"),
+    [
+        ("maximum", {"type": "integer", "maximum": 100}, 500, 100),
+        ("exclusiveMaximum", {"type": "integer", "exclusiveMaximum": 100}, 500, 99),
+        ("maximum", {"type": "integer", "maximum": 100, "exclusiveMaximum": 100}, 100, 99),
+        ("minimum", {"type": "integer", "minimum": 50}, 5, 50),
+        ("maximum", {"type": "integer", "maximum": 100, "multipleOf": 30}, 500, 90),
+        ("multipleOf", {"type": "number", "multipleOf": 0.01}, 10.999, 11),
+        ("type", {"type": "integer", "maximum": 100}, "500", 100),
+        ("maxLength", {"type": "string", "maxLength": 5}, "hello world", "hello"),
+        ("format", MOMENT, "2026-03-04", "2026-03-04T00:00:00Z"),
+        ("format", MOMENT, "2026-03-04T10:00:00", "2026-03-04T10:00:00Z"),
+        ("format", DAY, "2026-03-04T10:00:00Z", "2026-03-04"),
+        ("format", {"format": "uri"}, "example.com/hook", "https://example.com/hook"),
+        ("format", {"format": "hostname"}, "https://example.com/x", "example.com"),
+        ("pattern", {"pattern": "^[A-Z]{2}$"}, "de", "DE"),
+        ("pattern", {"pattern": r"^[A-Za-z0-9.\-_]+$"}, "my repo", "my-repo"),
+        ("pattern", {"pattern": "^refs/heads/.+$"}, "main", "refs/heads/main"),
+        ("pattern", {"pattern": "^sha256:[a-f0-9]{4}$"}, "beef", "sha256:beef"),
+        ("type", {"type": "string"}, {"id": "cus_1", "name": "x"}, "cus_1"),
+    ],
+)
+def test_what_changes_the_meaning_says_so(keyword: str, schema: dict[str, Json], value: Json, wanted: Json) -> None:
+    request = sent(value)
+    repaired = said("/body/a", keyword, schema, request)
+    (suggestion,) = repaired.suggestions
+    assert suggestion["safety"]["changes_intent"] is True
+    assert_outcome(repaired, request, wanted)
+
+
+def test_the_whole_suggestion_on_the_wire() -> None:
+    repaired = said("/body/state", "enum", {"type": "string", "enum": ["open", "closed"]}, post({"state": "opened"}))
+    assert repaired == Repair(
+        (
+            {
+                "action": "MODIFY_PARAMS",
+                "message": "Send the value that is allowed.",
+                "parameters": {"state": "open"},
+                "patch": [
+                    {"op": "test", "path": "/body/state", "value": "opened"},
+                    {"op": "replace", "path": "/body/state", "value": "open"},
+                ],
+                "applicability": "MAYBE_INCORRECT",
+                "verification": {"status": "verified", "method": "schema"},
+                "safety": {"side_effects": "certain", "changes_intent": False},
+                "evidence": {"kind": "spec", "pointer": "/body/state"},
+            },
+        ),
+        "recovery_guidance",
+        "The value is none of those that are allowed.",
+        "VALUE_NOT_ALLOWED",
+    )
+
+
+def test_a_question_on_the_wire() -> None:
+    schema = {"type": "string", "enum": ["a", "b"], "description": "long prose", "x-more": 1}
+    repaired = said("/body/kind", "required", schema, post({"name": "n"}), ("name", "kind"))
+    assert repaired.suggestions == (
+        {
+            "action": "MODIFY_PARAMS",
+            "message": "Give the value that is missing.",
+            "parameters": {},
+            "applicability": "HAS_PLACEHOLDERS",
+            "placeholders": [
+                {"pointer": "/body/kind", "ask": "user", "schema": {"type": "string", "enum": ["a", "b"]}}
+            ],
+            "safety": {"side_effects": "certain", "changes_intent": False},
+            "evidence": {"kind": "spec", "pointer": "/body/kind"},
+        },
+    )
+    assert (repaired.diagnosis, repaired.code) == ("A required value is missing.", "VALUE_MISSING")
+
+
+def test_what_cannot_be_checked_is_not_called_verified() -> None:
+    (suggestion,) = said("/body/a", "enum", {"enum": ["open"], "format": "own"}, sent("opened")).suggestions
+    assert suggestion["verification"] == {"status": "unverified", "method": "schema"}
+
+
+def test_an_element_is_tested_before_it_is_edited() -> None:
+    request = post({"items": [{"state": "open"}, {"state": "opened"}]})
+    (suggestion,) = said("/body/items/1/state", "enum", {"enum": ["open", "closed"]}, request).suggestions
+    assert suggestion["patch"][0] == {"op": "test", "path": "/body/items/1/state", "value": "opened"}
+    assert suggestion["parameters"] == {}
+
+
+def test_a_text_too_long_to_repeat_is_guarded_by_its_element() -> None:
+    request = post({"items": [{"name": "a", "note": "x" * 300}]})
+    (suggestion,) = said("/body/items/0/note", "maxLength", {"type": "string", "maxLength": 9}, request).suggestions
+    assert suggestion["patch"] == [
+        {"op": "test", "path": "/body/items/0/name", "value": "a"},
+        {"op": "replace", "path": "/body/items/0/note", "value": "x" * 9},
+    ]
+
+
+def test_an_element_in_a_list_of_its_own_is_unwrapped() -> None:
+    request = sent(["x", ["y"]])
+    repaired = said("/body/a/1", "type", {"type": "string"}, request)
+    assert repaired.suggestions[0]["patch"][0] == {"op": "test", "path": "/body/a/1", "value": ["y"]}
+    outcome = follow(repaired, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"a": ["x", "y"]}
+
+
+def test_an_element_that_nothing_identifies_is_asked_about() -> None:
+    repaired = said("/body/a/0", "maxLength", {"type": "string", "maxLength": 9}, sent(["x" * 300]))
+    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "wanted"),
+    [
+        ({"type": "integer"}, " 7", 7),
+        ({"type": "boolean"}, "True", "true"),
+        ({"type": "integer"}, "ten", ASK),
+        ({"type": "integer"}, "10.00", ASK),
+        ({"type": "array", "items": {"type": "string"}}, "x", ["x"]),
+    ],
+)
+def test_in_forms_scalars_are_text(schema: dict[str, Json], value: str, wanted: Any) -> None:
+    name = "amount"
+    request = post({name: value}, form=True)
+    outcome = follow(said(f"/body/{name}", "type", schema, request), request)
+    if wanted is ASK:
+        assert isinstance(outcome, NeedsInput)
+    else:
+        assert isinstance(outcome, Next)
+        assert outcome.request.body == {name: wanted}
+
+
+def test_a_list_is_not_told_from_a_value_in_a_query() -> None:
+    request = Request("GET", "/things", query={"expand": "x"})
+    repaired = said("/query/expand", "type", {"type": "array", "items": {"type": "string"}}, request)
+    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
+
+
+def test_parameters_say_a_query_only_where_a_reader_would_put_them_there() -> None:
+    schema = {"enum": ["open", "closed"]}
+    reading = Request("GET", "/things", query={"state": "opened"})
+    writing = Request("POST", "/things", query={"state": "opened"}, body={"a": 1})
+    assert said("/query/state", "enum", schema, reading).suggestions[0]["parameters"] == {"state": "open"}
+    assert said("/query/state", "enum", schema, writing).suggestions[0]["parameters"] == {}
+
+
+def test_a_page_number_of_nought_is_the_first_page_where_nothing_is_written() -> None:
+    request = Request("GET", "/things", query={"page": "0"})
+    (suggestion,) = said("/query/page", "minimum", {"type": "integer", "minimum": 1}, request).suggestions
+    assert suggestion["parameters"] == {"page": 1}
+    assert suggestion["safety"] == {"side_effects": "none", "changes_intent": True}
+
+
+@pytest.mark.parametrize("name", ["sha", "url", "invoice_id", "customerId", "email", "api_key"])
+def test_half_an_identifier_is_none(name: str) -> None:
+    request = post({name: "abcdef"})
+    repaired = said(f"/body/{name}", "maxLength", {"type": "string", "maxLength": 3}, request)
+    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
+
+
+@pytest.mark.parametrize("name", ["password", "client_secret", "accessToken", "cvc", "encrypted_value", "api_key"])
+def test_a_secret_is_asked_for_and_never_repeated(name: str) -> None:
+    request = post({name: " hunter2 "})
+    repaired = said(f"/body/{name}", "pattern", {"pattern": "^[a-z0-9]+$"}, request)
+    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
+    assert "hunter2" not in str(repaired)
+
+
+def test_a_switch_is_no_secret() -> None:
+    request = post({"secret_scanning": "enable"})
+    (suggestion,) = said("/body/secret_scanning", "enum", {"enum": ["enabled", "disabled"]}, request).suggestions
+    assert suggestion["parameters"] == {"secret_scanning": "enabled"}
+
+
+def test_what_is_missing_and_settled_is_added() -> None:
+    request = post({"name": "n"})
+    for schema, wanted in (({"default": True}, True), ({"const": "line"}, "line"), ({"enum": ["x"]}, "x")):
+        outcome = follow(said("/body/kind", "required", schema, request), request)
+        assert isinstance(outcome, Next)
+        assert outcome.request.body == {"name": "n", "kind": wanted}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_null_is_left_out_of_what_is_sent_whole(method: str) -> None:
+    request = Request(method, "/things", body={"name": "n", "note": None})
+    repaired = said("/body/note", "type", {"type": "string"}, request)
+    left_out, asked = repaired.suggestions
+    assert left_out["safety"]["changes_intent"] is True
+    assert left_out["group"] == asked["group"] == {"id": "1.1", "relation": "one_of"}
+    assert [p["pointer"] for p in asked["placeholders"]] == ["/body/note"]
+    outcome = follow(repaired, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"name": "n"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "pointer"),
+    [
+        (Request("PATCH", "/things/7", body={"note": None}), "/body/note"),
+        (Request("POST", "/things", body={"notes": ["a", None]}), "/body/notes/1"),
+        (Request("POST", "/refunds", body={"charge": "c", "amount": None}), "/body/amount"),
+    ],
+    ids=["null clears", "an element", "a limit"],
+)
+def test_elsewhere_null_is_asked_about(request_: Request, pointer: str) -> None:
+    outcome = follow(said(pointer, "type", {"type": "string"}, request_), request_)
+    assert isinstance(outcome, NeedsInput)
+    assert [p.pointer for p in outcome.placeholders] == [pointer]
+
+
+def test_a_default_against_its_own_schema_is_not_sent() -> None:
+    repaired = said("/body/kind", "required", {"type": "integer", "default": "none"}, post({}))
+    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
+
+
+def test_the_object_around_it_is_added_too() -> None:
+    request = post({"name": "n"})
+    outcome = follow(said("/body/a/b/kind", "required", {"const": "x"}, request), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"name": "n", "a": {"b": {"kind": "x"}}}
+
+
+def test_a_member_of_an_element_is_added_after_a_test() -> None:
+    request = post({"items": [{"name": "a"}, {"name": "b"}]})
+    (suggestion,) = said("/body/items/1/kind", "required", {"default": "x"}, request).suggestions
+    assert suggestion["patch"] == [
+        {"op": "test", "path": "/body/items/1/name", "value": "b"},
+        {"op": "add", "path": "/body/items/1/kind", "value": "x"},
+    ]
+
+
+def test_a_header_is_added_as_text() -> None:
+    request = post({})
+    outcome = follow(said("/headers/x-version", "required", {"type": "integer", "default": 2}, request), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.headers == {"x-version": "2"}
+
+
+def test_a_body_that_is_missing_is_asked_for_member_by_member() -> None:
+    schema = {
+        "type": "object",
+        "required": ["name", "kind"],
+        "properties": {"name": {"type": "string"}, "kind": {"default": "x"}, "note": {"type": "string"}},
+    }
+    (suggestion,) = said("/body", "required", schema, post(None)).suggestions
+    assert suggestion["placeholders"] == [{"pointer": "/body/name", "ask": "user", "schema": {"type": "string"}}]
+
+
+def test_a_misspelt_member_gets_its_name() -> None:
+    request = post({"titel": "x", "body": "y"})
+    for pointer, keyword, schema in (
+        ("/body/title", "required", {"type": "string"}),
+        ("/body/titel", "additionalProperties", {}),
+    ):
+        repaired = said(pointer, keyword, schema, request, ("title", "body"))
+        assert repaired.suggestions[0]["parameters"] == {"titel": None, "title": "x"}
+        assert repaired.suggestions[0]["safety"]["changes_intent"] is False
+        outcome = follow(repaired, request)
+        assert isinstance(outcome, Next)
+        assert outcome.request.body == {"title": "x", "body": "y"}
+
+
+@pytest.mark.parametrize(
+    ("body", "siblings"),
+    [
+        ({"name": "v1"}, ("name", "tag_name")),  # declared: it is what it says
+        ({"other": "v1"}, ("name", "tag_name")),
+        ({"tag_nam": 7}, ("name", "tag_name")),  # a value that would not do there
+    ],
+)
+def test_another_member_is_not_taken_for_the_missing_one(body: dict[str, Json], siblings: tuple[str, ...]) -> None:
+    repaired = said("/body/tag_name", "required", {"type": "string"}, post(body), siblings)
+    assert [p["pointer"] for p in repaired.suggestions[0]["placeholders"]] == ["/body/tag_name"]
+
+
+def test_a_misspelt_member_of_an_element() -> None:
+    request = post({"items": [{"name": "a"}, {"nmae": "b"}]})
+    repaired = said("/body/items/1/name", "required", {"type": "string"}, request, ("name", "price"))
+    outcome = follow(repaired, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"items": [{"name": "a"}, {"name": "b"}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "target"),
+    [
+        ("emial", ["email", "name"], "email"),
+        ("firstName", ["first_name", "last_name"], "first_name"),
+        ("desc", ["description", "name"], "description"),
+        ("nmae", ["number", "kind"], None),
+        ("min_price", ["max_price"], None),
+        ("customer_id", ["customer"], "customer"),
+        ("amount_max", ["amount"], None),
+    ],
+)
+def test_a_name_is_near_that_a_slip_of_the_fingers_makes(name: str, declared: list[str], target: str | None) -> None:
+    request = Request("GET", "/things", query={name: "x"})
+    (suggestion,) = said(f"/query/{name}", "additionalProperties", {}, request, tuple(declared)).suggestions
+    last = suggestion["patch"][-1]
+    assert (last["op"], last["path"]) == (("move", f"/query/{target}") if target else ("remove", f"/query/{name}"))
+
+
+def test_of_several_values_where_one_belongs_the_caller_picks() -> None:
+    repaired = said("/body/a", "type", {"type": "integer"}, sent(["5", 6]))
+    assert repaired.type == "intent_disambiguation"
+    assert [s["patch"][-1]["value"] for s in repaired.suggestions] == [5, 6]
+    assert all(s["safety"]["changes_intent"] for s in repaired.suggestions)
+
+
+def test_of_two_near_names_the_caller_picks() -> None:
+    request = post({"created_o": "x"})
+    repaired = said("/body/created_o", "additionalProperties", {}, request, ("created_on", "created_or"))
+    assert repaired.type == "intent_disambiguation"
+    assert [s["patch"][-1]["path"] for s in repaired.suggestions] == ["/body/created_on", "/body/created_or"]
+
+
+def test_what_is_not_known_is_left_out_and_flagged() -> None:
+    request = post({"name": "n", "colour": "red"})
+    repaired = said("/body/colour", "additionalProperties", {}, request, ("name",))
+    (suggestion,) = repaired.suggestions
+    assert suggestion["safety"] == {"side_effects": "certain", "changes_intent": True}
+    assert suggestion["parameters"] == {"colour": None}
+    outcome = follow(repaired, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"name": "n"}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        post({"dry_run": "x"}),
+        post({"maxItems": "5"}),
+        post({"cents_total": "500"}),
+        post({"if_match": "abc"}),
+        post({"notify": True}),
+        Request("DELETE", "/things", query={"colour": "red"}),
+    ],
+    ids=["rehearsal", "limit", "amount", "condition", "switch", "deletion"],
+)
+def test_what_may_limit_the_call_is_not_dropped_without_asking(request_: Request) -> None:
+    (name,) = request_.body or request_.query
+    place = f"/body/{name}" if request_.body else f"/query/{name}"
+    repaired = said(place, "additionalProperties", {}, request_, ("name",))
+    assert isinstance(follow(repaired, request_), NeedsInput)
+    assert repaired.suggestions[0]["safety"]["requires_confirmation"] is True
+
+
+def test_reading_without_a_filter_is_flagged() -> None:
+    request = Request("GET", "/things", query={"max_price": "3"})
+    (suggestion,) = said("/query/max_price", "additionalProperties", {}, request, ("page",)).suggestions
+    assert suggestion["safety"] == {"side_effects": "none", "changes_intent": True}
+    assert suggestion["patch"][-1] == {"op": "remove", "path": "/query/max_price"}
+
+
+def test_repeated_elements_are_dropped_from_the_end() -> None:
+    request = sent(["a", "b", "a", "b"])
+    repaired = said("/body/a", "uniqueItems", {"type": "array", "uniqueItems": True}, request)
+    outcome = follow(repaired, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"a": ["a", "b"]}
+    assert repaired.suggestions[0]["safety"]["changes_intent"] is False
+
+
+def test_of_repeated_objects_a_count_may_be_lost() -> None:
+    request = sent([{"sku": 1}, {"sku": 1}])
+    repaired = said("/body/a", "uniqueItems", {"type": "array", "uniqueItems": True}, request)
+    assert repaired.suggestions[0]["safety"]["changes_intent"] is True
+
+
+def test_the_caller_says_which_elements_to_keep() -> None:
+    repaired = said("/body/a", "maxItems", {"type": "array", "maxItems": 1}, sent(["x", "y"]))
+    assert repaired.suggestions[0]["placeholders"][0]["schema"] == {
+        "type": "array",
+        "maxItems": 1,
+        "items": {"enum": ["x", "y"]},
+    }
+
+
+def test_nothing_is_said_about_what_is_no_longer_there() -> None:
+    assert repair(Breach("/body/a", "enum", {"enum": ["x"]}), post({}), "1.") is None
+    assert repair(Breach("/body/a", "additionalProperties", {}, 1), post({}), "1.") is None
+    assert repair(Breach("/body/a", "required", {}), post({"a": 1}), "1.") is None
+
+
+def test_a_member_that_every_form_wants_is_asked_for_with_the_values_of_all() -> None:
+    schema = {
+        "anyOf": [
+            {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": [kind]}}} for kind in ("a", "b")
+        ]
+    }
+    request = post({"rules": [{"name": "n"}]})
+    (suggestion,) = said("/body/rules/0", "anyOf", schema, request).suggestions
+    assert suggestion["placeholders"] == [
+        {"pointer": "/body/rules/0/kind", "ask": "user", "schema": {"enum": ["a", "b"]}}
+    ]
+
+
+def test_a_member_that_every_form_wants_may_be_there_misspelt() -> None:
+    schema = {"oneOf": [{"required": ["kind"], "properties": {"kind": {"const": kind}}} for kind in ("a", "b")]}
+    request = post({"rules": [{"knid": "a"}]})
+    outcome = follow(said("/body/rules/0", "oneOf", schema, request), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {"rules": [{"kind": "a"}]}
+
+
+def test_of_several_forms_the_caller_picks_one_and_gives_what_it_wants() -> None:
+    schema = {
+        "anyOf": [
+            {"required": ["state"], "properties": {"state": {"type": "string", "enum": ["open", "closed"]}}},
+            {"required": ["assignee"]},
+        ]
+    }
+    request = post({})
+    repaired = said("/body", "anyOf", schema, request)
+    assert isinstance(follow(repaired, request), NeedsInput)
+    assert repaired.type == "intent_disambiguation"
+    assert [s["placeholders"][0]["pointer"] for s in repaired.suggestions] == ["/body/state", "/body/assignee"]
+    assert {s["group"]["relation"] for s in repaired.suggestions} == {"one_of"}
+
+
+def test_a_form_that_misses_nothing_is_broken_further_in() -> None:
+    schema = {"anyOf": [{"required": ["a"], "properties": {"a": {"type": "integer"}}}, {"required": ["b"]}]}
+    repaired = said("/body", "anyOf", schema, sent("x"))
+    assert [p["pointer"] for p in repaired.suggestions[0]["placeholders"]] == ["/body"]
+
+
+@pytest.mark.parametrize(
+    ("value", "listed", "offered"),
+    [
+        ("weekday", ["day", "week", "month"], ["week", "day"]),
+        ("weekly", ["day", "week", "month"], ["week"]),
+    ],
+)
+def test_a_value_that_goes_on_with_another_one_is_a_choice(value: str, listed: list[str], offered: list[str]) -> None:
+    repaired = said("/body/a", "enum", {"enum": listed}, sent(value))
+    assert [one["patch"][-1]["value"] for one in repaired.suggestions] == offered
+    assert isinstance(follow(repaired, sent(value)), NeedsInput if len(offered) > 1 else Next)

@@ -1,0 +1,152 @@
+"""Paths and methods that no operation has."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.repair import Repair, repair
+from corrigible.schema.exchange import Request
+from corrigible.schema.reader import NeedsInput, Next, apply
+
+
+def path(request: Request, *offered: str) -> Repair | None:
+    return repair(Breach("/path", "path", {"enum": list(offered)}, request.path), request, "1.")
+
+
+def method(request: Request, *offered: str) -> Repair | None:
+    return repair(Breach("/method", "method", {"enum": list(offered)}, request.method), request, "1.")
+
+
+def after(said: Repair | None, request: Request) -> tuple[str, str] | None:
+    """Return the method and path of the next request, None where the caller is asked."""
+    assert said is not None
+    wire = {"type": said.type, "message": "", "recovery": said.recovery, "suggestions": list(said.suggestions)}
+    match apply(wire, request):
+        case Next(request=following):
+            return following.method, following.path
+        case NeedsInput():
+            return None
+        case terminal:
+            raise AssertionError(terminal)
+
+
+@pytest.mark.parametrize(
+    ("sent", "offered"),
+    [
+        ("/repos/o/r/pull", "/repos/o/r/pulls"),
+        ("/repos/o/r/check_runs/1", "/repos/o/r/check-runs/1"),
+        ("/customers", "/v1/customers"),
+        ("/api/v3/repos/o/r", "/repos/o/r"),
+        ("/repos/o/r/", "/repos/o/r"),
+        ("/v1/refund", "/v1/refunds"),  # no gRPC method, though it looks like one
+        ("/user/repo", "/user/repos"),
+    ],
+)
+def test_a_misspelt_path_is_repaired(sent: str, offered: str) -> None:
+    request = Request("GET", sent)
+    said = path(request, offered)
+    assert after(said, request) == ("GET", offered)
+    assert said is not None
+    assert said.suggestions[0]["action"] == "USE_ALTERNATIVE_ENDPOINT"
+    assert said.suggestions[0]["safety"] == {"side_effects": "none", "changes_intent": False}
+
+
+@pytest.mark.parametrize(
+    ("sent", "offered"),
+    [
+        ("/customers/c/sources/s", "/customers/c"),  # a deletion of more than was meant
+        ("/orgs/acme/issues", "/issues"),
+        ("/things/7/parts", "/things/8/parts"),
+        ("/foo", "/bar"),
+    ],
+)
+def test_a_path_that_names_something_else_is_only_offered(sent: str, offered: str) -> None:
+    request = Request("DELETE", sent)
+    said = path(request, offered)
+    assert after(said, request) is None
+    assert said is not None
+    assert said.suggestions[0]["safety"]["requires_confirmation"] is True
+
+
+def test_of_two_near_paths_the_caller_picks() -> None:
+    request = Request("GET", "/x/pulss")
+    said = path(request, "/x/pulls", "/x/pulse")
+    assert after(said, request) is None
+    assert said is not None
+    assert [s["patch"][-1]["value"] for s in said.suggestions] == ["/x/pulls", "/x/pulse"]
+
+
+def test_a_value_of_a_path_is_asked_for_within_its_path() -> None:
+    request = Request("GET", "/repos/o/r.x/pulls/abc")
+    said = repair(Breach("/path", "type", {"type": "integer"}, "abc"), request, "1.")
+    assert said is not None
+    assert said.suggestions[0]["placeholders"] == [
+        {
+            "pointer": "/path",
+            "ask": "user",
+            "schema": {"type": "string", "pattern": r"^/repos/o/r\.x/pulls/-?[0-9]+$"},
+        }
+    ]
+
+
+def test_nothing_is_offered_where_nothing_is_near() -> None:
+    assert path(Request("GET", "/x")) is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "offered", "wanted"),
+    [
+        ("PUT", ("GET", "PATCH", "DELETE"), "PATCH"),
+        ("POST", ("GET", "PUT"), "PUT"),
+        ("PATCH", ("GET", "POST"), "POST"),
+    ],
+)
+def test_the_only_method_that_writes_is_meant(sent: str, offered: tuple[str, ...], wanted: str) -> None:
+    request = Request(sent, "/x", body={"a": 1})
+    said = method(request, *offered)
+    assert after(said, request) == (wanted, "/x")
+    assert said is not None
+    assert said.suggestions[0]["safety"] == {"side_effects": "certain", "changes_intent": True}
+
+
+@pytest.mark.parametrize(
+    ("sent", "offered"),
+    [("PATCH", ("GET", "PUT")), ("PUT", ("POST", "PATCH")), ("GET", ("POST", "DELETE"))],
+    ids=["a part would replace the whole", "two", "reading by a call that may write"],
+)
+def test_another_method_is_only_offered(sent: str, offered: tuple[str, ...]) -> None:
+    request = Request(sent, "/x")
+    said = method(request, *offered)
+    assert after(said, request) is None
+    assert said is not None
+    assert "DELETE" not in [s["patch"][-1]["value"] for s in said.suggestions]
+
+
+@pytest.mark.parametrize(("sent", "offered"), [("POST", ("GET", "HEAD")), ("DELETE", ("GET", "PATCH"))])
+def test_what_the_path_cannot_do_has_no_way_out(sent: str, offered: tuple[str, ...]) -> None:
+    said = method(Request(sent, "/x"), *offered)
+    assert said is not None
+    assert said.recovery == "terminal"
+    assert [(s["action"], s["parameters"]) for s in said.suggestions] == [
+        ("NO_RECOVERY_AVAILABLE", {"methods": list(offered)})
+    ]
+
+
+def test_reading_what_can_only_be_changed_is_nothing_to_speak_about() -> None:
+    assert method(Request("GET", "/x"), "PATCH", "DELETE") is None
+
+
+def test_a_parameter_of_the_path_is_repaired_in_its_segment() -> None:
+    request = Request("PATCH", "/repos/o/r/issues/%2312", body={})
+    said = repair(Breach("/path", "type", {"type": "integer"}, "#12"), request, "1.")
+    assert after(said, request) == ("PATCH", "/repos/o/r/issues/12")
+
+
+@pytest.mark.parametrize("place", ["/repos/o/r/issues/abc", "/things/%2312/%2312"])
+def test_a_parameter_of_the_path_is_asked_for(place: str) -> None:
+    request = Request("PATCH", place, body={})
+    value = "#12" if "%23" in place else "abc"
+    said = repair(Breach("/path", "type", {"type": "integer"}, value), request, "1.")
+    assert said is not None
+    assert [p["pointer"] for p in said.suggestions[0]["placeholders"]] == ["/path"]
