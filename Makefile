@@ -37,6 +37,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.translation
 	$(BIN)/python -m tests.bench.description
 	$(BIN)/python -m tests.bench.traffic
+	$(BIN)/python -m tests.bench.grpc
 
 ci:
 	.ci/run

@@ -160,3 +160,70 @@ def test_what_is_no_status(body: Any) -> None:
 def test_places(field: str, pointer: str) -> None:
     exchange = Exchange(Request("/a.B/C", "", body=BODY), 400, {}, b"", "e", 0.0)
     assert pointer_of_field(field, exchange) == pointer
+
+
+def test_protovalidates_message_alone() -> None:
+    one, two = read(
+        status(message="validation errors:\n - items[1].sku: does not match [string.pattern]\n - unitPrice: too low")
+    )
+    assert (one.code, one.pointer, one.message) == ("string.pattern", "/body/items/1/sku", "does not match")
+    assert (two.code, two.pointer) == ("INVALID_ARGUMENT", "/body/unitPrice")
+
+
+def test_protoc_gen_validates_message() -> None:
+    one, two = read(
+        status(
+            message="invalid Order.Items[1]: embedded message failed validation | caused by: invalid Item.Sku: "
+            "value does not match; invalid Order.UnitPrice: value must be greater than 0"
+        )
+    )
+    assert (one.pointer, one.message) == ("/body/items/1/sku", "value does not match")
+    assert (two.pointer, two.message) == ("/body/unitPrice", "value must be greater than 0")
+
+
+@pytest.mark.parametrize(
+    "message", ["invalid token", "invalid fields: a,b", "key: value is missing", "validation failed"]
+)
+def test_prose_names_no_place(message: str) -> None:
+    (one,) = read(status(message=message))
+    assert (one.pointer, one.message) == ("", message)
+
+
+def test_details_that_came_as_bytes() -> None:
+    """QuotaFailure{violations: [{subject: p, description: over}]} and RetryInfo{retryDelay: 58s}, decoded by nobody."""
+    (one,) = read(
+        status(
+            {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "value": "CgkKAXASBG92ZXI="},
+            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "value": "CgIIOg=="},
+            {"@type": "type.googleapis.com/own.Detail", "value": "CgIIOg=="},
+            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "value": "not base64!"},
+            code=8,
+        )
+    )
+    assert (one.param, one.message, one.native["retry_delay"]) == ("p", "over", 58.0)
+
+
+def test_violations_of_older_protovalidate() -> None:
+    detail = any_of("buf.validate.Violations", violations=[{"fieldPath": "items[1].sku", "constraintId": "string.len"}])
+    (one,) = read(status(detail))
+    assert (one.pointer, one.code) == ("/body/items/1/sku", "string.len")
+
+
+def test_a_path_from_the_request_on() -> None:
+    detail = any_of("google.rpc.BadRequest", fieldViolations=[{"field": "request.unit_price", "description": "d"}])
+    (one,) = read(status(detail))
+    assert one.pointer == "/body/unitPrice"
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"code": "canceled", "message": "m"}, "CANCELLED"),
+        ({"code": "permission_denied", "msg": "m"}, "PERMISSION_DENIED"),
+        ([{"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED"}}], "RESOURCE_EXHAUSTED"),
+        ({"error": "m", "code": 5, "message": "m", "details": []}, "NOT_FOUND"),
+    ],
+)
+def test_more_gateways(body: Any, code: str) -> None:
+    (one,) = read(body)
+    assert (one.code, one.message) == (code, "m")

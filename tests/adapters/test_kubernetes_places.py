@@ -129,7 +129,7 @@ def test_all_that_are_wrong_in_one_field() -> None:
     chain = f"Pod.Spec: v1.PodSpec.Containers: []v1.Container: v1.Container.Args: []string: {strings}"
     found = mistyped(chain, {"spec": {"containers": [{"args": ["x", True, 2, 3]}]}})
     under = "/body/spec/containers/0/args"
-    assert (found.pointer, found.native["places"]) == (f"{under}/2", [f"{under}/2", f"{under}/3", f"{under}/1"])
+    assert (found.pointer, found.native["places"]) == (f"{under}/2", [f"{under}/2", f"{under}/1", f"{under}/3"])
 
 
 def test_a_member_whose_name_begins_as_a_reader() -> None:

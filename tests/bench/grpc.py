@@ -159,7 +159,7 @@ def peers(stack: ExitStack, folder: Path, cores: tuple[int, int] | None) -> list
         envoy = start(stack, "Envoy", envoy_command(folder, port, upstream), port, own)
         group.append(Peer("Envoy", port, envoy))
     except (SandboxError, OSError, subprocess.CalledProcessError) as problem:
-        print(f"without Envoy: {str(problem).splitlines()[0]}", file=sys.stderr)
+        print(f"without Envoy: {' '.join(str(problem).split())}", file=sys.stderr)
     return group
 
 

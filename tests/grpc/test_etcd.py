@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+import httpx
 import pytest
 from google.protobuf import descriptor_pb2, json_format, message_factory
 
@@ -19,10 +20,12 @@ from corrigible.adapters.etcd.sandbox import ETCD, find_tool
 from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import Running
+from corrigible.proxy.build import build_translator
 from corrigible.proxy.grpc_client import NextCall, RecoveryFeedbackInterceptor, next_call
+from corrigible.proxy.translate import Annotate
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import Feedback
-from corrigible.schema.reader import Terminal
+from corrigible.schema.reader import Next, Terminal, apply
 
 KNOWN = Descriptors(descriptor_pb2.FileDescriptorSet.FromString(descriptors()).file)
 
@@ -60,14 +63,33 @@ def etcd() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def channel(
-    etcd: Running, start_proxy: Callable[..., int], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[grpc.Channel]:
-    file = tmp_path_factory.mktemp("etcd") / "etcd.binpb"
-    file.write_bytes(descriptors())
-    port = start_proxy(etcd.port, "--pack", "etcd", "--descriptors", str(file))
+def channel(etcd: Running, start_proxy: Callable[..., int]) -> Iterator[grpc.Channel]:
+    port = start_proxy(etcd.port, "--pack", "etcd")
     with grpc.insecure_channel(f"127.0.0.1:{port}") as plain:
         yield grpc.intercept_channel(plain, RecoveryFeedbackInterceptor())
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "following"),
+    [
+        ("/v3/lease/grant", {"TTL": "9000000001"}, {"TTL": "9000000000"}),
+        ("/v3/kv/range", {"key": FOO, "revision": "100000"}, {"key": FOO}),
+    ],
+)
+def test_the_json_gateway_gets_the_same(path: str, body: Any, following: Any, etcd: Running) -> None:
+    with httpx.Client(base_url=etcd.url, trust_env=False) as client:
+        answer = client.post(path, json=body)
+        request = Request("POST", path, body=body)
+        asking = build_translator(["etcd"]).translate(
+            Exchange(request, answer.status_code, {}, answer.content, "e", 0.0)
+        )
+        with pytest.raises(StopIteration) as done:
+            next(asking)
+        assert isinstance(done.value.value, Annotate)
+        outcome = apply(done.value.value.feedback, request)
+        assert isinstance(outcome, Next)
+        assert outcome.request.body == following
+        assert client.post(path, json=outcome.request.body).status_code == 200
 
 
 class Refused(Exception):

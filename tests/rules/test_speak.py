@@ -307,6 +307,13 @@ def test_no_key_where_none_was_sent_or_nothing_changes(write_pack: WritePack) ->
     assert (spoken.retry, len(spoken.suggestions[0]["patch"])) == (None, 1)
 
 
+def test_edits_that_come_to_none_are_no_suggestion(write_pack: WritePack) -> None:
+    idle = "action: MODIFY_PARAMS, patch: \"edits(request, [['/method', request.method]])\""
+    assert consider(write_pack(manifest=MANIFEST, x=entry(idle)), REQUEST)[0] is None
+    asks = idle + ", placeholders: [{pointer: /body/amount, ask: user, schema: {}}]"
+    assert "placeholders" in said(write_pack(manifest=MANIFEST, x=entry(asks))).suggestions[0]
+
+
 @pytest.mark.parametrize(
     ("request_", "same"),
     [(REQUEST, False), (KEYED, True), (Request("GET", "/x"), True), (Request("DELETE", "/x"), False)],

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .build import build_translator
 from .corrector import Corrector, RequestHead, ResponseHead
@@ -163,6 +163,8 @@ class _Responder:
 
     async def _fetch(self, lookup: Lookup) -> LookupAnswer:
         """Ask the app itself."""
+        if lookup.method == CALL:
+            return NO_ANSWER
         plain, _, query = lookup.path.partition("?")
         kept = [(n, v) for n, v in self.original["headers"] if not n.lower().startswith(_NOT_FOR_LOOKUPS)]
         if lookup.content_type:

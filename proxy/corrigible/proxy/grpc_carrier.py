@@ -6,6 +6,7 @@ Knows: grpc.aio. Does not know: descriptors, feedback. What becomes of a refusal
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import time
 from collections.abc import AsyncIterator
@@ -77,7 +78,7 @@ class Carrier(grpc.GenericRpcHandler):
 
     async def _carry_one(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
         started, metadata = time.time(), _metadata(context)
-        self._overseer.began(metadata)
+        self._began(metadata)
         answer = b""
         with self._upstream.channel() as channel:
             make: Any = channel.unary_unary(method)
@@ -87,7 +88,7 @@ class Carrier(grpc.GenericRpcHandler):
             except aio.AioRpcError:
                 pass  # how it ended is asked for below
             except asyncio.CancelledError:
-                self._overseer.ended(Ending(method, metadata, None, _CANCELLED, GONE, (), started))
+                self._ended(Ending(method, metadata, None, _CANCELLED, GONE, (), started))
                 raise
             initial = tuple(await call.initial_metadata())
             code, message, trailers = await _ending(call)
@@ -105,7 +106,7 @@ class Carrier(grpc.GenericRpcHandler):
 
     async def _carry(self, method: str, requests: AsyncIterator[bytes], context: aio.ServicerContext[Any, Any]) -> None:
         started, metadata = time.time(), _metadata(context)
-        self._overseer.began(metadata)
+        self._began(metadata)
         with self._upstream.channel() as channel:
             call: Any = channel.stream_stream(method)(
                 timeout=context.time_remaining(), metadata=aio.Metadata(*passed_on(metadata))
@@ -117,7 +118,7 @@ class Carrier(grpc.GenericRpcHandler):
             except aio.AioRpcError:
                 pass  # how it ended is asked for below
             except asyncio.CancelledError:
-                self._overseer.ended(Ending(method, metadata, None, _CANCELLED, GONE, (), started))
+                self._ended(Ending(method, metadata, None, _CANCELLED, GONE, (), started))
                 raise
             finally:
                 forwarding.cancel()
@@ -132,13 +133,23 @@ class Carrier(grpc.GenericRpcHandler):
         if code:
             context.set_code(_CODES[code])
 
+    # The law: whatever goes wrong with those who are told, calls go on and the native status passes.
+
+    def _began(self, metadata: Metadata) -> None:
+        with contextlib.suppress(Exception):
+            self._overseer.began(metadata)
+
+    def _ended(self, ending: Ending) -> None:
+        with contextlib.suppress(Exception):
+            self._overseer.ended(ending)
+
     async def _trailers(self, ending: Ending) -> Metadata:
         if not ending.code:
-            self._overseer.ended(ending)
+            self._ended(ending)
             return ending.trailers
         try:
             return await self._overseer.corrected(ending) or ending.trailers
-        except Exception:  # the law: whatever it is, the native status passes
+        except Exception:
             return ending.trailers
 
 

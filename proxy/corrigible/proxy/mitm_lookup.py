@@ -11,7 +11,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .tls import USUAL, Trust
 
@@ -83,8 +83,8 @@ class LookupClient:
     async def ask(self, origin: Origin, lookup: Lookup) -> LookupAnswer:
         """Put a question to the origin. Anything but a whole answer within the limit is status 0."""
         path = lookup.path
-        if not path.startswith("/"):
-            return _NO_ANSWER
+        if not path.startswith("/") or lookup.method == CALL:
+            return _NO_ANSWER  # a gRPC method behind a gateway is not asked for by its name
         import httpx
 
         client = self._pool()

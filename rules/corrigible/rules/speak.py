@@ -177,7 +177,8 @@ class _Speech:
     def _entry(self, entry: Entry, activation: Any, group: dict[str, str] | None) -> list[dict[str, Json]]:
         match entry:
             case Say():
-                return [self._say(entry, activation, group)]
+                said = self._say(entry, activation, group)
+                return [] if _changes_nothing(entry, said) else [said]
             case Together():
                 mine = self._group(entry.relation)
                 out = []
@@ -198,7 +199,8 @@ class _Speech:
         for element in elements:
             inner = env.activation({**self.scope, entry.name: element}, self.rule.hands | {entry.name})
             if entry.member.condition is None or entry.member.condition.holds(inner):
-                out.append(self._say(entry.member, inner, mine))
+                said = self._say(entry.member, inner, mine)
+                out += [] if _changes_nothing(entry.member, said) else [said]
             if len(out) == _MOST_ALTERNATIVES:
                 break
         return out
@@ -294,6 +296,11 @@ class _Speech:
             self.retry = slower(self.retry, said)
         elif rekeyed:
             self.retry = slower(self.retry, {"same_request": False, "idempotency_key": "new"})
+
+
+def _changes_nothing(say: Say, said: Mapping[str, Json]) -> bool:
+    """Whether computed edits came to none: repeating the request as it was would be all that is left to do."""
+    return isinstance(say.edits, Expression) and not any(said.get(k) for k in ("patch", "placeholders", "steps"))
 
 
 _MOST_ALTERNATIVES = 3

@@ -140,8 +140,12 @@ class TestFiles:
     def test_an_import_that_is_nowhere_is_named(self, folder: Path, tmp_path: Path) -> None:
         path = tmp_path / "orders.proto"
         path.write_text(ORDERS, "utf-8")
-        with pytest.raises(AuthoringError, match=r"acme/v1/kind.proto: File not found"):
+        with pytest.raises(AuthoringError) as caught:
             load(path)
+        assert str(caught.value) == (
+            f"{path}:3: acme/v1/kind.proto is imported and nowhere to be found; "
+            "`buf build -o FILE` makes a set of all that is needed"
+        )
 
     def test_a_folder_without_protos_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(AuthoringError, match=r":1: there is no .proto file in this folder$"):

@@ -39,14 +39,18 @@ def ports() -> Ports:
 
 
 @contextmanager
-def etcd(ports: Ports, folder: Path) -> Iterator[str]:
+def etcd(ports: Ports, folder: Path, certificates: Any = None) -> Iterator[str]:
     """Run an etcd with nothing in it."""
     server = importlib.import_module("corrigible.adapters.sandbox.server")
     client, peer = (f"http://127.0.0.1:{port}" for port in ports)
+    tls = []
+    if certificates is not None:
+        client = client.replace("http:", "https:")
+        tls = ["--cert-file", str(certificates.certificate), "--key-file", str(certificates.key)]
     words = ["--data-dir", str(folder), "--listen-client-urls", client, "--advertise-client-urls", client]
     words += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
     words += ["--initial-cluster", f"default={peer}", "--unsafe-no-fsync", "--log-level", "error"]
-    words += ["--heartbeat-interval", "20", "--election-timeout", "200"]
+    words += ["--heartbeat-interval", "20", "--election-timeout", "200", *tls]
     with server.Running("etcd", server.Command([str(tool("etcd")), *words]), ports.client) as running:
         running.wait_until_listening(60)
         yield f"127.0.0.1:{ports.client}"
@@ -131,11 +135,11 @@ def puts(etcdctl: Callable[..., str], endpoint: str) -> list[str]:
 SESSIONS: list[Session] = [keys, refusals, transactions, leases, watches, puts]
 
 
-def run(session: Session, endpoint: str) -> list[str]:
+def run(session: Session, endpoint: str, *options: str) -> list[str]:
     """Play a session; what time and chance put into the output is left out."""
 
     def etcdctl(*words: str, stdin: str = "", lines: int | None = None) -> str:
-        command = [str(tool("etcdctl")), "--endpoints", endpoint, *words]
+        command = [str(tool("etcdctl")), "--endpoints", endpoint, *options, *words]
         environment = {key: value for key, value in os.environ.items() if not key.startswith("ETCDCTL")}
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
@@ -154,7 +158,7 @@ def run(session: Session, endpoint: str) -> list[str]:
 
 def tidy(text: str, endpoint: str) -> str:
     """Etcdctl writes its endpoint, its clock, how long calls took, and the ids of leases that etcd draws."""
-    text = re.sub(rf"(?<!http://){re.escape(endpoint)}", "ENDPOINT", text)
+    text = re.sub(rf"(?<!://){re.escape(endpoint)}", "ENDPOINT", text)
     text = re.sub(r'"ts":"[^"]*"', '"ts":"NOW"', text)
     text = re.sub(r"0xc[0-9a-f]+|etcd-endpoints://[0-9a-fx]+", "POINTER", text)
     text = re.sub(r"took = [0-9.a-zµ]+", "took = T", text)
@@ -167,6 +171,19 @@ def test_etcdctl_prints_the_same(session: Session, rpc: Any, ports: Ports, tmp_p
     with etcd(ports, tmp_path / "direct") as endpoint:
         direct = run(session, endpoint)
     with etcd(ports, tmp_path / "proxied"), rpc.started(ports.client, "--pack", "etcd") as proxy:
+        proxied = run(session, f"127.0.0.1:{proxy.port}")
+    assert proxied == direct
+
+
+@pytest.mark.parametrize("session", [keys, refusals, watches], ids=lambda session: session.__name__)
+def test_etcdctl_prints_the_same_where_etcd_speaks_tls(
+    session: Session, rpc: Any, ports: Ports, certificates: Any, tmp_path: Path
+) -> None:
+    """There etcd is another server, Go's own for HTTP/2, which sends errors as headers and then trailers."""
+    words = ["--pack", "etcd", "--upstream-ca", str(certificates.authority)]
+    with etcd(ports, tmp_path / "direct", certificates) as endpoint:
+        direct = run(session, endpoint, "--cacert", str(certificates.authority))
+    with etcd(ports, tmp_path / "proxied", certificates), rpc.started(ports.client, *words) as proxy:
         proxied = run(session, f"127.0.0.1:{proxy.port}")
     assert proxied == direct
 

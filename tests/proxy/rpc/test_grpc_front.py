@@ -88,6 +88,18 @@ def test_other_trailers_go_out_instead(unary: bool, probe: Any) -> None:
 
 
 @each_way
+def test_who_fails_to_listen_stops_nothing(unary: bool, rpc: Any, probe: Any) -> None:
+    class Deaf(Overseer):
+        def began(self, metadata: Metadata) -> None:
+            raise RuntimeError("a bug")
+
+        def ended(self, ending: Ending) -> None:
+            raise RuntimeError("a bug")
+
+    assert through(Deaf(None, unary=unary), probe.port, "Echo", b"x") == ("OK", "", rpc.METADATA)
+
+
+@each_way
 def test_a_call_that_went_well_is_nobodys_business(unary: bool, rpc: Any, probe: Any) -> None:
     overseer = Overseer(RuntimeError("a bug"), unary=unary)
     assert through(overseer, probe.port, "Echo", b"x") == ("OK", "", rpc.METADATA)

@@ -610,3 +610,9 @@ def test_a_value_that_goes_on_with_another_one_is_a_choice(value: str, listed: l
     repaired = said("/body/a", "enum", {"enum": listed}, sent(value))
     assert [one["patch"][-1]["value"] for one in repaired.suggestions] == offered
     assert isinstance(follow(repaired, sent(value)), NeedsInput if len(offered) > 1 else Next)
+
+
+@pytest.mark.parametrize("forms", [["string", "object"], ["object", "string"]])
+def test_a_number_where_a_name_or_an_object_belongs_is_asked_about(forms: list[str]) -> None:
+    repaired = said("/body/a", "anyOf", {"anyOf": [{"type": form} for form in forms]}, sent(99999))
+    assert isinstance(follow(repaired, sent(99999)), NeedsInput)

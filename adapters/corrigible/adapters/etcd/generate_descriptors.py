@@ -4,7 +4,8 @@
     python -m corrigible.adapters.etcd.generate_descriptors package/proto
 
 The protos are etcd's (etcd-io/etcd, Apache-2.0), as the npm package etcd3 (MIT, Microsoft) ships them: rpc, kv
-and auth, without gogoproto. What is kept is names, numbers and types; no prose, no options; enumerations have etcd's own names.
+and auth, without gogoproto. What is kept is names, numbers and types; no prose, no options; enumerations have
+etcd's own names.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ from corrigible.rules.failure import AuthoringError, Place, gather
 
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;', re.MULTILINE)
 _COMPLAINT: Final = re.compile(r"^(?P<file>.+?\.proto):(?:(?P<line>\d+):\d+: )?(?P<said>.+)$")
+_FAILED_IMPORT: Final = re.compile(r'Import "([^"]+)" was not found')
+_HINT: Final = "; `buf build -o FILE` makes a set of all that is needed"
 _MOST: Final = 5
 
 
@@ -93,11 +95,16 @@ def _shipped() -> list[Path]:
 
 
 def _complaint(path: Path, names: dict[str, Path], lines: Sequence[str]) -> AuthoringError:
+    matches = [match for match in map(_COMPLAINT.match, lines) if match is not None]
+    missing = {match["file"] for match in matches if match["said"].strip() == "File not found."}
     found = []
-    for match in filter(None, map(_COMPLAINT.match, lines)):
+    for match in matches:
         said = match["said"].strip()
-        if said.startswith("warning:"):
-            continue
+        imported = _FAILED_IMPORT.match(said)
+        if imported is not None and imported[1] in missing:
+            said = f"{imported[1]} is imported and nowhere to be found{_HINT}"
+        elif missing or imported is not None or said.startswith("warning:"):
+            continue  # what follows from the others
         file = names.get(match["file"], Path(match["file"]))
         own = next((known for known in names.values() if known.resolve() == file.resolve()), None)
         place = Place(path if own is None else own, int(match["line"] or 1))

@@ -21,7 +21,7 @@ _IF_SET: Final = frozenset(
 
 
 def gateway_paths(pool: descriptor_pool.DescriptorPool, methods: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield `POST /v1/things` and its method, where a gateway takes the message itself as the body (google.api.http)."""
+    """Yield `POST /v1/things` and its method, where a gateway takes the message itself (google.api.http)."""
     try:
         http: Any = pool.FindExtensionByName("google.api.http")
         kind: Any = message_factory.GetMessageClass(pool.FindMessageTypeByName("google.protobuf.MethodOptions"))

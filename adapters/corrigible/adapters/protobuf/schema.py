@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
+from corrigible.rules.repair.mend import PREFIX
 from corrigible.rules.repair.repair import AS_TEXT, IS_LIST
 from corrigible.schema.exchange import Json
 
@@ -226,7 +228,10 @@ def enumeration(kind: Any, rules: Rules) -> Schema:
         allowed = [number for number in allowed if number in rules["in"]]
     allowed = [number for number in allowed if number not in rules.get("notIn", ())]
     names = [kind.values_by_number[number].name for number in allowed if number in kind.values_by_number]
-    return {"type": "string"} | _closed(list(dict.fromkeys(names)))
+    words = list(zip(*(value.name.split("_")[:-1] for value in kind.values), strict=False))
+    shared = [same[0] for same in itertools.takewhile(lambda each: len(set(each)) == 1, words)]
+    begins = {PREFIX: "_".join(shared)} if shared and len(kind.values) > 1 else {}
+    return {"type": "string"} | _closed(list(dict.fromkeys(names))) | begins
 
 
 def _closed(values: list[Json]) -> Schema:

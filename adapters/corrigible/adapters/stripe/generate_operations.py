@@ -36,7 +36,8 @@ LOCAL_ONLY = {
 
 _OPERATIONS_HEAD = """\
 # Operations of the Stripe API: method and path template to operation id. Written by generate_operations.py from
-# Stripe's OpenAPI description (https://github.com/stripe/openapi, MIT; {version}), and a few paths of the local servers.
+# Stripe's OpenAPI description (https://github.com/stripe/openapi, MIT; {version}),
+# and a few paths of the local servers.
 """
 
 

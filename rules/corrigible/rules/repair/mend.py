@@ -77,6 +77,10 @@ def _and(one: str, other: str) -> str:
 # Closed lists
 
 
+PREFIX = "x-prefix"
+"""In a schema of a closed list: what all its values begin with, and people leave out."""
+
+
 def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     listed = [one for one in choices(schema) if one is not None]
     if isinstance(value, dict) or value is None:
@@ -88,7 +92,8 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     if said in scalars:
         return [Spelled(scalars[said])]
     letters = _letters(said)
-    bare = [one for name, one in scalars.items() if letters and _letters(name) == letters]
+    begins = _letters(str(schema.get(PREFIX, "")))
+    bare = [one for name, one in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
     if len(bare) == 1:
         return [Spelled(bare[0])]
     if not isinstance(value, str):
@@ -391,6 +396,8 @@ def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelled]:
         for inner in schema.get(keyword) or ():
             if not isinstance(inner, Mapping) or (broken := fault(value, inner, text=place.text)) is None:
                 continue
+            if "object" in types(inner) and isinstance(value, int) and not isinstance(value, bool):
+                return []  # a number is rather the id of such an object than its name
             for one in mend(broken, value, inner, place):
                 if not any(same(one.value, other.value) for other in found):
                     found.append(one)

@@ -1,0 +1,171 @@
+"""The same services behind JSON: Connect, Twirp and grpc-gateway, described by their descriptors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool
+
+from corrigible.adapters.protobuf.constraint import Constraints, gateway_paths
+from corrigible.adapters.protobuf.description import ProtobufDescription
+from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.proxy.build import build_translator
+from corrigible.proxy.translate import Annotate, Decision, Translator
+from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.reader import NeedsInput, Next, apply
+
+PATH = "/guarded.v1.Things/Store"
+GOOD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w"}
+
+
+@pytest.fixture(scope="module")
+def translator(descriptor_set: Path) -> Translator:
+    return build_translator([], descriptor_set)
+
+
+def decided(translator: Translator, request: Request, status: int, answer: Any) -> Decision:
+    asking = translator.translate(Exchange(request, status, {}, json.dumps(answer).encode(), "id", 0.0))
+    with pytest.raises(StopIteration) as done:
+        next(asking)
+    decision: Decision = done.value.value
+    return decision
+
+
+CONNECT = {"code": "invalid_argument", "message": "no"}
+
+
+@pytest.mark.parametrize(
+    ("change", "answer", "following"),
+    [
+        ({"colr": "COLOR_RED"}, CONNECT, {"color": "COLOR_RED"}),
+        ({"color": "COLOR_RDE"}, CONNECT, {"color": "COLOR_RED"}),
+        ({"color": "red"}, CONNECT, {"color": "COLOR_RED"}),
+        ({"agreed": "true"}, CONNECT, {"agreed": True}),
+        ({"languages": "en"}, CONNECT, {"languages": ["en"]}),
+        (
+            {"ratio": 7},
+            {"code": 3, "message": "validation error:\n - ratio: value must be less than 1 [float.lte]", "details": []},
+            {"ratio": 1},
+        ),
+        ({"ratio": 7}, {"code": 3, "message": "invalid Thing.Ratio: value must be inside range [0, 1]"}, {"ratio": 1}),
+        ({"ratio": 7}, {"code": "invalid_argument", "msg": "no", "meta": {"argument": "ratio"}}, {"ratio": 1}),
+        (
+            {"ratio": 7},
+            {
+                "error": {
+                    "code": 400,
+                    "message": "no",
+                    "status": "INVALID_ARGUMENT",
+                    "details": [
+                        {
+                            "@type": "type.googleapis.com/google.rpc.BadRequest",
+                            "fieldViolations": [{"field": "ratio", "description": "too big"}],
+                        }
+                    ],
+                }
+            },
+            {"ratio": 1},
+        ),
+        # Connect without `debug`: BadRequest{fieldViolations: [{field: ratio, description: too big}]} as bytes
+        (
+            {"ratio": 7},
+            CONNECT | {"details": [{"type": "google.rpc.BadRequest", "value": "ChAKBXJhdGlvEgd0b28gYmln"}]},
+            {"ratio": 1},
+        ),
+    ],
+)
+def test_the_same_repairs(change: Any, answer: Any, following: Any, translator: Translator) -> None:
+    request = Request("POST", PATH, body={**GOOD, **change})
+    decision = decided(translator, request, 400, answer)
+    assert isinstance(decision, Annotate), decision
+    outcome = apply(decision.feedback, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {**GOOD, **following}
+
+
+def test_names_as_the_proto_has_them(translator: Translator) -> None:
+    request = Request("POST", PATH, body={**GOOD, "by_number": {"4": {"code": "a"}}})
+    decision = decided(translator, request, 400, CONNECT)
+    assert isinstance(decision, Annotate)
+    outcome = apply(decision.feedback, request)
+    assert isinstance(outcome, NeedsInput)
+    assert [asked.pointer for asked in outcome.placeholders] == ["/body/by_number/4/code"]
+
+
+@pytest.mark.parametrize("body", [{**GOOD, "left": None}, {**GOOD, "since": 3, "until": "4"}, {**GOOD, "color": 1}])
+def test_other_spellings_of_json_are_right(body: Any, descriptor_set: Path, messages: Any) -> None:
+    description = ProtobufDescription(messages.descriptors)
+    assert description.breaches(Request("POST", PATH, body=body), PATH[1:]) == ()
+
+
+@pytest.mark.parametrize("path", [PATH, f"/twirp{PATH}"])
+def test_paths_name_methods(path: str, translator: Translator) -> None:
+    found = translator.identify("POST", path)
+    assert found is not None and found.operation == PATH[1:]
+
+
+def test_a_misspelt_path(translator: Translator) -> None:
+    request = Request("POST", "/guarded.v1.Things/Stores", body=GOOD)
+    decision = decided(translator, request, 404, {"code": "unimplemented", "message": "no"})
+    assert isinstance(decision, Annotate)
+    outcome = apply(decision.feedback, request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.path == PATH
+
+
+def file(name: str, text: Any) -> descriptor_pb2.FileDescriptorProto:
+    made = descriptor_pb2.FileDescriptorProto(name=name)
+    text(made)
+    return made
+
+
+def test_a_gateways_own_paths() -> None:
+    from google.api import annotations_pb2, http_pb2
+
+    def service(made: Any) -> None:
+        made.package = "shop.v1"
+        made.syntax = "proto3"
+        made.dependency.append("google/api/annotations.proto")
+        made.message_type.add(name="Order")
+        orders = made.service.add(name="Orders")
+        for name, rule in (
+            ("Create", http_pb2.HttpRule(post="/v1/orders", body="*")),
+            ("Update", http_pb2.HttpRule(patch="/v1/orders/{id}", body="*")),
+            ("Import", http_pb2.HttpRule(post="/v1/orders:import", body="orders")),
+        ):
+            method = orders.method.add(name=name, input_type=".shop.v1.Order", output_type=".shop.v1.Order")
+            method.options.Extensions[annotations_pb2.http].CopyFrom(rule)
+
+    descriptors = Descriptors([file("shop.proto", service)])
+    assert list(gateway_paths(descriptors.pool, descriptors.methods)) == [("POST /v1/orders", "/shop.v1.Orders/Create")]
+
+
+def test_what_aips_call_required() -> None:
+    from google.api import field_behavior_pb2
+
+    def message(made: Any) -> None:
+        made.package = "shop.v1"
+        made.syntax = "proto3"
+        made.dependency.append("google/api/field_behavior.proto")
+        order = made.message_type.add(name="Order")
+        for number, (name, kind) in enumerate((("customer", 9), ("count", 5)), start=1):
+            field = order.field.add(name=name, number=number, type=kind, label=1)
+            field.options.Extensions[field_behavior_pb2.field_behavior].append(field_behavior_pb2.REQUIRED)
+        made.service.add(name="Orders").method.add(
+            name="Create", input_type=".shop.v1.Order", output_type=".shop.v1.Order"
+        )
+
+    description = ProtobufDescription(Descriptors([file("shop.proto", message)]))
+    found = description.breaches(Request("/shop.v1.Orders/Create", "", body={}), "shop.v1.Orders/Create")
+    # A count of 0 may be meant.
+    assert [(breach.pointer, breach.keyword) for breach in found] == [("/body/customer", "required")]
+    assert description.facts("shop.v1.Orders/Create")["required"] == ["customer"]
+
+
+def test_nothing_is_constrained_where_nobody_says_so() -> None:
+    constraints = Constraints(descriptor_pool.DescriptorPool())
+    field = descriptor_pb2.FieldDescriptorProto.DESCRIPTOR.fields_by_name["name"]
+    assert (constraints.of_field(field), constraints.of_message(field.containing_type)) == ({}, {})
