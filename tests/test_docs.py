@@ -71,7 +71,7 @@ def test_the_feedback_in_the_picture_is_what_the_rule_says() -> None:
 
 
 def test_the_program_of_the_readme_repairs_a_real_refusal(stripe_proxy: Running) -> None:
-    (program,) = blocks("README.md", "python")
+    program = blocks("README.md", "python")[0]
     assert "http://127.0.0.1:8080" in program
     names: dict[str, Any] = {}
     exec(program.replace("http://127.0.0.1:8080", stripe_proxy.url), names)

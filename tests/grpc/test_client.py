@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -55,6 +57,19 @@ def test_a_refused_message_is_mended_and_sent_again(channel: grpc.Channel, messa
     assert type(mended) is type(message)
     assert messages.document(message) == TOO_MUCH  # as it was
     assert store(mended, timeout=20).name == "x"
+
+
+def test_the_client_of_the_readme_stores_the_mended_message(proxy: int, messages: Messages) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    (program,) = [
+        text for text in re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE) if "grpc" in text
+    ]
+    program = program.replace("127.0.0.1:8080", f"127.0.0.1:{proxy}").replace("/shop.v1.Orders/Create", STORE)
+    order = messages.of(STORE, TOO_MUCH)
+    names: dict[str, Any] = {"Order": type(order), "Stored": messages.answer(STORE), "order": order}
+    exec(compile(program, "README.md", "exec"), names)
+    assert names["mended"] == messages.of(STORE, {**GOOD, "limit": "5000000000"})
+    names["channel"].close()
 
 
 def test_a_future_says_the_same(channel: grpc.Channel, messages: Messages) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from corrigible.adapters.operation import Operations
 from corrigible.rules.function import nearest
@@ -28,6 +28,7 @@ class ProtobufDescription:
         self._constraints = Constraints(descriptors.pool)
         self._judge = Judge(self._constraints)
         self.operations = Operations(dict(_paths(descriptors)))
+        self._facts: dict[str, dict[str, Json]] = {}
 
     def breaches(self, request: Request, operation: str, at: str = "") -> tuple[Breach, ...]:
         """Return where a request breaks its message, misspelt names first; with `at` only what stands there or below.
@@ -59,7 +60,12 @@ class ProtobufDescription:
         method = self._descriptors.methods.get(f"/{operation}")
         if method is None:
             return {}
-        fields = {field.json_name: field for field in method.takes.fields}
+        if operation not in self._facts:
+            self._facts[operation] = self._said(method.takes)
+        return self._facts[operation]
+
+    def _said(self, message: Any) -> dict[str, Json]:
+        fields = {field.json_name: field for field in message.fields}
         rules = {name: self._constraints.of_field(field) for name, field in fields.items()}
         return {
             "required": [name for name, said in rules.items() if said.get("required") is True],
