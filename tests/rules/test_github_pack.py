@@ -11,20 +11,14 @@ from corrigible.adapters.github.description import description
 from corrigible.proxy.trial import try_pack
 from corrigible.rules.expression import Expression
 from corrigible.rules.pack import Pack, load_pack
-from corrigible.rules.rule import TERMINAL, Entry, ForEach, Say, Template
+from corrigible.rules.rule import TERMINAL, Say, Template
+
+from .conftest import says
 
 
 @pytest.fixture(scope="module")
 def pack() -> Pack:
     return load_pack("github")
-
-
-def says(entry: Entry) -> list[Say]:
-    if isinstance(entry, Say):
-        return [entry]
-    if isinstance(entry, ForEach):
-        return [entry.member]
-    return [say for member in entry.members for say in says(member)]
 
 
 def texts(template: Template) -> list[str]:

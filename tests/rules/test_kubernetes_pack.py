@@ -11,20 +11,14 @@ from corrigible.rules.case import load_cases
 from corrigible.rules.expression import Expression
 from corrigible.rules.lookup import allowed
 from corrigible.rules.pack import Pack, load_pack, rule_files
-from corrigible.rules.rule import TERMINAL, Entry, ForEach, Rule, Say
+from corrigible.rules.rule import TERMINAL, ForEach, Rule, Say
+
+from .conftest import says
 
 
 @pytest.fixture(scope="module")
 def pack() -> Pack:
     return load_pack("kubernetes")
-
-
-def says(entry: Entry) -> list[Say]:
-    if isinstance(entry, Say):
-        return [entry]
-    if isinstance(entry, ForEach):
-        return [entry.member]
-    return [say for member in entry.members for say in says(member)]
 
 
 def said_by(pack: Pack, name: str) -> list[Say]:

@@ -10,20 +10,14 @@ from corrigible.adapters.stripe.adapter import ADAPTER
 from corrigible.adapters.stripe.description import description
 from corrigible.proxy.trial import try_pack
 from corrigible.rules.pack import Pack, load_pack
-from corrigible.rules.rule import TERMINAL, Entry, ForEach, Say
+from corrigible.rules.rule import TERMINAL
+
+from .conftest import says
 
 
 @pytest.fixture(scope="module")
 def pack() -> Pack:
     return load_pack("stripe")
-
-
-def says(entry: Entry) -> list[Say]:
-    if isinstance(entry, Say):
-        return [entry]
-    if isinstance(entry, ForEach):
-        return [entry.member]
-    return [say for member in entry.members for say in says(member)]
 
 
 def test_every_case_holds() -> None:
