@@ -11,6 +11,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from corrigible.adapters.catalogue import adapter_for
@@ -60,9 +61,11 @@ def rule(number: int, operation: str) -> Rule:
     return compile_text(text, pack="stripe", major="1", vocabulary=Vocabulary.base())
 
 
-def known(count: int) -> Known:
+def known(count: int, *, described: bool = False) -> Known:
     """`count` rules, spread over Stripe's operations; the first is the one that will speak."""
     adapter, pack = adapter_for("stripe"), load_pack("stripe")
+    if not described:
+        adapter = replace(adapter, description=None)
     operations = [name for name in adapter.operations.names if name != "PostRefunds"]
     rules = [rule(0, "PostRefunds")]
     rules += [rule(n, operations[n % len(operations)]) for n in range(1, count)]
@@ -154,6 +157,11 @@ def main() -> None:
                 f"{count:>8,} {len(refusal(size)):>6} {middle:>8.1f} / {best:<5.1f} {whole:>8.1f} / {whole_best:<5.1f}"
                 f"   x {best / base[size]:.2f}"
             )
+        (middle, best), (whole, whole_best) = cell(Corrector(Translator([known(10, described=True)])), size).values()
+        print(
+            f"{10:>8,} {len(refusal(size)):>6} {middle:>8.1f} / {best:<5.1f} {whole:>8.1f} / {whole_best:<5.1f}"
+            f"   x {best / base[size]:.2f}  and held against the API's description"
+        )
 
 
 if __name__ == "__main__":
