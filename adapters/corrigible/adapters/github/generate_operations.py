@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from corrigible.adapters.openapi.listing import by_path, operation_ids, write_table
+
 Json = Any
 
 HERE = Path(__file__).parent
-_METHODS = ("get", "post", "delete", "put", "patch")
 
 SLASHED = {
     "/repos/{owner}/{repo}/contents/{path}": "path",
@@ -42,13 +43,7 @@ _HEAD = """\
 
 def operations(description: Mapping[str, Json]) -> dict[str, str]:
     """Return `POST /repos/{owner}/{repo}/issues` to operation id, sorted by path."""
-    found = {
-        f"{method.upper()} {_template(path)}": operation["operationId"]
-        for path, item in description["paths"].items()
-        for method, operation in item.items()
-        if method in _METHODS
-    }
-    return dict(sorted((found | UNWRITTEN).items(), key=lambda entry: (entry[0].partition(" ")[2], entry[0])))
+    return by_path(operation_ids(description, _template) | UNWRITTEN)
 
 
 def _template(path: str) -> str:
@@ -59,9 +54,8 @@ def _template(path: str) -> str:
 def main(source: Path) -> None:
     """Read a description and write operations.yaml beside this file."""
     description = json.loads(source.read_text("utf-8"))
-    lines = [f"{key}: {name}\n" for key, name in operations(description).items()]
-    text = _HEAD.format(version=description["info"]["version"]) + "".join(lines)
-    (HERE / "operations.yaml").write_text(text, "utf-8")
+    head = _HEAD.format(version=description["info"]["version"])
+    write_table(HERE / "operations.yaml", head, operations(description))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from corrigible.adapters.openapi.listing import by_path, operation_ids, write_table
+
 Json = Any
 
 HERE = Path(__file__).parent
-_METHODS = ("get", "post", "delete", "put", "patch")
 
 LOCAL_ONLY = {
     "GET /v1/charges/{charge}/refunds": "GetChargesChargeRefunds",
@@ -43,15 +44,10 @@ _OPERATIONS_HEAD = """\
 
 def operations(description: Mapping[str, Json]) -> dict[str, str]:
     """Return `POST /v1/refunds` to operation id, sorted by path."""
-    found = {
-        f"{method.upper()} {path}": operation["operationId"]
-        for path, item in description["paths"].items()
-        for method, operation in item.items()
-        if method in _METHODS
-    }
+    found = operation_ids(description)
     known = {_shape(key) for key in found}
     found.update({key: name for key, name in LOCAL_ONLY.items() if _shape(key) not in known})
-    return dict(sorted(found.items(), key=lambda entry: (entry[0].partition(" ")[2], entry[0])))
+    return by_path(found)
 
 
 def _shape(key: str) -> str:
@@ -60,10 +56,8 @@ def _shape(key: str) -> str:
 
 def write(source: Path) -> None:
     description = json.loads(source.read_text("utf-8"))
-    table = operations(description)
     head = _OPERATIONS_HEAD.format(version=f"version of {description['info']['version'].partition(' GMT')[0]}")
-    lines = "".join(f"{key}: {name}\n" for key, name in table.items())
-    (HERE / "operations.yaml").write_text(head + lines, "utf-8")
+    write_table(HERE / "operations.yaml", head, operations(description))
 
 
 if __name__ == "__main__":
