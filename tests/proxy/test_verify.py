@@ -199,3 +199,14 @@ def test_facts_of_the_description_are_spec(write_pack: WritePack) -> None:
     decision = decide(described(write_pack(x=rule)), Api(small_enough))
     assert isinstance(decision, Annotate)
     assert decision.feedback["suggestions"][0]["parameters"] == {"size": 9}
+
+
+def test_a_suggestion_whose_test_does_not_hold_proves_nothing(write_pack: WritePack) -> None:
+    """A reader leaves it out, so a dry run that goes through with it would be a proof of something else."""
+    wrong = "[{op: test, path: /body/size, value: 49}, {op: replace, path: /body/size, value: 10}]"
+    rule = f"suggest: [{{action: MODIFY_PARAMS, message: m, patch: {wrong}}}]\n"
+    api = Api(small_enough)
+    decision = decide(build_translator([write_pack(manifest=DRY, x=rule)]), api)
+    assert isinstance(decision, Annotate)
+    assert "verification" not in decision.feedback["suggestions"][0]
+    assert api.asked == []

@@ -149,7 +149,7 @@ class Carrier(grpc.GenericRpcHandler):
             return ending.trailers
         try:
             return await self._overseer.corrected(ending) or ending.trailers
-        except Exception:
+        except Exception:  # the law, as above: a mistake of ours costs the feedback, never the native status
             return ending.trailers
 
 

@@ -53,11 +53,7 @@ def edits(document: Any, changes: Sequence[Sequence[Any]]) -> list[Operation]:
     # Removals go last and backwards, so that no index moves under another edit.
     kept = [op for op in made.values() if op["op"] != "remove"]
     gone = sorted((op for op in made.values() if op["op"] == "remove"), key=_order, reverse=True)
-    out = guards + kept
-    for op in gone:
-        again = [g for g in guards if g["op"] == "test" and str(g["path"]).startswith(str(op["path"]))]
-        out += [*(g for g in again if out.count(g) == 0), op]
-    return out
+    return [*guards, *kept, *gone]
 
 
 def _order(op: Operation) -> list[tuple[int, str]]:
