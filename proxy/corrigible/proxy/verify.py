@@ -112,9 +112,13 @@ def _plainly_after(patch: Sequence[Mapping[str, Json]], request: Request) -> Req
         if where not in document or len(rest) != 1 or "~" in rest[0]:
             return None
         name, members = rest[0], document[where]
-        if (verb == "replace" and name in members and (where == "body" or isinstance(op["value"], str))) or (verb == "add" and where == "body"):
+        if where == "headers" and not (verb == "replace" and isinstance(op["value"], str)):
+            return None
+        if verb != "add" and name not in members:
+            return None
+        if verb in ("add", "replace"):
             members[name] = op["value"]
-        elif verb == "remove" and where == "body" and name in members:
+        elif verb == "remove":
             del members[name]
         else:
             return None
