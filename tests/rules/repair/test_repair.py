@@ -1,66 +1,21 @@
-"""From a breach of the description to suggestions: what is repaired, what is flagged, what is asked."""
+"""From a value that breaks its description to suggestions: what is repaired, what is flagged, what is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from corrigible.rules.derive import guarded
-from corrigible.rules.pointer import MISSING, resolve
 from corrigible.rules.repair.breach import Breach
 from corrigible.rules.repair.repair import Repair, repair
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.feedback import parse
-from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
-from corrigible.schema.writer import validate
+from corrigible.schema.reader import NeedsInput, Next
 
-ASK = object()
-CHOICE = object()
-
-
-def said(
-    pointer: str,
-    keyword: str,
-    schema: Mapping[str, Json],
-    request: Request,
-    siblings: tuple[str, ...] = (),
-    value: Json = MISSING,
-) -> Repair:
-    there = resolve(request.document(), pointer) if value is MISSING else value
-    repaired = repair(Breach(pointer, keyword, schema, there, siblings), request, "1.")
-    assert repaired is not None
-    for suggestion in repaired.suggestions:
-        guarded(request.document(), suggestion.get("patch", []))
-    return repaired
-
-
-def feedback(repaired: Repair) -> dict[str, Json]:
-    return {
-        "schema": "self-reflective-api/0.1",
-        "type": repaired.type,
-        "message": repaired.diagnosis,
-        "recovery": repaired.recovery,
-        "suggestions": list(repaired.suggestions),
-    }
-
-
-def follow(repaired: Repair, request: Request) -> Next | Terminal | NeedsInput:
-    wire = feedback(repaired)
-    validate(parse(wire))
-    return apply(wire, request)
-
-
-def post(body: Json, *, form: bool = False) -> Request:
-    return Request("POST", "/things", body=body, form=form)
-
-
-def sent(value: Json) -> Request:
-    return post({"a": value})
-
+from .repaired import ASK, CHOICE, assert_outcome, follow, post, said, sent
 
 DAY = {"type": "string", "format": "date"}
+
+
 MOMENT = {"type": "string", "format": "date-time"}
 
 
@@ -156,23 +111,6 @@ def test_what_keeps_the_meaning_is_repaired_and_what_only_the_caller_has_is_aske
     repaired = said("/body/a", keyword, schema, request)
     assert not any(s["safety"]["changes_intent"] for s in repaired.suggestions)
     assert_outcome(repaired, request, wanted)
-
-
-def assert_outcome(repaired: Repair, request: Request, wanted: Any) -> None:
-    outcome = follow(repaired, request)
-    if wanted is ASK:
-        assert isinstance(outcome, NeedsInput)
-        assert [p.pointer for p in outcome.placeholders] == ["/body/a"]
-        assert repaired.type == "recovery_guidance"
-    elif wanted is CHOICE:
-        assert isinstance(outcome, NeedsInput)
-        assert repaired.type == "intent_disambiguation"
-        assert {s["group"]["relation"] for s in repaired.suggestions} == {"one_of"}
-        assert len(repaired.suggestions) == 2
-    else:
-        assert isinstance(outcome, Next)
-        found = outcome.request.body["a"]
-        assert (found, type(found)) == (wanted, type(wanted))
 
 
 @pytest.mark.parametrize(
@@ -345,186 +283,6 @@ def test_a_switch_is_no_secret() -> None:
     request = post({"secret_scanning": "enable"})
     (suggestion,) = said("/body/secret_scanning", "enum", {"enum": ["enabled", "disabled"]}, request).suggestions
     assert suggestion["parameters"] == {"secret_scanning": "enabled"}
-
-
-def test_what_is_missing_and_settled_is_added() -> None:
-    request = post({"name": "n"})
-    for schema, wanted in (({"default": True}, True), ({"const": "line"}, "line"), ({"enum": ["x"]}, "x")):
-        outcome = follow(said("/body/kind", "required", schema, request), request)
-        assert isinstance(outcome, Next)
-        assert outcome.request.body == {"name": "n", "kind": wanted}
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_null_is_left_out_of_what_is_sent_whole(method: str) -> None:
-    request = Request(method, "/things", body={"name": "n", "note": None})
-    repaired = said("/body/note", "type", {"type": "string"}, request)
-    left_out, asked = repaired.suggestions
-    assert left_out["safety"]["changes_intent"] is True
-    assert left_out["group"] == asked["group"] == {"id": "1.1", "relation": "one_of"}
-    assert [p["pointer"] for p in asked["placeholders"]] == ["/body/note"]
-    outcome = follow(repaired, request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.body == {"name": "n"}
-
-
-@pytest.mark.parametrize(
-    ("request_", "pointer"),
-    [
-        (Request("PATCH", "/things/7", body={"note": None}), "/body/note"),
-        (Request("POST", "/things", body={"notes": ["a", None]}), "/body/notes/1"),
-        (Request("POST", "/refunds", body={"charge": "c", "amount": None}), "/body/amount"),
-    ],
-    ids=["null clears", "an element", "a limit"],
-)
-def test_elsewhere_null_is_asked_about(request_: Request, pointer: str) -> None:
-    outcome = follow(said(pointer, "type", {"type": "string"}, request_), request_)
-    assert isinstance(outcome, NeedsInput)
-    assert [p.pointer for p in outcome.placeholders] == [pointer]
-
-
-def test_a_default_against_its_own_schema_is_not_sent() -> None:
-    repaired = said("/body/kind", "required", {"type": "integer", "default": "none"}, post({}))
-    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
-
-
-def test_the_object_around_it_is_added_too() -> None:
-    request = post({"name": "n"})
-    outcome = follow(said("/body/a/b/kind", "required", {"const": "x"}, request), request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.body == {"name": "n", "a": {"b": {"kind": "x"}}}
-
-
-def test_a_member_of_an_element_is_added_after_a_test() -> None:
-    request = post({"items": [{"name": "a"}, {"name": "b"}]})
-    (suggestion,) = said("/body/items/1/kind", "required", {"default": "x"}, request).suggestions
-    assert suggestion["patch"] == [
-        {"op": "test", "path": "/body/items/1/name", "value": "b"},
-        {"op": "add", "path": "/body/items/1/kind", "value": "x"},
-    ]
-
-
-def test_a_header_is_added_as_text() -> None:
-    request = post({})
-    outcome = follow(said("/headers/x-version", "required", {"type": "integer", "default": 2}, request), request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.headers == {"x-version": "2"}
-
-
-def test_a_body_that_is_missing_is_asked_for_member_by_member() -> None:
-    schema = {
-        "type": "object",
-        "required": ["name", "kind"],
-        "properties": {"name": {"type": "string"}, "kind": {"default": "x"}, "note": {"type": "string"}},
-    }
-    (suggestion,) = said("/body", "required", schema, post(None)).suggestions
-    assert suggestion["placeholders"] == [{"pointer": "/body/name", "ask": "user", "schema": {"type": "string"}}]
-
-
-def test_a_misspelt_member_gets_its_name() -> None:
-    request = post({"titel": "x", "body": "y"})
-    for pointer, keyword, schema in (
-        ("/body/title", "required", {"type": "string"}),
-        ("/body/titel", "additionalProperties", {}),
-    ):
-        repaired = said(pointer, keyword, schema, request, ("title", "body"))
-        assert repaired.suggestions[0]["parameters"] == {"titel": None, "title": "x"}
-        assert repaired.suggestions[0]["safety"]["changes_intent"] is False
-        outcome = follow(repaired, request)
-        assert isinstance(outcome, Next)
-        assert outcome.request.body == {"title": "x", "body": "y"}
-
-
-@pytest.mark.parametrize(
-    ("body", "siblings"),
-    [
-        ({"name": "v1"}, ("name", "tag_name")),  # declared: it is what it says
-        ({"other": "v1"}, ("name", "tag_name")),
-        ({"tag_nam": 7}, ("name", "tag_name")),  # a value that would not do there
-    ],
-)
-def test_another_member_is_not_taken_for_the_missing_one(body: dict[str, Json], siblings: tuple[str, ...]) -> None:
-    repaired = said("/body/tag_name", "required", {"type": "string"}, post(body), siblings)
-    assert [p["pointer"] for p in repaired.suggestions[0]["placeholders"]] == ["/body/tag_name"]
-
-
-def test_a_misspelt_member_of_an_element() -> None:
-    request = post({"items": [{"name": "a"}, {"nmae": "b"}]})
-    repaired = said("/body/items/1/name", "required", {"type": "string"}, request, ("name", "price"))
-    outcome = follow(repaired, request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.body == {"items": [{"name": "a"}, {"name": "b"}]}
-
-
-@pytest.mark.parametrize(
-    ("name", "declared", "target"),
-    [
-        ("emial", ["email", "name"], "email"),
-        ("firstName", ["first_name", "last_name"], "first_name"),
-        ("desc", ["description", "name"], "description"),
-        ("nmae", ["number", "kind"], None),
-        ("min_price", ["max_price"], None),
-        ("customer_id", ["customer"], "customer"),
-        ("amount_max", ["amount"], None),
-    ],
-)
-def test_a_name_is_near_that_a_slip_of_the_fingers_makes(name: str, declared: list[str], target: str | None) -> None:
-    request = Request("GET", "/things", query={name: "x"})
-    (suggestion,) = said(f"/query/{name}", "additionalProperties", {}, request, tuple(declared)).suggestions
-    last = suggestion["patch"][-1]
-    assert (last["op"], last["path"]) == (("move", f"/query/{target}") if target else ("remove", f"/query/{name}"))
-
-
-def test_of_several_values_where_one_belongs_the_caller_picks() -> None:
-    repaired = said("/body/a", "type", {"type": "integer"}, sent(["5", 6]))
-    assert repaired.type == "intent_disambiguation"
-    assert [s["patch"][-1]["value"] for s in repaired.suggestions] == [5, 6]
-    assert all(s["safety"]["changes_intent"] for s in repaired.suggestions)
-
-
-def test_of_two_near_names_the_caller_picks() -> None:
-    request = post({"created_o": "x"})
-    repaired = said("/body/created_o", "additionalProperties", {}, request, ("created_on", "created_or"))
-    assert repaired.type == "intent_disambiguation"
-    assert [s["patch"][-1]["path"] for s in repaired.suggestions] == ["/body/created_on", "/body/created_or"]
-
-
-def test_what_is_not_known_is_left_out_and_flagged() -> None:
-    request = post({"name": "n", "colour": "red"})
-    repaired = said("/body/colour", "additionalProperties", {}, request, ("name",))
-    (suggestion,) = repaired.suggestions
-    assert suggestion["safety"] == {"side_effects": "certain", "changes_intent": True}
-    assert suggestion["parameters"] == {"colour": None}
-    outcome = follow(repaired, request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.body == {"name": "n"}
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        post({"dry_run": "x"}),
-        post({"maxItems": "5"}),
-        post({"cents_total": "500"}),
-        post({"if_match": "abc"}),
-        post({"notify": True}),
-        Request("DELETE", "/things", query={"colour": "red"}),
-    ],
-    ids=["rehearsal", "limit", "amount", "condition", "switch", "deletion"],
-)
-def test_what_may_limit_the_call_is_not_dropped_without_asking(request_: Request) -> None:
-    (name,) = request_.body or request_.query
-    place = f"/body/{name}" if request_.body else f"/query/{name}"
-    repaired = said(place, "additionalProperties", {}, request_, ("name",))
-    assert isinstance(follow(repaired, request_), NeedsInput)
-    assert repaired.suggestions[0]["safety"]["requires_confirmation"] is True
-
-
-def test_reading_without_a_filter_is_flagged() -> None:
-    request = Request("GET", "/things", query={"max_price": "3"})
-    (suggestion,) = said("/query/max_price", "additionalProperties", {}, request, ("page",)).suggestions
-    assert suggestion["safety"] == {"side_effects": "none", "changes_intent": True}
-    assert suggestion["patch"][-1] == {"op": "remove", "path": "/query/max_price"}
 
 
 def test_repeated_elements_are_dropped_from_the_end() -> None:

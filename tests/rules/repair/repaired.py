@@ -1,0 +1,77 @@
+"""A breach repaired, and what a reader makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from corrigible.rules.derive import guarded
+from corrigible.rules.pointer import MISSING, resolve
+from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.repair import Repair, repair
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.writer import validate
+
+ASK = object()
+
+
+CHOICE = object()
+
+
+def said(
+    pointer: str,
+    keyword: str,
+    schema: Mapping[str, Json],
+    request: Request,
+    siblings: tuple[str, ...] = (),
+    value: Json = MISSING,
+) -> Repair:
+    there = resolve(request.document(), pointer) if value is MISSING else value
+    repaired = repair(Breach(pointer, keyword, schema, there, siblings), request, "1.")
+    assert repaired is not None
+    for suggestion in repaired.suggestions:
+        guarded(request.document(), suggestion.get("patch", []))
+    return repaired
+
+
+def feedback(repaired: Repair) -> dict[str, Json]:
+    return {
+        "schema": "self-reflective-api/0.1",
+        "type": repaired.type,
+        "message": repaired.diagnosis,
+        "recovery": repaired.recovery,
+        "suggestions": list(repaired.suggestions),
+    }
+
+
+def follow(repaired: Repair, request: Request) -> Next | Terminal | NeedsInput:
+    wire = feedback(repaired)
+    validate(parse(wire))
+    return apply(wire, request)
+
+
+def post(body: Json, *, form: bool = False) -> Request:
+    return Request("POST", "/things", body=body, form=form)
+
+
+def sent(value: Json) -> Request:
+    return post({"a": value})
+
+
+def assert_outcome(repaired: Repair, request: Request, wanted: Any) -> None:
+    outcome = follow(repaired, request)
+    if wanted is ASK:
+        assert isinstance(outcome, NeedsInput)
+        assert [p.pointer for p in outcome.placeholders] == ["/body/a"]
+        assert repaired.type == "recovery_guidance"
+    elif wanted is CHOICE:
+        assert isinstance(outcome, NeedsInput)
+        assert repaired.type == "intent_disambiguation"
+        assert {s["group"]["relation"] for s in repaired.suggestions} == {"one_of"}
+        assert len(repaired.suggestions) == 2
+    else:
+        assert isinstance(outcome, Next)
+        found = outcome.request.body["a"]
+        assert (found, type(found)) == (wanted, type(wanted))
