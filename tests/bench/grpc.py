@@ -7,7 +7,6 @@ cache for this; where that is impossible it is left out, and the reason is told.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import importlib.util
 import json
@@ -31,7 +30,7 @@ from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import venv_python
 from corrigible.adapters.sandbox.server import Command, Running, free_port
 
-from .traffic import BIN, Sample, cpu_seconds, memory
+from .traffic import BIN, Sample, arguments, cpu_seconds, memory
 
 PARALLEL = 16
 PUTS = 10_000
@@ -250,11 +249,7 @@ def report(group: Sequence[Peer]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.5)
-    parser.add_argument("--seed", type=int, default=7)
-    args = parser.parse_args()
+    args = arguments(__doc__)
     asyncio.run(compare(args.turns, args.seconds, args.seed))
 
 

@@ -231,12 +231,17 @@ def report(group: Sequence[Peer], paths: Sequence[str]) -> None:
             )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(what: str | None) -> argparse.Namespace:
+    """Read how many turns of how many seconds to take, in the order of which seed."""
+    parser = argparse.ArgumentParser(description=(what or "").splitlines()[0])
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--seed", type=int, default=7)
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments(__doc__)
     asyncio.run(compare(args.turns, args.seconds, args.seed))
 
 

@@ -376,47 +376,6 @@ class TestHttp2:
             client.get("/")
 
 
-def test_a_silent_exchange_is_not_cut_off(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A watch on a quiet cluster."""
-    from corrigible.proxy import mitm_engine
-
-    monkeypatch.setattr(mitm_engine, "IDLE_SECONDS", 0.1)
-
-    def slow(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
-        threading.Event().wait(0.6)
-        connection.sendall(b"3\r\ntwo\r\n0\r\n\r\n")
-
-    with bench.upstream({"/watch": slow}) as upstream:
-        url = f"http://127.0.0.1:{upstream.port}"
-        with bench.proxy(bench.Silent(), upstream=url) as proxy:
-            wire = bench.Wire(proxy.port)
-            wire.send(b"GET /watch HTTP/1.1\r\nHost: a\r\n\r\n")
-            assert wire.rest().endswith(b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")  # and then an idle connection is closed
-            wire.close()
-
-
-def test_both_ends_are_probed_while_they_are_silent(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A peer that vanished without a word would leave a watch hanging for ever."""
-    from corrigible.proxy import mitm_engine
-
-    asked: list[int] = []
-    probe = mitm_engine._probe
-
-    def watched(writer: Any) -> None:
-        probe(writer)
-        connection = writer.get_extra_info("socket")
-        asked.append(connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
-
-    monkeypatch.setattr(mitm_engine, "_probe", watched)
-    with (
-        bench.upstream({"/": OK}) as upstream,
-        bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
-    ):
-        assert ask(proxy.port) == OK
-    assert asked == [1, 1]
-
-
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
