@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("mitmproxy")
 
+OK = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
+
 
 def test_a_silent_exchange_is_not_cut_off(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A watch on a quiet cluster."""
@@ -48,5 +50,5 @@ def test_both_ends_are_probed_while_they_are_silent(bench: Any, monkeypatch: pyt
         bench.upstream({"/": OK}) as upstream,
         bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
     ):
-        assert ask(proxy.port) == OK
+        assert bench.ask(proxy.port, "/") == OK
     assert asked == [1, 1]
