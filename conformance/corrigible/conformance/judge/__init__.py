@@ -1,0 +1,1 @@
+"""Pure judgements of feedback, used for every role and profile."""

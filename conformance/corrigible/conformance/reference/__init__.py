@@ -1,0 +1,1 @@
+"""What the suite itself puts behind a proxy: upstreams that do as a check tells them."""

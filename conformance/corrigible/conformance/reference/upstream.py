@@ -1,0 +1,195 @@
+"""A raw HTTP/1.1 upstream that says exactly the bytes it is told to, and remembers what it was asked.
+
+Knows: sockets, framing of requests (h11). Does not know: what any answer means, checks, feedback.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final
+
+import h11
+
+from corrigible.schema.exchange import Json
+
+from ..wire import Sent
+
+CASE: Final = "conformance-case"
+"""The request header that picks a script. A proxy forwards it as any other header."""
+_PATIENCE: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing is sent for so long."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The bytes of one answer, framing and all."""
+
+    parts: tuple[bytes | Pause, ...]
+    close: bool = False
+    """Close the connection after it."""
+
+
+def answer(
+    status: int,
+    body: bytes | Json = b"",
+    headers: Iterable[tuple[str, str]] = (),
+    *,
+    reason: str = "",
+    close: bool = False,
+) -> Script:
+    """Return a well-formed answer. JSON is encoded compactly; a length is added unless the headers frame it."""
+    lines = list(headers)
+    present = {name.lower() for name, _ in lines}
+    if not isinstance(body, bytes):
+        body = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+        if "content-type" not in present:
+            lines.append(("Content-Type", "application/json"))
+    if not present & {"content-length", "transfer-encoding"} and status >= 200 and status not in (204, 304):
+        lines.append(("Content-Length", str(len(body))))
+    head = f"HTTP/1.1 {status} {reason}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines)
+    return Script((head.encode("latin-1") + b"\r\n" + body,), close)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request as it came in."""
+
+    sent: Sent
+    raw: bytes
+    at: float
+    """Unix seconds."""
+
+
+Answering = Callable[[Received], Script]
+
+_NOT_FOUND: Final = answer(404, b"", ())
+
+
+class Upstream:
+    """Answers by script, and what has none by `api`. A context manager; 127.0.0.1 only."""
+
+    def __init__(self, api: Answering | None = None, *, port: int = 0) -> None:
+        self.api: Answering = api or (lambda received: _NOT_FOUND)
+        self._scripts: dict[str, Script | Answering] = {}
+        self._requests: list[Received] = []
+        self._lock = threading.Lock()
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._open: set[socket.socket] = set()
+        self._thread = threading.Thread(target=self._accept, name="conformance-upstream", daemon=True)
+
+    def __enter__(self) -> Upstream:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for connection in self._open:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        self._thread.join(5)
+
+    def script(self, case: str, script: Script | Answering) -> None:
+        """Answer every request that names this case so."""
+        self._scripts[case] = script
+
+    @property
+    def requests(self) -> list[Received]:
+        """Everything that came in so far, look-ups too."""
+        with self._lock:
+            return list(self._requests)
+
+    def received(self, case: str) -> list[Received]:
+        """Return what came in under a case."""
+        return [one for one in self.requests if one.sent.header(CASE) == case]
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                self._open.add(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        connection.settimeout(_PATIENCE)
+        try:
+            with connection, suppress(OSError, h11.RemoteProtocolError):
+                rest = b""
+                while True:
+                    received, rest = _read(connection, rest)
+                    if received is None:
+                        return
+                    with self._lock:
+                        self._requests.append(received)
+                    if not self._say(connection, received):
+                        return
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+
+    def _say(self, connection: socket.socket, received: Received) -> bool:
+        known = self._scripts.get(received.sent.header(CASE) or "", self.api)
+        script = known if isinstance(known, Script) else known(received)
+        for part in script.parts:
+            if isinstance(part, Pause):
+                time.sleep(part.seconds)
+            else:
+                connection.sendall(part)
+        return not script.close
+
+
+def _read(connection: socket.socket, rest: bytes) -> tuple[Received | None, bytes]:
+    """Read one request; None where the connection ended instead. Returns what came after it too."""
+    server = h11.Connection(h11.SERVER)
+    raw = bytearray(rest)
+    if rest:
+        server.receive_data(rest)
+    head: h11.Request | None = None
+    body = bytearray()
+    while True:
+        event = server.next_event()
+        if event is h11.NEED_DATA:
+            if server.they_are_waiting_for_100_continue:
+                connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                server.send(h11.InformationalResponse(status_code=100, headers=[]))
+            data = connection.recv(65536)
+            if not data:
+                return None, b""
+            raw += data
+            server.receive_data(data)
+            continue
+        match event:
+            case h11.Request():
+                head = event
+            case h11.Data():
+                body += event.data
+            case h11.EndOfMessage() if head is not None:
+                after = bytes(server.trailing_data[0])
+                whole = bytes(raw[: len(raw) - len(after)]) if after else bytes(raw)
+                headers = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers.raw_items())
+                sent = Sent(head.method.decode(), head.target.decode("latin-1"), headers, bytes(body))
+                return Received(sent, whole, time.time()), after
+            case _:
+                return None, b""

@@ -1,0 +1,92 @@
+"""Who is being judged, and how a check reaches it and what stands behind it.
+
+Knows: addresses, fresh callers and cases. Does not know: how a subject is started, requirements, reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from corrigible.schema.exchange import Json
+
+from .check import CouldNotTell
+from .reference.upstream import CASE, Received, Script, Upstream
+from .wire import Got, Sent, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One request answered twice: straight from the upstream, and through the subject."""
+
+    direct: Got
+    through: Got
+    received: Received | None
+    """What the upstream got from the subject."""
+    asked: Received | None
+    """What it got directly."""
+
+
+@dataclass(slots=True)
+class Subject:
+    """One profile of one implementation. The parts that a role has no use for are None."""
+
+    role: str
+    profile: str
+    target: Wire | None = None
+    grpc: str | None = None
+    """HOST:PORT of a gRPC subject."""
+    upstream: Upstream | None = None
+    direct: Wire | None = None
+    grpc_upstream: Any = None
+    """The suite's own gRPC upstream (reference.grpc_upstream), where there is one: grpc is an optional dependency."""
+    config: Mapping[str, Json] = field(default_factory=dict)
+    """What the config file says for this profile beyond how to start it."""
+    seed: int = 0
+    _numbers: count[int] = field(default_factory=lambda: count(1))
+
+    def caller(self) -> tuple[str, str]:
+        """Return credentials nobody used before: a loop breaker counts by caller."""
+        return ("Authorization", f"Bearer conformance-{self.seed}-{next(self._numbers)}")
+
+    def case(self) -> str:
+        """Return the name of a script nobody used before."""
+        return f"case-{next(self._numbers)}"
+
+    @property
+    def wire(self) -> Wire:
+        """The way to the subject. Raises CouldNotTell where it has no HTTP side."""
+        if self.target is None:
+            raise CouldNotTell("the subject has no HTTP address: give --target")
+        return self.target
+
+    @property
+    def behind(self) -> Upstream:
+        """The suite's own upstream. Raises CouldNotTell where the suite does not stand behind the subject."""
+        if self.upstream is None:
+            raise CouldNotTell("the suite is not behind this subject: the role proxy needs its own upstream")
+        return self.upstream
+
+    def through(self, sent: Sent, script: Script | None = None, *, timeout: float = 10.0) -> Got:
+        """Send through the subject as a new caller; the upstream answers by script, or as the reference API."""
+        if script is not None:
+            case = self.case()
+            self.behind.script(case, script)
+            sent = sent.adding((CASE, case))
+        return self.wire.send(self._signed(sent), timeout=timeout)
+
+    def both(self, sent: Sent, script: Script, *, timeout: float = 10.0) -> Pair:
+        """Send the same request straight to the upstream and through the subject."""
+        upstream, case = self.behind, self.case()
+        upstream.script(case, script)
+        signed = self._signed(sent.adding((CASE, case)))
+        direct = Wire(upstream.url).send(signed, timeout=timeout)
+        before = upstream.received(case)
+        through = self.wire.send(signed, timeout=timeout)
+        after = upstream.received(case)[len(before) :]
+        return Pair(direct, through, after[0] if after else None, before[0] if before else None)
+
+    def _signed(self, sent: Sent) -> Sent:
+        return sent if sent.header("authorization") is not None else sent.adding(self.caller())
