@@ -1,0 +1,226 @@
+"""Estimates with the intervals they deserve: clustered by task first, and the simple ones for comparison.
+
+Sources: Newcombe 1998 (method 10), Wilson 1927, McNemar 1947, Holm 1979, Schuirmann 1987 (TOST), through scipy
+and statsmodels. Why tasks are resampled and not episodes: repeats of a task are alike (see `design_effect`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from .observation import Counts, Observation, Paired, by_task, task_differences
+
+RESAMPLES: Final = 10_000
+_EXACT_UP_TO: Final = 14
+"""Tasks. Beyond that, sign-flips are drawn and not enumerated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its 95 % interval; None where there is too little to say."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    """Of what was resampled or counted: tasks, pairs or episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One arm less another, over tasks."""
+
+    estimate: Estimate
+    p: float | None
+    """Two-sided sign-flip test over tasks."""
+    exact: bool
+    """All sign-flips were enumerated."""
+
+
+def clustered_difference(
+    observations: Sequence[Observation], first: str, second: str, *, seed: int = 0, resamples: int = RESAMPLES
+) -> Difference:
+    """Return the mean over tasks of their differences: bootstrap over tasks, sign-flip test over tasks."""
+    differences = np.array(list(task_differences(observations, first, second).values()))
+    estimate = bootstrapped_mean(differences, seed=seed, resamples=resamples)
+    if len(differences) < 2:
+        return Difference(estimate, None, False)
+    return Difference(estimate, *sign_flip(differences, seed=seed))
+
+
+def bootstrapped_mean(values: npt.ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
+    """Return the mean with the interval between the 2.5th and 97.5th percentile of resampled means."""
+    array = np.asarray(values, dtype=float)
+    n = len(array)
+    if n < 2:
+        return Estimate(float(array[0]) if n else None, None, None, n)
+    rng = np.random.default_rng(seed)
+    low, high = np.percentile(array[rng.integers(0, n, size=(resamples, n))].mean(axis=1), [2.5, 97.5])
+    return Estimate(float(array.mean()), float(low), float(high), n)
+
+
+def sign_flip(differences: npt.ArrayLike, *, seed: int = 0) -> tuple[float, bool]:
+    """Return the two-sided p of the mean under flips of sign, and whether all of them were enumerated."""
+    values = np.asarray(differences, dtype=float)
+    moved = values[values != 0]
+    if not len(moved):
+        return 1.0, True
+    exact = len(moved) <= _EXACT_UP_TO
+    found = stats.permutation_test(
+        [moved],
+        np.mean,
+        permutation_type="samples",
+        n_resamples=2 ** len(moved) if exact else 99_999,
+        vectorized=True,
+        rng=np.random.default_rng(seed),
+    )
+    return float(found.pvalue), exact
+
+
+def wilson(count: Counts) -> Estimate:
+    """Return a proportion with its Wilson interval."""
+    if not count.trials:
+        return Estimate(None, None, None, 0)
+    low, high = proportion_confint(count.successes, count.trials, method="wilson")
+    return Estimate(count.successes / count.trials, float(low), float(high), count.trials)
+
+
+def mcnemar(table: Paired) -> float:
+    """Return the exact two-sided p of McNemar's test."""
+    discordant = table.first_only + table.second_only
+    return float(stats.binomtest(table.first_only, discordant, 0.5).pvalue) if discordant else 1.0
+
+
+def newcombe(table: Paired) -> Estimate:
+    """Return the difference of paired proportions, with Newcombe's interval (method 10)."""
+    n = table.n
+    if not n:
+        return Estimate(None, None, None, 0)
+    a, b, c, d = table
+    first, second = wilson(Counts(a + b, n)), wilson(Counts(a + c, n))
+    assert first.value is not None and first.low is not None and first.high is not None
+    assert second.value is not None and second.low is not None and second.high is not None
+    product = (a + b) * (c + d) * (a + c) * (b + d)
+    cross = a * d - b * c
+    corrected = max(cross - n / 2, 0) if cross > 0 else cross  # the continuity correction that makes it method 10
+    phi = corrected / math.sqrt(product) if product else 0.0
+    down = (first.value - first.low, second.high - second.value)
+    up = (first.high - first.value, second.value - second.low)
+    difference = first.value - second.value
+
+    def half(x: float, y: float) -> float:
+        return math.sqrt(max(0.0, x * x - 2 * phi * x * y + y * y))
+
+    return Estimate(difference, difference - half(*down), difference + half(*up), n)
+
+
+def fisher(first: Counts, second: Counts) -> tuple[float | None, float]:
+    """Return the odds ratio of the first (None: unbounded or undefined) and Fisher's exact two-sided p.
+
+    It takes every episode for independent, as the paper does; repeats of a task are not.
+    """
+    table = [[first.successes, first.trials - first.successes], [second.successes, second.trials - second.successes]]
+    p = float(stats.fisher_exact(np.array(table)).pvalue)
+    below = table[0][1] * table[1][0]
+    return (table[0][0] * table[1][1] / below if below else None), p
+
+
+def holm(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the p of every comparison of a family, adjusted by Holm's method."""
+    if not values:
+        return {}
+    adjusted = multipletests(list(values.values()), method="holm")[1]
+    return {name: float(p) for name, p in zip(values, adjusted, strict=True)}
+
+
+def equivalence(observations: Sequence[Observation], first: str, second: str, *, margin: float) -> float | None:
+    """Return the p of two one-sided t-tests over tasks: small means that the arms differ by less than the margin."""
+    differences = list(task_differences(observations, first, second).values())
+    if len(differences) < 2:
+        return None
+    if len(set(differences)) == 1:
+        return 0.0 if abs(differences[0]) < margin else 1.0
+    below = stats.ttest_1samp(differences, -margin, alternative="greater").pvalue
+    above = stats.ttest_1samp(differences, margin, alternative="less").pvalue
+    return float(max(below, above))
+
+
+def tokens_per_success(observations: Sequence[Observation], arm: str) -> float | None:
+    """Return all tokens of an arm, those of failures too, for each success; None without a success or a bill."""
+    ours = [one for one in observations if one.arm == arm]
+    successes = sum(one.success for one in ours)
+    if not successes or any(one.tokens is None for one in ours):
+        return None
+    return sum(one.tokens or 0 for one in ours) / successes
+
+
+def token_ratio(
+    observations: Sequence[Observation], first: str, second: str, *, seed: int = 0, resamples: int = RESAMPLES
+) -> Estimate:
+    """Return the tokens per success of one arm over those of another; tasks are resampled.
+
+    A draw without a success in one of the arms has no ratio: it counts as infinite, or as zero.
+    """
+    clusters = [inside for inside in by_task(observations).values() if {first, second} <= {one.arm for one in inside}]
+    upper, lower = (tokens_per_success([one for inside in clusters for one in inside], arm) for arm in (first, second))
+    if upper is None or lower is None or len(clusters) < 2:
+        return Estimate(upper / lower if upper is not None and lower else None, None, None, len(clusters))
+    sums = np.array(
+        [
+            [
+                total
+                for arm in (first, second)
+                for total in (
+                    sum(one.tokens or 0 for one in inside if one.arm == arm),
+                    sum(one.success for one in inside if one.arm == arm),
+                )
+            ]
+            for inside in clusters
+        ],
+        dtype=float,
+    )
+    rng = np.random.default_rng(seed)
+    drawn = sums[rng.integers(0, len(clusters), size=(resamples, len(clusters)))].sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = (drawn[:, 0] / drawn[:, 1]) / (drawn[:, 2] / drawn[:, 3])
+    low, high = np.percentile(ratios[~np.isnan(ratios)], [2.5, 97.5], method="nearest")
+    return Estimate(upper / lower, float(low), float(high), len(clusters))
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """How alike the repeats of a task are, and what that leaves of n."""
+
+    icc: float
+    """Intraclass correlation, one-way analysis of variance."""
+    design_effect: float
+    effective_n: float
+    n: int
+
+
+def clustering(groups: Sequence[Sequence[bool]]) -> Clustering | None:
+    """Return what clustering does to n episodes of k tasks. None where tasks were tried once, or all went alike."""
+    n = sum(len(group) for group in groups)
+    k = len(groups)
+    if k < 2 or n <= k:
+        return None
+    grand = fmean(value for group in groups for value in group)
+    between = sum(len(g) * (fmean(g) - grand) ** 2 for g in groups) / (k - 1)
+    within = sum((value - fmean(g)) ** 2 for g in groups for value in g) / (n - k)
+    size = (n - sum(len(g) ** 2 for g in groups) / n) / (k - 1)
+    spread = between + (size - 1) * within
+    if spread == 0:
+        return None
+    icc = (between - within) / spread
+    effect = 1 + (n / k - 1) * max(icc, 0.0)
+    return Clustering(icc, effect, n / effect, n)
