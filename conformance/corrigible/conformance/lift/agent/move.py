@@ -1,0 +1,110 @@
+"""What an agent is told, what it does and what it sees: the only things that pass between it and an episode.
+
+An agent never learns the name of its arm, nor anything about the upstream but answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from corrigible.schema.exchange import Json, Request
+
+Kind = Literal["scripted", "model", "external"]
+Ending = Literal["done", "impossible", "needs input", "gave up", "stopped by loop breaker"]
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What an agent knows at the start."""
+
+    about: str
+    """The API, in general."""
+    prompt: str
+    """What is wanted."""
+    request: Request
+    """The first call, for agents that do not write it themselves."""
+    facts: Mapping[str, Json] = field(default_factory=dict)
+    """The values that the prompt states, for scripts that cannot read."""
+    description: Json = None
+    """The API's OpenAPI description, or a part of it, where there is one: for the schema enumerator."""
+    attempts: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as billed by a provider."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    """Of the input."""
+    calls: int = 0
+    """Requests on the wire, repeated ones too."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cached + other.cached,
+            self.calls + other.calls,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Call the API: the steps first, in order, after the wait."""
+
+    request: Request
+    steps: tuple[Request, ...] = ()
+    wait: float = 0.0
+    """Seconds that the agent would wait; an episode may shorten it."""
+    applied: tuple[int, ...] | None = None
+    """Which suggestions of the last feedback went into it, where the agent knows."""
+    usage: Usage | None = None
+    note: str = ""
+    """What the agent says it does, for the viewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Call no more."""
+
+    ending: Ending
+    reason: str = ""
+    usage: Usage | None = None
+
+
+Move = Send | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An answer as the arm shows it."""
+
+    status: int
+    body: Json
+    """Decoded JSON, or text where it is none. For gRPC: {code, message, details}."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those a client acts on (retry-after, warning, link), names in lower case."""
+    succeeded: bool = False
+
+
+class Agent(Protocol):
+    """Plays episodes. `play` yields moves, is sent what they led to, and ends with a Stop; after success it is closed.
+
+    Whatever it raises makes the episode an error, never a failure.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """What makes two runs of it comparable: version, model, parameters. Part of an episode's key; no secrets."""
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]: ...
