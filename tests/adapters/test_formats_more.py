@@ -95,6 +95,24 @@ ASKED = Request("POST", "/graphql", body={"query": "mutation($input: I!) { f(i: 
             ("/body/variables/input/a", "additionalProperties"),
         ),
         ('Cannot query field "nmae" on type "User".', ("", "")),
+        # graphql-core, up to 3.2 and after it
+        (
+            "Variable '$input' got invalid value '2' at 'input.n'; Int cannot represent non-integer value: '2'",
+            ("/body/variables/input/n", ""),
+        ),
+        ("Variable '$input' of required type 'I!' was not provided.", ("/body/variables/input", "required")),
+        (
+            "Variable '$input' has invalid value: Expected a value of non-null type 'I!' to be provided.",
+            ("/body/variables/input", "required"),
+        ),
+        (
+            "Variable '$input' has invalid value: Expected value of type 'I' to include required field 'name'.",
+            ("/body/variables/input/name", "required"),
+        ),
+        (
+            "Variable '$input' has invalid value: Expected value of type 'I' not to include unknown field 'nn'.",
+            ("/body/variables/input/nn", "additionalProperties"),
+        ),
     ],
 )
 def test_graphql(message: str, wanted: tuple[str, str]) -> None:

@@ -85,6 +85,23 @@ def test_a_place_without_a_part_is_in_the_query_where_there_is_no_body() -> None
     assert read({"field": "limit", "message": "m"}, Request("GET", "/x")) == [("", "m", "/query/limit", "limit")]
 
 
+@pytest.mark.parametrize(
+    ("param", "pointer"),
+    [
+        ("amount", "/body/amount"),  # nobody has it: missing in the body
+        ("dry_run", "/query/dry_run"),
+        ("Shop-Region", "/headers/shop-region"),
+        ("both", "/body/both"),
+        ("accept", "/body/accept"),  # every request has that header: a member is meant
+    ],
+)
+def test_a_name_that_only_one_part_of_the_request_has_is_found_there(param: str, pointer: str) -> None:
+    request = Request(
+        "POST", "/x", {"dry_run": "tru", "both": "1"}, {"shop-region": "europ", "accept": "*/*"}, {"both": 1}
+    )
+    assert read({"error": {"code": "c", "message": "m", "param": param}}, request) == [("c", "m", pointer, param)]
+
+
 def test_further_members_are_kept() -> None:
     exchange = Exchange(Request("POST", "/x"), 400, {}, b"")
     (violation,) = GenericFormat().read(exchange, {"error": {"code": "bad", "limit": 5, "type": "t"}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import re
 import socket
 import socketserver
 import tempfile
@@ -24,6 +25,7 @@ from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 PATIENCE = 15.0
+LAST_CHUNK = re.compile(rb"(?:^|\r\n)0\r\n(?:[^\r\n]+\r\n)*\r\n\Z")
 
 
 class Wire:
@@ -113,7 +115,7 @@ def read_request(connection: socket.socket) -> bytes | None:
     lines = head.lower().split(b"\r\n")
     length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
     chunked = b"transfer-encoding: chunked" in lines
-    while len(body) < length or (chunked and not body.endswith(b"0\r\n\r\n")):
+    while len(body) < length or (chunked and not LAST_CHUNK.search(body)):
         body += connection.recv(1 << 20)
     return head + b"\r\n\r\n" + body
 

@@ -20,7 +20,7 @@ from corrigible.proxy.mode import Mode
 from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Request
-from corrigible.schema.reader import find
+from corrigible.schema import find
 
 POD = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}], "hostNetwork": True}}
 JSON = ("Content-Type", "application/json")
@@ -62,6 +62,21 @@ def denial(status: Any = None, **response: Any) -> dict[str, Any]:
 def presented(asked: dict[str, Any], answer: dict[str, Any], status: int = 200) -> Exchange | None:
     request = Request("POST", "/validate-pods", headers={"content-type": "application/json"}, body=asked)
     return present(Exchange(request, status, {}, orjson.dumps(answer), "e1", 5.0, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("server", "request_", "caller"),
+    [
+        ("s", {"userInfo": {"username": "ada"}}, "s ada"),
+        ("s", {}, "s "),
+        ("s", {"userInfo": {"username": "ada"}, "dryRun": True}, ""),
+        ("", {"userInfo": {"username": "ada"}}, ""),
+    ],
+)
+def test_who_calls_is_the_user_that_the_server_names(server: str, request_: dict[str, Any], caller: str) -> None:
+    asked = Request("POST", "/validate-pods", headers={}, body=review(**request_))
+    shown = present(Exchange(asked, 200, {}, orjson.dumps(denial()), "e1", 5.0, 0.25, caller=server))
+    assert shown is not None and shown.caller == caller
 
 
 APPS = {"group": "apps", "version": "v1", "resource": "deployments"}

@@ -225,3 +225,27 @@ def test_secrets_of_the_request(body: Any, query: Any, parameters: Any, kept: bo
     for where in (suggestion(parameters=parameters), suggestion(steps=[{"body": parameters}])):
         with pytest.raises(Withheld, match=r"^a secret of the request would be repeated$"):
             encoded(where, request=request, secrets=SECRETS)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("/body/passwrd", [{"op": "move", "from": "/body/passwrd", "path": "/body/password"}]),
+        ("/body/users/0/passwrd", None),  # inside an array the test is needed, and the test would tell
+    ],
+)
+def test_a_secret_under_a_misspelt_name_is_a_secret(place: str, said: list[dict[str, str]] | None) -> None:
+    body = {"passwrd": "open sesame", "users": [{"passwrd": "open sesame"}]}
+    right = place.replace("passwrd", "password")
+    edit = suggestion(
+        parameters={"passwrd": None, "password": "open sesame"},
+        patch=[{"op": "test", "path": place, "value": "open sesame"}, {"op": "move", "from": place, "path": right}],
+    )
+    feedback = {"message": "m", "recovery": "correctable", "suggestions": [edit]}
+    request, secrets = Request("POST", "/x", body=body), frozenset({"password"})
+    if said is None:
+        with pytest.raises(Withheld):
+            encode(feedback, request, secrets, Limits())
+        return
+    shown = orjson.loads(encode(feedback, request, secrets, Limits()))["suggestions"][0]
+    assert (shown["patch"], shown["parameters"]) == (said, {})

@@ -61,30 +61,56 @@ def test_one_connection_carries_many_exchanges(bench: Any) -> None:
 
 
 @pytest.mark.parametrize("all_addons", [False, True])
-def test_trailers_are_dropped_and_the_rest_arrives(bench: Any, all_addons: bool) -> None:
+def test_trailers_travel_in_both_directions(bench: Any, all_addons: bool) -> None:
     head = bench.message(b"200 OK", JSON + b"Transfer-Encoding: chunked\r\n", b"", length=False)
     with (
-        bench.upstream({"/x": head + b"2\r\n{}\r\n0\r\nX-T: 1\r\n\r\n"}) as upstream,
+        bench.upstream({"/x": head + b"2\r\n{}\r\n0\r\nX-T: 1\r\nContent-Length: 9\r\n\r\n"}) as upstream,
         bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", all_addons=all_addons) as proxy,
     ):
-        assert bench.ask(proxy.port, "/x") == head + b"2\r\n{}\r\n0\r\n\r\n"
+        assert bench.ask(proxy.port, "/x") == head + b"2\r\n{}\r\n0\r\nX-T: 1\r\n\r\n"
         wire = bench.Wire(proxy.port)
         wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
-        wire.send(b"2\r\nab\r\n0\r\nX-T: 1\r\n\r\n")
+        wire.send(b"2\r\nab\r\n0\r\nX-t: 1\r\nX-T: 2\r\n\r\n")
+        upstream.answers["/x"] = bench.chunks(b"200 OK", JSON, b"{}")
         assert wire.rest().endswith(b"\r\n0\r\n\r\n")
-        assert upstream.requests[1].endswith(b"\r\n\r\n2\r\nab\r\n0\r\n\r\n")
         wire.close()
+        assert upstream.requests[1].endswith(b"\r\n\r\n2\r\nab\r\n0\r\nX-t: 1\r\nX-T: 2\r\n\r\n")
+
+
+def test_trailers_stay_with_an_answer_that_is_corrected_unless_they_vouch_for_its_body(bench: Any) -> None:
+    head = bench.message(b"400 No", JSON + b"Transfer-Encoding: chunked\r\n", b"", length=False)
+    plain = bench.chunks(b"200 OK", JSON, b"{}")
+    with (
+        bench.upstream(
+            {
+                "/x": head + b"2\r\n{}\r\n0\r\nX-T: 1\r\nDigest: x\r\n\r\n",
+                "/y": head + b"2\r\n{}\r\n0\r\nDigest: x\r\n\r\n",
+                "/ok": plain,
+            }
+        ) as upstream,
+        bench.proxy(bench.Telling(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+    ):
+        wire = bench.Wire(proxy.port)
+        for path in (b"/x", b"/y", b"/ok"):
+            wire.send(b"GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n" % (path, b"Connection: close\r\n" * (path == b"/ok")))
+            wire.until(lambda got, path=path: got.count(b"HTTP/1.1 ") == (b"/x", b"/y", b"/ok").index(path) + 1)
+        first, second, third = wire.rest().split(b"HTTP/1.1 ")[1:]
+        wire.close()
+        assert first.endswith(b"X-Added: 1\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n{} | 0 \r\n0\r\nX-T: 1\r\n\r\n")
+        assert second.endswith(b"X-Added: 1\r\nContent-Length: 7\r\n\r\n{} | 0 ")
+        assert b"HTTP/1.1 " + third == plain
 
 
 @pytest.mark.parametrize("all_addons", [False, True])
-def test_interim_answers_are_skipped(bench: Any, all_addons: bool) -> None:
+def test_interim_answers_are_handed_on_unless_we_asked_for_them(bench: Any, all_addons: bool) -> None:
     final = bench.message(b"200 OK", JSON, b"{}")
+    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
     first_part_read = threading.Event()
 
     def patient(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>; rel=pre")
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + hints[:40])
         assert first_part_read.wait(10)
-        connection.sendall(b"load\r\n\r\n" + final)
+        connection.sendall(hints[40:] + final)
 
     with (
         bench.upstream({"/x": patient}) as upstream,
@@ -93,7 +119,10 @@ def test_interim_answers_are_skipped(bench: Any, all_addons: bool) -> None:
         wire = bench.Wire(proxy.port)
         wire.send(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
         first_part_read.set()
-        assert wire.until(partial(longer, len(final))) == final
+        expected = b"HTTP/1.1 102 Processing\r\n\r\n" + hints + final
+        assert wire.until(partial(longer, len(expected))) == expected
+        wire.send(b"GET /x HTTP/1.0\r\nHost: x\r\n\r\n")
+        assert wire.rest()[len(expected) :] == final  # HTTP/1.0 has no interim answers
         wire.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.mode import Mode, parse_mode, preferred, queried, without_mode
+from corrigible.proxy.mode import Mode, named_caller, parse_mode, preferred, queried, without_mode
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,28 @@ from corrigible.proxy.mode import Mode, parse_mode, preferred, queried, without_
 )
 def test_prefer(values: list[str], mode: Mode | None) -> None:
     assert preferred(values) is mode
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (["recovery-feedback=reflective; caller=episode-7"], "episode-7"),
+        (['Recovery-Feedback = "reflective" ; strict; CALLER = "episode 7"; x=1'], "episode 7"),
+        (['recovery-feedback; caller="a, b; \\"c\\""'], 'a, b; "c"'),
+        (["wait=10", "return=minimal, recovery-feedback=none;caller=x"], "x"),
+        (["recovery-feedback=reflective; caller=" + "x" * 1000], "x" * 200),
+        (['recovery-feedback=reflective; x="; caller=y"'], ""),
+        (["recovery-feedback=reflective; caller"], ""),
+        (["recovery-feedback=reflective; caller="], ""),
+        (["recovery-feedback=reflective"], ""),
+        (["wait=10; caller=x"], ""),
+        (["x-recovery-feedback=none; caller=x"], ""),
+        (["recovery-feedback-x=none; caller=x"], ""),
+        ([], ""),
+    ],
+)
+def test_how_a_caller_calls_itself(values: list[str], name: str) -> None:
+    assert named_caller(values) == name
 
 
 @pytest.mark.parametrize(

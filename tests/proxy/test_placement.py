@@ -19,7 +19,7 @@ from corrigible.proxy.mode import Mode
 from corrigible.proxy.placement import dotted
 from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import LookupAnswer
-from corrigible.schema.reader import find
+from corrigible.schema import find
 
 JSON = ("Content-Type", "application/json")
 TWO = """\

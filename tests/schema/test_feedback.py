@@ -110,7 +110,7 @@ def test_only_where_parameters_is_missing_do_unknown_members_become_parameters()
     with_parameters = {**short, "parameters": {"currency": "eur"}}
     with_null = {**short, "parameters": None}
     read = parse(feedback(suggestions=[short, with_parameters, with_null])).suggestions
-    assert [s.parameters for s in read] == [{"amount": 3, "nothing": None}, {"currency": "eur"}, {}]
+    assert [s.parameters for s in read] == [{"amount": 3}, {"currency": "eur"}, {"amount": 3}]
     assert [s.message for s in read] == ["Do."] * 3
 
 

@@ -378,3 +378,41 @@ def test_garbage_in_any_member_never_crashes_and_never_changes_the_input() -> No
 def test_a_mapping_and_what_it_parses_to_lead_to_the_same() -> None:
     given = feedback(setting(a=3))
     assert apply(given, POST) == apply(parse(given), POST)
+
+
+# what the vectors of the conformance suite found
+
+
+def test_a_group_that_does_not_apply_asks_for_no_confirmation() -> None:
+    careful = {**setting(a=3), "safety": {"requires_confirmation": True}}
+    assert body_after(apply(feedback(setting(c=3), *grouped("all", careful, failing())), POST)) == {
+        "a": 1,
+        "b": 2,
+        "c": 3,
+    }
+
+
+def test_what_asks_for_confirmation_is_not_as_sure_as_the_highest_cap_wants() -> None:
+    careful = {**setting(a=3), **SURE, "safety": {"requires_confirmation": True}}
+    result = apply(feedback(careful), POST, cap=Applicability.MACHINE_APPLICABLE, confirm=True)
+    assert isinstance(result, NeedsInput)
+    assert result.confirm is False
+
+
+def test_what_was_refuted_is_no_choice() -> None:
+    refuted = {**setting(a=3), "verification": {"status": "refuted"}}
+    result = apply(feedback(refuted, setting(a=4), type="intent_disambiguation"), POST)
+    assert isinstance(result, NeedsInput)
+    assert [choice.index for choice in result.choices] == [1]
+
+
+def test_a_base_action_nobody_knows_is_not_guessed() -> None:
+    with pytest.raises(ReaderError, match="/suggestions/0/base_action: no base action"):
+        apply(feedback({**setting(a=3), "action": "FIX_A", "base_action": "FIX_THAT"}), POST)
+
+
+def test_a_null_query_and_null_headers_of_a_step_are_absent() -> None:
+    step = {"method": "POST", "path": "/y", "query": None, "headers": None}
+    result = apply(feedback({**setting(), "steps": [step]}), POST)
+    assert isinstance(result, Next)
+    assert result.steps == (Request("POST", "/y"),)

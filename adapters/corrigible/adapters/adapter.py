@@ -63,5 +63,5 @@ class Adapter:
     """Re-expresses an exchange that carries another one, such as an AdmissionReview; None where it does not."""
     may_refuse: Callable[[str, str, Mapping[str, str]], bool] | None = None
     """Whether a 2xx answer to this method, path and these lower-case headers may be a refusal all the same."""
-    placement: Literal["member", "kubernetes"] = "member"
+    placement: Literal["member", "kubernetes", "graphql", "mcp"] = "member"
     """Where feedback stands in an answer."""

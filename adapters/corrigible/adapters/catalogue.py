@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .adapter import Adapter
+from .enveloped import ENVELOPED
 from .etcd.adapter import ADAPTER as ETCD
 from .formats.generic import GenericFormat
 from .formats.google_rpc import GoogleRpcFormat
@@ -14,8 +17,13 @@ from .stripe.adapter import ADAPTER as STRIPE
 ADAPTERS: tuple[Adapter, ...] = (RECIPE, STRIPE, GITHUB, KUBERNETES, ETCD)
 
 
-def adapter_for(name: str) -> Adapter:
-    """Return the adapter of that name, or one that reads the common error shapes for an API nobody here knows."""
+def adapter_for(name: str, dialect: str | None = None) -> Adapter:
+    """Return the adapter of that name, or one that reads the common error shapes for an API nobody here knows.
+
+    `dialect` says that all its answers are of one kind: `graphql` or `mcp`.
+    """
+    if dialect is not None:
+        return replace(ENVELOPED[dialect], name=name)
     for adapter in ADAPTERS:
         if adapter.name == name:
             return adapter

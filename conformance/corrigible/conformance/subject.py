@@ -13,7 +13,7 @@ from typing import Any
 from corrigible.schema.exchange import Json
 
 from .check import CouldNotTell
-from .reference.upstream import CASE, Received, Script, Upstream
+from .reference.upstream import CASE, Answering, Received, Script, Upstream
 from .wire import Got, Sent, Wire
 
 
@@ -45,11 +45,17 @@ class Subject:
     config: Mapping[str, Json] = field(default_factory=dict)
     """What the config file says for this profile beyond how to start it."""
     seed: int = 0
+    trace: list[tuple[str, str]] = field(default_factory=list)
+    """Who said what while the present check ran; wires write it, and `note` does where there is no wire of ours."""
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
     def caller(self) -> tuple[str, str]:
         """Return credentials nobody used before: a loop breaker counts by caller."""
         return ("Authorization", f"Bearer conformance-{self.seed}-{next(self._numbers)}")
+
+    def note(self, who: str, text: str) -> None:
+        """Add to what a reader of a failure sees of the traffic."""
+        self.trace.append((who, text))
 
     def case(self) -> str:
         """Return the name of a script nobody used before."""
@@ -69,20 +75,20 @@ class Subject:
             raise CouldNotTell("the suite is not behind this subject: the role proxy needs its own upstream")
         return self.upstream
 
-    def through(self, sent: Sent, script: Script | None = None, *, timeout: float = 10.0) -> Got:
+    def through(self, sent: Sent, script: Script | Answering | None = None, *, timeout: float = 10.0) -> Got:
         """Send through the subject as a new caller; the upstream answers by script, or as the reference API."""
         if script is not None:
             case = self.case()
-            self.behind.script(case, script)
+            self.behind.script(case, script, target=sent.target)
             sent = sent.adding((CASE, case))
         return self.wire.send(self._signed(sent), timeout=timeout)
 
-    def both(self, sent: Sent, script: Script, *, timeout: float = 10.0) -> Pair:
+    def both(self, sent: Sent, script: Script | Answering, *, timeout: float = 10.0) -> Pair:
         """Send the same request straight to the upstream and through the subject."""
         upstream, case = self.behind, self.case()
-        upstream.script(case, script)
+        upstream.script(case, script, target=sent.target)  # look-ups and dry runs may name the case too
         signed = self._signed(sent.adding((CASE, case)))
-        direct = Wire(upstream.url).send(signed, timeout=timeout)
+        direct = (self.direct or Wire(upstream.url)).send(signed, timeout=timeout)
         before = upstream.received(case)
         through = self.wire.send(signed, timeout=timeout)
         after = upstream.received(case)[len(before) :]

@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import h11
 
+from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.reader import find
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -76,7 +76,7 @@ class Got:
         """The feedback in the body, wherever the contract lets it stand."""
         try:
             answer = self.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         found = find(answer)
         return found if isinstance(found, Mapping) else None
@@ -111,11 +111,12 @@ def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: flo
         headers.insert(0, ("Host", authority))
     if "content-length" not in present and "transfer-encoding" not in present and sent.body:
         headers.append(("Content-Length", str(len(sent.body))))
-    head = h11.Request(method=sent.method, target=sent.target, headers=headers)
+    fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    head = h11.Request(method=sent.method, target=sent.target, headers=fields)
     connection.sendall((client.send(head) or b"") + (client.send(h11.Data(sent.body)) or b""))
     connection.sendall(client.send(h11.EndOfMessage()) or b"")
     informational: list[int] = []
-    answer: h11.Response | None = None
+    answer: h11.Response | h11.InformationalResponse | None = None
     body, arrivals = bytearray(), []
     trailers: Headers = ()
     error: str | None = None
@@ -135,7 +136,7 @@ def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: flo
             case h11.InformationalResponse():
                 informational.append(event.status_code)
                 if event.status_code == 101:
-                    answer = h11.Response(status_code=101, headers=event.headers, reason=event.reason)
+                    answer = event
                     break
             case h11.Response():
                 answer = event

@@ -30,6 +30,7 @@ from .word import (
 )
 
 if TYPE_CHECKING:
+    from .carrier import find
     from .feedback import (
         MAX_DEPTH,
         MEMBER,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
         Verification,
         parse,
     )
-    from .reader import Choice, NeedsInput, Next, Terminal, apply, find
+    from .reader import Choice, NeedsInput, Next, Terminal, apply
     from .vocabulary import Action, Vocabulary
     from .writer import validate
 
@@ -103,7 +104,7 @@ __all__ = [
     "validate",
 ]
 
-_HOMES = ("feedback", "reader", "vocabulary", "writer")
+_HOMES = ("carrier", "feedback", "reader", "vocabulary", "writer")
 """Imported when one of their names is asked for: a proxy that only needs `Exchange` pays for no models."""
 
 

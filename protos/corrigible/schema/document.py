@@ -16,6 +16,9 @@ MEMBERS: Final = ("method", "path", "query", "headers", "body")
 CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 """Headers that no suggestion reads or changes. In lower case."""
 
+SENDERS_OWN: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
+"""Headers that say where a request goes and where it ends: no suggestion puts them in."""
+
 BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 """Methods whose requests rarely have a body: what they ask for stands in the query."""
 
@@ -77,6 +80,8 @@ def header_problem(headers: Mapping[str, object]) -> str | None:
             return "a header name that is no token"
         if name.lower() in CREDENTIALS:
             return f"the credential {name.lower()}"
+        if name.lower() in SENDERS_OWN:
+            return f"{name.lower()}, which is the sender's own"
         if not isinstance(value, str) or not _HEADER_VALUE.fullmatch(value):
             return f"no valid value for header {name.lower()}"
     return None

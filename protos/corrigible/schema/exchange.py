@@ -58,3 +58,5 @@ class Exchange:
     """Unix seconds when the request was received, given by the front end: the core reads no clock."""
     elapsed: float = 0.0
     """Seconds from there to the answer, given by the front end too."""
+    caller: str = ""
+    """Who asked, as a digest that the front end makes; empty where nobody can tell, or need not know."""

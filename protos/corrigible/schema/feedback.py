@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from .error import ReaderError
 from .exchange import Json
@@ -91,6 +91,8 @@ JsonValue = Annotated[Any, AfterValidator(_json)]
 
 Text = Annotated[str, AfterValidator(_text)]
 Members = Annotated[dict[str, Any], AfterValidator(_json)]
+OptionalMembers = Annotated[Members, BeforeValidator(lambda value: {} if value is None else value)]
+"""A null counts as absent."""
 Seconds = Annotated[int | float, Field(ge=0, le=2**53), AfterValidator(_whole)]
 Count = Annotated[int, Field(ge=0, le=_MAX_INT)]
 ActionName = Annotated[str, Field(min_length=1), AfterValidator(_text), AfterValidator(str.upper)]
@@ -157,8 +159,10 @@ class StepRequest(Wire):
 
     method: Text
     path: Text
-    query: Members = Field(default_factory=dict)
-    headers: dict[Text, Text] = Field(default_factory=dict)
+    query: OptionalMembers = Field(default_factory=dict)
+    headers: Annotated[dict[Text, Text], BeforeValidator(lambda value: {} if value is None else value)] = Field(
+        default_factory=dict
+    )
     body: JsonValue = None
 
     def document(self) -> dict[str, Json]:
@@ -311,8 +315,8 @@ def parse(obj: Json) -> Feedback:
 
 def _suggestion(obj: Json, index: int) -> dict[str, Json]:
     members = _readable(obj, f"/suggestions/{index}")
-    if "parameters" not in obj:
-        members["parameters"] = {k: v for k, v in obj.items() if k not in _SUGGESTION_MEMBERS}
+    if "parameters" not in members:
+        members["parameters"] = {k: v for k, v in members.items() if k not in _SUGGESTION_MEMBERS}
     return members
 
 

@@ -6,7 +6,6 @@ decide it hands back as `NeedsInput`; the request it was given is never changed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,8 +13,8 @@ from typing import Final
 from .edit import NotApplicable, after_suggestion, step_requests
 from .error import ReaderError
 from .exchange import Json, Request
-from .feedback import MEMBER, Feedback, Placeholder, Suggestion, parse
-from .word import Applicability, FeedbackType, IdempotencyKey, Recovery, Relation, VerificationStatus
+from .feedback import Feedback, Placeholder, Suggestion, parse
+from .word import BASE_ACTIONS, Applicability, FeedbackType, IdempotencyKey, Recovery, Relation, VerificationStatus
 
 _RANK: Final[Mapping[Applicability, int]] = {
     Applicability.MACHINE_APPLICABLE: 0,
@@ -72,37 +71,6 @@ class _Unconfirmed(Exception):
     """A suggestion that asks for confirmation was about to be applied."""
 
 
-CAUSE: Final = "RecoveryFeedback"
-"""The reason of a cause, in the details of a Kubernetes Status, that carries feedback as JSON text."""
-_LONGEST_CAUSE = 64 * 1024
-
-
-def find(body: Json) -> Json | None:
-    """Return the feedback object of a decoded JSON answer, None where there is none."""
-    if not isinstance(body, Mapping):
-        return None
-    found = body.get(MEMBER)
-    if isinstance(found, Mapping):
-        return found
-    return in_causes(body) if body.get("kind") == "Status" else None
-
-
-def in_causes(status: Mapping[str, Json]) -> Json | None:
-    """Return the feedback that a webhook sent through the Kubernetes API, in `details.causes` of a Status."""
-    details = status.get("details")
-    causes = details.get("causes") if isinstance(details, Mapping) else None
-    for cause in causes if isinstance(causes, list) else ():
-        said = cause.get("message") if isinstance(cause, Mapping) and cause.get("reason") == CAUSE else None
-        if isinstance(said, str) and said.lstrip().startswith("{") and len(said) <= _LONGEST_CAUSE:
-            try:
-                found = json.loads(said)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(found, Mapping):
-                return found
-    return None
-
-
 def apply(
     feedback: Feedback | Mapping[str, Json],
     request: Request,
@@ -124,6 +92,9 @@ def apply(
         raise ValueError("HAS_PLACEHOLDERS is no cap: placeholders are never filled by a reader")
     known = feedback if isinstance(feedback, Feedback) else parse(feedback)
     suggestions = known.suggestions
+    for index, suggestion in enumerate(suggestions):
+        if suggestion.base_action is not None and suggestion.base_action not in BASE_ACTIONS:
+            raise ReaderError(f"/suggestions/{index}/base_action: no base action")
     if not suggestions:
         return NeedsInput("the feedback suggests nothing")
     first = suggestions[0]
@@ -152,14 +123,17 @@ def _rank(suggestion: Suggestion) -> int:
     if suggestion.placeholders:
         return _RANK[Applicability.HAS_PLACEHOLDERS]
     rank = _RANK[suggestion.applicability or Applicability.UNSPECIFIED]
-    if suggestion.changes_intent or not suggestion.proven:
+    if suggestion.changes_intent or suggestion.requires_confirmation or not suggestion.proven:
         rank = max(rank, _RANK[Applicability.MAYBE_INCORRECT])
     return rank
 
 
+def _refuted(suggestion: Suggestion) -> bool:
+    return suggestion.verification is not None and suggestion.verification.status is VerificationStatus.REFUTED
+
+
 def _usable(suggestion: Suggestion, cap: Applicability) -> bool:
-    refuted = suggestion.verification is not None and suggestion.verification.status is VerificationStatus.REFUTED
-    return not suggestion.terminal and not refuted and _rank(suggestion) <= _RANK[cap]
+    return not suggestion.terminal and not _refuted(suggestion) and _rank(suggestion) <= _RANK[cap]
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +201,7 @@ def _apply_unit(
     """Apply what the relation allows: all or nothing, in order until one fails, or the first that fits."""
     done: list[_Done] = []
     reasons: list[str] = []
+    unconfirmed = False
     current = request
     for index, suggestion in unit.members:
         if index not in usable:
@@ -242,19 +217,20 @@ def _apply_unit(
             if unit.relation is Relation.ONE_OF:
                 continue
             break
-        if suggestion.requires_confirmation and not confirm:
-            raise _Unconfirmed
+        unconfirmed |= suggestion.requires_confirmation and not confirm
         done.append((index, after, steps))
         current = after
         if unit.relation is Relation.ONE_OF:
             break
     if unit.relation is Relation.ALL and len(done) < len(unit.members):
         return [], reasons
+    if unconfirmed:
+        raise _Unconfirmed
     return done, reasons
 
 
 def _ask(feedback: Feedback, reason: str, *, confirm: bool = False) -> NeedsInput:
-    open_ones = tuple(Choice(i, s) for i, s in enumerate(feedback.suggestions) if not s.terminal)
+    open_ones = [Choice(i, s) for i, s in enumerate(feedback.suggestions) if not s.terminal and not _refuted(s)]
     return NeedsInput(
         reason,
         tuple(_placeholders(open_ones)),

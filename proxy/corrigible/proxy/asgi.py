@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
-from .build import build_translator
+from .build import build_loops, build_translator
 from .corrector import Corrector, RequestHead, ResponseHead
 from .lookup import NO_ANSWER, drive
 from .mode import Mode, parse_mode
@@ -43,7 +43,9 @@ class ReflectiveMiddleware:
     ) -> None:
         """`mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`."""
         self.app = app
-        self.corrector = corrector or Corrector(build_translator(packs), mode=_mode(mode), query_mode=True)
+        self.corrector = corrector or Corrector(
+            build_translator(packs), mode=_mode(mode), query_mode=True, loops=build_loops()
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -71,7 +73,8 @@ class _Responder:
     def __init__(self, app: App, corrector: Corrector, scope: Scope, receive: Receive, send: Send) -> None:
         self.app, self.corrector, self.scope = app, corrector, scope
         self.upstream_receive, self.upstream_send = receive, send
-        self.request = RequestHead(scope["method"], _target(scope), _text(scope["headers"]))
+        peer = str((scope.get("client") or ("",))[0])
+        self.request = RequestHead(scope["method"], _target(scope), _text(scope["headers"]), peer)
         self.request_body = bytearray()
         self.start: Message | None = None
         self.response: ResponseHead | None = None
@@ -105,6 +108,7 @@ class _Responder:
                 self.start = message
             else:
                 self.passing = True
+                self.corrector.passed(self.request, self.response.status)
                 await self.upstream_send(message)
         elif message["type"] == "http.response.body" and self.start is not None:
             self.body += message.get("body", b"")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from corrigible.rules.pack import load_pack
 
 from .corrector import Corrector
 from .limit import Limits
+from .loop import Loops
 from .mode import Mode
 from .translate import Known, Translator
 
@@ -38,7 +40,7 @@ def build_known(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: b
     known = []
     for name in packs or (PLAIN_RPC if rpc else PLAIN,):
         pack = load_pack(name)
-        adapter: Adapter = adapter_for(pack.name)
+        adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
         for more in (
             Operations(pack.text.operations) if pack.text.operations else None,
             description.operations if description is not None else None,
@@ -79,6 +81,12 @@ def build_corrector(
     mode: Mode = Mode.REFLECTIVE,
     spec: Path | None = None,
     limits: Limits | None = None,
+    loops: Loops | None = None,
 ) -> Corrector:
     """Build what an HTTP front end needs. Raises AuthoringError for a wrong pack or spec."""
-    return Corrector(build_translator(packs, spec, limits), mode=mode)
+    return Corrector(build_translator(packs, spec, limits), mode=mode, loops=loops)
+
+
+def build_loops() -> Loops:
+    """Make the memory of a loop breaker; what it calls a caller means nothing to anybody else."""
+    return Loops(secrets.token_bytes(32))

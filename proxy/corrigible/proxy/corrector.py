@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.schema.exchange import Exchange, Json
+from corrigible.schema.exchange import Exchange, Json, Request
 
 from .document import read_request
 from .encoding import coding
 from .limit import Limits
-from .mode import PREFERENCE, Mode, preferred, queried, without_mode
+from .loop import Loops, place_of
+from .mode import PREFERENCE, Mode, named_caller, preferred, queried, without_mode
 from .place import blank
 from .placement import Placed, placed
-from .translate import Annotate, Decision, Explanation, PassThrough, Translator
+from .translate import Annotate, Decision, Explanation, PassThrough, Translator, again
 
 Headers = Sequence[tuple[str, str]]
 
@@ -39,6 +40,8 @@ class RequestHead:
     target: str
     """Path and query as sent."""
     headers: Headers
+    peer: str = ""
+    """The address of who calls, without a port; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,20 @@ class Outcome:
 class Corrector:
     """The pipeline as a proxy sees it."""
 
-    def __init__(self, translator: Translator, *, mode: Mode = Mode.REFLECTIVE, query_mode: bool | None = None) -> None:
-        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own."""
+    def __init__(
+        self,
+        translator: Translator,
+        *,
+        mode: Mode = Mode.REFLECTIVE,
+        query_mode: bool | None = None,
+        loops: Loops | None = None,
+    ) -> None:
+        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own.
+
+        Without `loops` every refusal is answered as if it were the first.
+        """
         self.translator = translator
+        self.loops = loops
         self.mode = mode
         self.limits: Limits = translator.limits
         native = any(known.adapter.native_mode for known in translator.known)
@@ -164,6 +178,11 @@ class Corrector:
             plain, encoding = self._plain(response, response_body)
             exchange = self._exchange(request, request_body, response, plain, (id, started, elapsed))
             decision = yield from self.translator.translate(exchange, explanation)
+            if self.loops is not None:
+                repeated = again(self.loops, decision, self.limits)
+                decision = repeated if mode is Mode.REFLECTIVE else decision
+                if isinstance(decision, PassThrough) and not decision.violations:
+                    self.passed(request, exchange.status)
             rendered = self._render(decision, mode, plain)
             if rendered is None and isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
                 headers = self._linked(response.headers, id, decision.encoded)
@@ -182,6 +201,28 @@ class Corrector:
         except Exception as problem:  # the law: an error of ours means that the native answer passes
             said = f"{type(problem).__name__}: {problem}"
             return Outcome(None, "a mistake of ours", mode, error=said)
+
+    def passed(self, request: RequestHead, status: int) -> None:
+        """Hear of an answer that nobody needs to read: a success ends the loops of its caller there. Never raises."""
+        loops = self.loops
+        if not loops or status >= 400:
+            return
+        caller = self._caller(request, loops)
+        try:
+            if loops.knows(caller):
+                path, method = self.upstream_target(request.target).partition("?")[0], request.method.upper()
+                found = self.translator.identify(method, path)
+                loops.succeeded(caller, place_of(found.operation if found is not None else "", Request(method, path)))
+        except Exception:  # a loop that does not end here ends by itself
+            return
+
+    @staticmethod
+    def _caller(request: RequestHead, loops: Loops) -> str:
+        try:
+            name = named_caller([value for header, value in request.headers if header.lower() == "prefer"])
+            return loops.caller(request.headers, name, request.peer)
+        except Exception:  # whose refusals cannot be counted still gets feedback
+            return ""
 
     def _linked(self, headers: Headers, id: str, encoded: bytes) -> list[tuple[str, str]]:
         """Keep the feedback for fetching, and point to it (RFC 8288): its body has no place for a member."""
@@ -219,7 +260,8 @@ class Corrector:
                 headers[low] = f"{headers[low]}, {value}" if low in headers else value
         sent = _decoded(request.headers, request_body, self.limits.body) if request_body else b""
         document = read_request(request.method, self.upstream_target(request.target), request.headers, sent)
-        return Exchange(document, response.status, headers, plain, *when)
+        caller = self._caller(request, self.loops) if self.loops is not None else ""
+        return Exchange(document, response.status, headers, plain, *when, caller)
 
     def _render(self, decision: Decision, mode: Mode, plain: bytes) -> Placed | None:
         match decision:
@@ -250,7 +292,7 @@ class Corrector:
         if isinstance(decision, PassThrough):
             return Outcome(rewrite, decision.reason, mode, operation=decision.operation)
         feedback = decision.feedback if mode is Mode.REFLECTIVE else None
-        return Outcome(rewrite, "annotated", mode, decision.operation, feedback, decision.rules)
+        return Outcome(rewrite, "annotated", mode, decision.operation, feedback, decision.rules, decision.trouble)
 
 
 def _decoded(headers: Headers, body: bytes, limit: int) -> bytes:

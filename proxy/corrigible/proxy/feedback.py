@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from corrigible.rules.failure import CorrigibleError
-from corrigible.rules.pointer import is_among
+from corrigible.rules.pointer import is_among, resolve, segments
 from corrigible.rules.rule import TERMINAL
 from corrigible.rules.speak import Spoken, slower
 from corrigible.schema.exchange import Json, Request
@@ -82,6 +82,7 @@ def mirror_retry_after(feedback: dict[str, Json], seconds: float | None) -> None
 
 def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str], limits: Limits) -> bytes:
     """Return compact JSON. Cuts alternatives that do not fit; raises Withheld where nothing can be said safely."""
+    moved = _unnamed_secrets(feedback, request, secrets) if secrets else []
     while len(feedback["suggestions"]) > limits.suggestions:
         _cut(feedback["suggestions"])
     data = orjson.dumps(feedback)
@@ -97,7 +98,7 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
             raise Withheld("an edit of invisible characters cannot be shown")
         feedback.update(_visible(feedback))
         data = orjson.dumps(feedback)
-    for secret in _secret_values(request, secrets):
+    for secret in [*_secret_values(request, secrets), *moved]:
         if len(secret) < _SHORTEST_SECRET:
             repeated = _holds(feedback["suggestions"], secret)
         else:
@@ -105,6 +106,22 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
         if repeated:
             raise Withheld("a secret of the request would be repeated")
     return data
+
+
+def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: frozenset[str]) -> list[str]:
+    """Return the secrets that stand under a misspelt name, and take them out of the edits that put them right."""
+    found: list[str] = []
+    for suggestion in feedback["suggestions"]:
+        patch = suggestion.get("patch", ())
+        from_places = [
+            str(op["from"]) for op in patch if op["op"] == "move" and is_among(segments(op["path"])[-1], secrets)
+        ]
+        if from_places:
+            found += [text for place in from_places for text in _scalars(resolve(request.document(), place))]
+            suggestion["parameters"] = {}
+            if not any(part.isdecimal() for place in from_places for part in segments(place)):  # there it is needed
+                suggestion["patch"] = [op for op in patch if op["op"] != "test" or op["path"] not in from_places]
+    return found
 
 
 def _cut(suggestions: list[dict[str, Json]]) -> None:

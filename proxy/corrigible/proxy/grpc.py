@@ -19,6 +19,7 @@ from .grpc_front import GrpcFront, Said
 from .grpc_status import HTTP
 from .grpc_upstream import Upstream, identified, open_upstream, secured
 from .journal import Entry, Journal
+from .loop import Loops
 from .mode import Mode
 from .tls import USUAL, Identity, Trust
 from .translate import Translator
@@ -43,7 +44,14 @@ class GrpcSettings:
     """None where callers come in the clear."""
 
 
-def run(settings: GrpcSettings, translator: Translator, *, journal: Journal | None, line: Callable[[str], str]) -> int:
+def run(
+    settings: GrpcSettings,
+    translator: Translator,
+    *,
+    journal: Journal | None,
+    line: Callable[[str], str],
+    loops: Loops | None = None,
+) -> int:
     """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1.
 
     Raises AuthoringError for wrong descriptors, NoCertificate where the upstream has none to believe in.
@@ -60,7 +68,9 @@ def run(settings: GrpcSettings, translator: Translator, *, journal: Journal | No
 
     async def main() -> int:
         upstream = open_upstream(settings.upstream, how)
-        front = GrpcFront(translator, upstream, descriptors, mode=settings.mode, told=told, complain=_complain)
+        front = GrpcFront(
+            translator, upstream, descriptors, mode=settings.mode, loops=loops, told=told, complain=_complain
+        )
         try:
             return await _serve(settings, upstream, front, line)
         finally:

@@ -45,6 +45,8 @@ class Ending:
     """Unix seconds."""
     seconds: float | None = None
     """That the caller still waits; None where it does not say."""
+    peer: str = ""
+    """The address of who calls, without a port."""
 
 
 class Overseer(Protocol):
@@ -96,7 +98,8 @@ class Carrier(grpc.GenericRpcHandler):
             await context.send_initial_metadata(initial)
         kept = request if len(request) <= KEPT else None
         left = context.time_remaining()
-        trailers = await self._trailers(Ending(method, metadata, kept, code, message, trailers, started, left))
+        ending = Ending(method, metadata, kept, code, message, trailers, started, left, _peer(context))
+        trailers = await self._trailers(ending)
         if code:
             await context.abort(_CODES[code], message, trailers)
         context.set_trailing_metadata(trailers)
@@ -126,7 +129,7 @@ class Carrier(grpc.GenericRpcHandler):
                     call.cancel()  # the caller went away
             code, message, trailers = await _ending(call)
         left = context.time_remaining()
-        ending = Ending(method, metadata, sent.only, code, message, trailers, started, left)
+        ending = Ending(method, metadata, sent.only, code, message, trailers, started, left, _peer(context))
         context.set_trailing_metadata(await self._trailers(ending))
         if message:
             context.set_details(message)
@@ -155,6 +158,11 @@ class Carrier(grpc.GenericRpcHandler):
 
 def _metadata(context: aio.ServicerContext[Any, Any]) -> Metadata:
     return tuple((key, value) for key, value in context.invocation_metadata() or ())
+
+
+def _peer(context: aio.ServicerContext[Any, Any]) -> str:
+    """Return the caller's address: gRPC says `ipv4:127.0.0.1:50412`."""
+    return (context.peer() or "").rpartition(":")[0]
 
 
 async def _bring_back(call: Any, context: aio.ServicerContext[Any, Any]) -> None:

@@ -26,8 +26,9 @@ from .grpc_upstream import Upstream
 from .journal import is_secret
 from .limit import Limits
 from .lookup import NO_ANSWER, drive
-from .mode import PREFERENCE, Mode, parse_mode
-from .translate import Annotate, Decision, PassThrough, Translator
+from .loop import Loops
+from .mode import CALLER, PREFERENCE, Mode, parse_mode
+from .translate import Annotate, Decision, PassThrough, Translator, again
 
 _PATIENCE: Final = 0.5
 """The part of the time a caller still waits that look-ups may take."""
@@ -57,10 +58,12 @@ class GrpcFront:
         descriptors: Descriptors | None = None,
         *,
         mode: Mode = Mode.REFLECTIVE,
+        loops: Loops | None = None,
         told: Callable[[Said], None] | None = None,
         complain: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.mode = mode
+        self.loops = loops
         self._plain, self._upstream, self._told = translator, upstream, told
         self.descriptors = Descriptors()
         self._translators: Sequence[Translator] = _each(translator, None)
@@ -85,6 +88,8 @@ class GrpcFront:
             self.reflection.begin(metadata)
 
     def ended(self, ending: Ending) -> None:
+        if self.loops and ending.code == 0:
+            self.loops.succeeded(_caller(ending, self.loops), ending.method[1:])
         if self._told is not None:
             self._told(Said(ending, uuid.uuid4().hex))
 
@@ -108,7 +113,8 @@ class GrpcFront:
         if any(detail.type_url.rpartition("/")[2] == _OURS for detail in status.details):
             return None, Said(refusal, id, "the upstream speaks for itself")
         body = encoded(status_json(status, self.descriptors.pool))
-        exchange = Exchange(self._document(refusal), HTTP[refusal.code], {}, body, id, refusal.started)
+        caller = _caller(refusal, self.loops) if self.loops is not None else ""
+        exchange = Exchange(self._document(refusal), HTTP[refusal.code], {}, body, id, refusal.started, caller=caller)
         asked = 0
 
         async def fetch(lookup: Lookup) -> LookupAnswer:
@@ -117,12 +123,15 @@ class GrpcFront:
             return await self._call(lookup, refusal)
 
         decision = await self._decided(exchange, fetch, refusal.seconds)
+        if self.loops is not None:
+            decision = again(self.loops, decision, self._plain.limits)
         if isinstance(decision, PassThrough):
             error = decision.reason if decision.fault else None
             return None, Said(refusal, id, decision.reason, decision.operation, error=error, lookups=asked)
         trailers = annotated(refusal.trailers, status, refusal.message, decision.feedback)
         reason = "" if trailers is not None else "the native details leave no room"
-        return trailers, Said(refusal, id, reason, decision.operation, decision if trailers else None, lookups=asked)
+        said = decision if trailers else None
+        return trailers, Said(refusal, id, reason, decision.operation, said, decision.trouble, lookups=asked)
 
     async def _decided(self, exchange: Exchange, fetch: Any, seconds: float | None) -> Decision:
         """Ask one pack after the other: a rule that is about this comes before descriptions and generalities."""
@@ -141,7 +150,10 @@ class GrpcFront:
         headers = {
             key: value
             for key, value in refusal.metadata
-            if isinstance(value, str) and key != PREFERENCE and not is_left_out(key) and not is_secret(key)
+            if isinstance(value, str)
+            and key not in (PREFERENCE, CALLER)
+            and not is_left_out(key)
+            and not is_secret(key)
         }
         body = None
         if refusal.request is not None:
@@ -185,6 +197,14 @@ def _in_time(limits: Limits, seconds: float | None) -> Limits:
     if seconds is None:
         return limits
     return replace(limits, seconds_with_lookups=min(limits.seconds_with_lookups, max(0.0, seconds * _PATIENCE)))
+
+
+def _caller(ending: Ending, loops: Loops) -> str:
+    texts = [(key, value) for key, value in ending.metadata if isinstance(value, str)]
+    try:
+        return loops.caller(texts, next((value for key, value in texts if key == CALLER), ""), ending.peer)
+    except Exception:  # whose refusals cannot be counted still gets feedback
+        return ""
 
 
 def wanted(metadata: Metadata) -> Mode | None:

@@ -65,7 +65,7 @@ class Entry:
     error: str | None = None
     lookups: int = 0
     feedback: Mapping[str, Any] | None = field(default=None)
-    """Only its verdict and its actions are written, never its values."""
+    """Only its verdict, its actions and the loop it is part of are written, never its values."""
 
     def document(self) -> dict[str, Any]:
         """Return what is written: a fixed order of members, and nothing secret."""
@@ -87,6 +87,8 @@ class Entry:
             suggestions = self.feedback.get("suggestions") or ()
             document["recovery"] = self.feedback.get("recovery")
             document["actions"] = [suggestion.get("action") for suggestion in suggestions]
+            if "loop" in self.feedback:
+                document["loop"] = self.feedback["loop"]
         return document
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Generator, Sequence
+from contextlib import suppress
 from typing import Protocol, overload
 
 from mitmproxy import http, tcp, websocket
@@ -34,6 +35,7 @@ _SECONDS = 3.0
 _BODILESS = frozenset((204, 205, 206, 304))
 
 
+_VOUCHING = frozenset((b"etag", b"digest", b"content-digest", b"repr-digest", b"content-md5"))
 _DOCUMENTS = DOCUMENTS.encode()
 
 
@@ -45,6 +47,8 @@ class Correcting(Protocol):
     def document(self, target: str) -> bytes | None: ...
 
     def wants_body(self, request: RequestHead, response: ResponseHead) -> bool: ...
+
+    def passed(self, request: RequestHead, status: int) -> None: ...
 
     def correct(
         self,
@@ -166,6 +170,9 @@ class Exchanges:
         """Correct a candidate: that is the awaitable. Ends the exchange for the journal."""
         if self.is_candidate(flow):
             return self._correct(flow)
+        if flow.response is not None:
+            with suppress(Exception):  # a mistake of ours: the answer has passed already
+                self._corrector.passed(request_head(flow), flow.response.data.status_code)
         if self._journal is not None:
             reason = "the answer is over the limit" if _CANDIDATE in flow.metadata else None
             self._record(flow, "untouched", reason=flow.metadata.get(_REASON, reason))
@@ -198,7 +205,8 @@ class Exchanges:
             async with asyncio.timeout(_SECONDS):
                 outcome = await drive(translation, fetch)
             if outcome.rewrite is not None:
-                headers = _framed(outcome.rewrite.headers, outcome.rewrite.body)
+                chunked = _keep_trailers(flow.request, response)
+                headers = _framed(outcome.rewrite.headers, outcome.rewrite.body, chunked=chunked)
                 response.headers, response.raw_content = headers, outcome.rewrite.body
         except TimeoutError:
             error = "the look-ups took too long"
@@ -264,7 +272,8 @@ def request_head(flow: http.HTTPFlow) -> RequestHead:
     """Return the request as the client sent it."""
     data = flow.request.data
     target = flow.metadata.get(_TARGET) or _text(data.path)
-    return RequestHead(_text(data.method), target, FieldList(data.headers.fields))
+    peer = flow.client_conn.peername
+    return RequestHead(_text(data.method), target, FieldList(data.headers.fields), str(peer[0]) if peer else "")
 
 
 def response_head(response: http.Response) -> ResponseHead:
@@ -304,7 +313,16 @@ def _framing(response: http.Response) -> tuple[int | None, bool]:
     return length, events
 
 
-def _framed(headers: Sequence[tuple[str, str]], body: bytes) -> http.Headers:
+def _keep_trailers(request: http.Request, response: http.Response) -> bool:
+    """Take out of the trailers what vouches for a body that is no more. Returns whether the others need chunks."""
+    if response.trailers is None:
+        return False
+    kept = [field for field in response.trailers.fields if field[0].lower() not in _VOUCHING]
+    response.trailers = http.Headers(kept) if kept else None
+    return bool(kept) and request.data.http_version == response.data.http_version == b"HTTP/1.1"
+
+
+def _framed(headers: Sequence[tuple[str, str]], body: bytes, *, chunked: bool) -> http.Headers:
     """Return headers that frame exactly this body."""
     fields: list[tuple[bytes, bytes]] = []
     framed = False
@@ -312,13 +330,17 @@ def _framed(headers: Sequence[tuple[str, str]], body: bytes) -> http.Headers:
         match name.lower():
             case "transfer-encoding":
                 continue
+            case "content-length" if chunked:
+                continue
             case "content-length":
                 if not framed:
                     fields.append((_bytes(name), b"%d" % len(body)))
                     framed = True
             case _:
                 fields.append((_bytes(name), _bytes(value)))
-    if not framed:
+    if chunked:
+        fields.append((b"Transfer-Encoding", b"chunked"))
+    elif not framed:
         fields.append((b"Content-Length", b"%d" % len(body)))
     return http.Headers(fields)
 

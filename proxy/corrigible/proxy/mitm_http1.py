@@ -2,9 +2,9 @@
 
 Knows: mitmproxy's protocol layers. Does not know: flows, rules, sockets.
 
-Interim answers (100, 102, 103) are skipped, and trailers dropped, which RFC 9110 (15.2, 6.5.1) lets a proxy do: the
-engine takes the first for the final answer and crashes on the second. Nothing follows the head of a 204 or 304, and
-an error page of the engine's own is one line of plain text.
+Interim answers (102, 103) and trailers are handed on: the engine takes the first for the final answer and crashes on
+the second. A 100 is skipped, since the engine has answered the expectation itself. Nothing follows the head of a 204
+or 304, and an error page of the engine's own is one line of plain text.
 """
 
 from __future__ import annotations
@@ -25,47 +25,76 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
     HttpClient,
     HttpLayer,
     HTTPMode,
+    ReceiveHttp,
     RegisterHttpConnection,
+    RequestEndOfMessage,
+    RequestTrailers,
     ResponseEndOfMessage,
     ResponseProtocolError,
+    ResponseTrailers,
 )
 
 from . import mitm_http2
 from .mitm_error import error_text
 from .mitm_http2 import Lasting
 
-_INTERIM = (b"100", b"102", b"103")
+_LAST_CHUNK = b"0\r\n\r\n"
+_NO_TRAILERS = frozenset((b"content-length", b"transfer-encoding", b"host", b"trailer"))
+"""RFC 9110 section 6.5.1: what frames or routes a message has no business behind it."""
 
 
-class _WithoutTrailers:
-    """Reads a chunked body, and says nothing of what comes after it."""
+class _NotingTrailers:
+    """Reads a chunked body, and keeps what comes after it."""
 
     def __init__(self, reader: Callable[[Any], Any]) -> None:
         self._reader: Any = reader
+        self._trailers: http.Headers | None = None
 
     def __call__(self, buffer: Any) -> Any:
         event = self._reader(buffer)
-        return h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) and event.headers else event
+        if not isinstance(event, h11.EndOfMessage) or not event.headers:
+            return event
+        fields = (field for field in event.headers.raw_items() if field[0].lower() not in _NO_TRAILERS)
+        self._trailers = http.Headers([(bytes(name), bytes(value)) for name, value in fields])
+        return h11.EndOfMessage()
 
     def read_eof(self) -> Any:
         return self._reader.read_eof()
+
+    def taken(self) -> http.Headers | None:
+        """Return the trailers, once."""
+        trailers, self._trailers = self._trailers, None
+        return trailers
 
 
 class ClientSide(Http1Server):
     """Serves the client."""
 
+    _trailers: http.Headers | None = None
+
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read a piece of a request's body."""
-        _drop_trailers(self)
-        return super().read_body(event)
+        reader = _noting_trailers(self)
+        for command in super().read_body(event):
+            if reader is not None and _ends(command) and self.stream_id and (trailers := reader.taken()):
+                yield ReceiveHttp(RequestTrailers(self.stream_id, trailers))
+            yield command
 
     def send(self, event: Any) -> layer.CommandGenerator[None]:
         """Send a piece of an answer."""
+        trailers = None
+        if isinstance(event, ResponseEndOfMessage):
+            trailers, self._trailers = self._trailers, None
         if isinstance(event, ResponseEndOfMessage) and self.response and self.response.status_code in (204, 304):
             yield from self.mark_done(response=True)
             return
+        if isinstance(event, ResponseTrailers):
+            self._trailers = event.trailers
+            return
         for command in super().send(event):
-            if isinstance(event, ResponseProtocolError) and isinstance(command, commands.SendData):
+            if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
+                yield commands.SendData(command.connection, _last_chunk(trailers))
+            elif isinstance(event, ResponseProtocolError) and isinstance(command, commands.SendData):
                 yield commands.SendData(command.connection, error_page(command.data, event.message))
             else:
                 yield command
@@ -74,17 +103,40 @@ class ClientSide(Http1Server):
 class ServerSide(Http1Client):
     """Talks to the upstream."""
 
+    _trailers: http.Headers | None = None
+
+    def send(self, event: Any) -> layer.CommandGenerator[None]:
+        """Send a piece of a request."""
+        if isinstance(event, RequestTrailers):
+            self._trailers = event.trailers
+            return
+        trailers = None
+        if isinstance(event, RequestEndOfMessage):
+            trailers, self._trailers = self._trailers, None
+        for command in super().send(event):
+            if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
+                yield commands.SendData(command.connection, _last_chunk(trailers))
+            else:
+                yield command
+
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read a piece of an answer's body."""
-        _drop_trailers(self)
-        return super().read_body(event)
+        reader = _noting_trailers(self)
+        for command in super().read_body(event):
+            if reader is not None and _ends(command) and self.stream_id and (trailers := reader.taken()):
+                yield ReceiveHttp(ResponseTrailers(self.stream_id, trailers))
+            yield command
 
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
         """Read the head of an answer, once it is the final one."""
         if isinstance(event, events.DataReceived) and self.request:
-            while is_interim(bytes(self.buf)[:12]):
-                if not self.buf.maybe_extract_lines():
+            while is_interim(start := bytes(self.buf)[:12]):
+                lines = self.buf.maybe_extract_lines()
+                if not lines:
                     return  # the rest of this head is still to come
+                # RFC 9110 section 15.2: a server MUST NOT send a 1xx response to an HTTP/1.0 client.
+                if start[9:12] != b"100" and self.request.data.http_version == b"HTTP/1.1":
+                    yield commands.SendData(self.context.client, b"\r\n".join([*lines, b"", b""]))
         yield from super().read_headers(event)
 
 
@@ -147,7 +199,7 @@ def use_own_http(nextlayer: layer.NextLayer) -> None:
 
 def is_interim(start: bytes) -> bool:
     """Whether an answer that starts with these 12 bytes is followed by another one to the same request."""
-    return start[:7] == b"HTTP/1." and start[8:9] == b" " and start[9:12] in _INTERIM
+    return start[:7] == b"HTTP/1." and start[8:10] == b" 1" and start[9:12] != b"101" and len(start) == 12
 
 
 def error_page(page: bytes, message: str) -> bytes:
@@ -159,7 +211,18 @@ def error_page(page: bytes, message: str) -> bytes:
     return whole
 
 
-def _drop_trailers(side: Http1Client | Http1Server) -> None:
+def _noting_trailers(side: Http1Client | Http1Server) -> _NotingTrailers | None:
+    """Have what follows a chunked body kept. None where the body is not chunked."""
     reader: Any = side.body_reader
     if type(reader).__name__ == "ChunkedReader":
-        side.body_reader = _WithoutTrailers(reader)  # type: ignore[assignment]  # called the same way
+        reader = side.body_reader = _NotingTrailers(reader)  # type: ignore[assignment]  # called the same way
+    return reader if isinstance(reader, _NotingTrailers) else None
+
+
+def _ends(command: commands.Command) -> bool:
+    """Whether this says that a message is over."""
+    return isinstance(command, ReceiveHttp) and isinstance(command.event, RequestEndOfMessage | ResponseEndOfMessage)
+
+
+def _last_chunk(trailers: http.Headers) -> bytes:
+    return b"0\r\n" + bytes(trailers) + b"\r\n"

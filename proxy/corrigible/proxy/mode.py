@@ -8,6 +8,8 @@ from enum import StrEnum
 from urllib.parse import unquote_plus
 
 PREFERENCE = "recovery-feedback"
+CALLER = "recovery-feedback-caller"
+"""Where gRPC callers name themselves."""
 
 
 class Mode(StrEnum):
@@ -40,6 +42,22 @@ def preferred(values: Iterable[str]) -> Mode | None:
                 if mode is not None:
                     return mode
     return None
+
+
+_NAMED = re.compile(rf'\s*{PREFERENCE}\s*(?:=\s*(?:"[^"]*"|[^\s;"]+)\s*)?(?=;)', re.IGNORECASE)
+_PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*)))?\s*')
+_LONGEST_NAME = 200
+
+
+def named_caller(values: Iterable[str]) -> str:
+    """Read from `Prefer` how the caller calls itself: `recovery-feedback=reflective; caller="episode-7"`."""
+    for value in values:
+        for preference in _split(value) if ";" in value else ():
+            named = _NAMED.match(preference)
+            for found in _PARAMETER.finditer(preference, named.end()) if named is not None else ():
+                if found[1].lower() == "caller":
+                    return re.sub(r"\\(.)", r"\1", found[2] or found[3] or "")[:_LONGEST_NAME]
+    return ""
 
 
 def _split(value: str) -> list[str]:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from corrigible.rules.pointer import resolve, segments
+from corrigible.schema.carrier import CAUSE
 from corrigible.schema.exchange import Json
-from corrigible.schema.reader import CAUSE
 
+from .envelope import in_graphql, in_mcp
 from .gateway import detail, details_of
 from .mode import Mode
 from .place import MEMBER, Members, add_members, splice
@@ -39,6 +40,10 @@ def placed(native: bytes, decision: Annotate, mode: Mode) -> Placed | None:
             parsed = decision.body
             members = [(MEMBER.encode(), decision.encoded)] if mode is Mode.REFLECTIVE else []
             return Placed(add_members(native, parsed, {"": members})) if members else None
+        case "graphql" | "mcp":
+            enveloped = in_graphql if decision.placement == "graphql" else in_mcp
+            body = enveloped(native, decision) if mode is Mode.REFLECTIVE else None
+            return Placed(body) if body is not None else None
     return _member(native, decision, mode)
 
 

@@ -19,16 +19,17 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack import Pack
 from corrigible.rules.speak import Spoken
 from corrigible.rules.violation import Violation
+from corrigible.schema.carrier import in_causes
 from corrigible.schema.error import ContractError
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
-from corrigible.schema.reader import in_causes
 from corrigible.schema.writer import validate
 
 from .consider import Considered
 from .feedback import combine, encode, mirror_retry_after
 from .known import Explanation, Identified, Known, complaints
 from .limit import Limits
+from .loop import Loops, Refusal
 from .reconcile import reconcile
 from .verify import dry_run
 
@@ -49,6 +50,10 @@ class PassThrough:
     operation: str = ""
     pack: Pack | None = None
     """Whose dialect the answer speaks, where it speaks one."""
+    exchange: Exchange | None = None
+    """What this is about: of an exchange that carried another one, the one in there."""
+    body: Json = None
+    placement: str = "member"
 
 
 class Annotate(NamedTuple):
@@ -68,6 +73,13 @@ class Annotate(NamedTuple):
     """The native answer, parsed; of an exchange that carried another one, the answer in there."""
     placement: str = "member"
     """How the answer takes it in: as the adapter says, or `relayed` where the answer carried it already."""
+    violations: tuple[Violation, ...] = ()
+    code: str = ""
+    """The pack's word for what is wrong, never the upstream's."""
+    exchange: Exchange | None = None
+    """What this is about: of an exchange that carried another one, the one in there."""
+    trouble: str | None = None
+    """A mistake of ours that did not change what is said."""
 
 
 _MADE_UP = b'{"message": "a refusal", "error": {"message": "a refusal"}, "kind": "Status", "status": "Failure"}'
@@ -173,7 +185,15 @@ class Translator:
             )
         said = [one for one in said if one.suggestions]
         if not said:
-            return PassThrough("no rule speaks", tuple(violations), operation=found.operation, pack=pack)
+            return PassThrough(
+                "no rule speaks",
+                tuple(violations),
+                operation=found.operation,
+                pack=pack,
+                exchange=exchange,
+                body=body,
+                placement=found.known.adapter.placement,
+            )
         feedback = combine(said)
         mirror_retry_after(feedback, retry_after(exchange))
         return Annotate(
@@ -186,6 +206,9 @@ class Translator:
             operation=found.operation,
             body=body,
             placement=found.known.adapter.placement,
+            violations=tuple(violations),
+            code=said[0].rule.verbose_code,
+            exchange=exchange,
         )
 
     def _relayed(self, exchange: Exchange, found: Identified, body: Json, carried: Json) -> Annotate | None:
@@ -211,6 +234,40 @@ class Translator:
                 named = known.adapter.operations.find(exchange.request.method, exchange.request.path)
                 return Identified(known, *(named or ("", {}))), violations
         return found, ()
+
+
+def again(loops: Loops, decision: Decision, limits: Limits) -> Decision:
+    """Count a refusal, and return what is to be said where it came back. A mistake in here changes nothing."""
+    exchange, pack = decision.exchange, decision.pack
+    if exchange is None or pack is None:
+        return decision
+    try:
+        said, code = (decision.feedback, decision.code) if isinstance(decision, Annotate) else (None, "")
+        violations = decision.violations[: limits.suggestions]
+        refusal = Refusal(exchange.caller, decision.operation, exchange.request, violations, exchange.started, code)
+        feedback = loops.answered(refusal, said)
+        if feedback is None:
+            return decision
+        encoded = encode(feedback, exchange.request, pack.guidance.secrets, limits)
+    except Exception as problem:
+        trouble = f"{type(problem).__name__}: {problem}"
+        return decision._replace(trouble=trouble) if isinstance(decision, Annotate) else decision
+    if isinstance(decision, Annotate):
+        return decision._replace(feedback=feedback, encoded=encoded)
+    return Annotate(
+        feedback,
+        encoded,
+        ({"code": _REPEATED, "message": feedback["message"]},),
+        pack,
+        (),
+        live=False,
+        operation=decision.operation,
+        body=decision.body,
+        placement=decision.placement,
+    )
+
+
+_REPEATED = "REPEATED_REFUSAL"
 
 
 def _diagnosis(spoken: Spoken, violation: Violation) -> Mapping[str, str]:

@@ -167,6 +167,9 @@ class PackText(Authored):
         {},
         description="What `on.operation` may name, besides what adapter and spec do: `POST /v1/refunds: CreateRefund`",
     )
+    dialect: Literal["graphql", "mcp"] | None = Field(
+        None, description="All answers are of this kind: GraphQL over HTTP, or a server of the Model Context Protocol."
+    )
     mirror: str | None = Field(None, pattern="^/")
     redact: list[Annotated[str, Field(pattern="^/")]] = []
     lookups: list[Annotated[str, Field(pattern=r"^/[^?#\s]+$")]] = []
@@ -177,6 +180,12 @@ class PackText(Authored):
     dry_run: DryRunText | None = None
     secret_parameters: list[str] = []
     actions: dict[str, ActionText] = {}
+    covers: float | None = Field(
+        None, ge=0, le=100, description="The percentage of the API's documented errors for which there is a rule."
+    )
+    paraphrases: dict[str, list[str]] = Field(
+        {}, description="What would give a fix away in other words: `1.5 cups: [one and a half cups]`. For the audit."
+    )
 
 
 class CaseRequest(Authored):

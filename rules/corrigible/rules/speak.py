@@ -14,7 +14,7 @@ from .derive import Operation, Unfit, changes_request, derive, guarded, rekeyed
 from .expression import EvaluationError, Expression, environment
 from .failure import RuleFault
 from .lookup import CALL, Lookup, LookupAnswer, allowed
-from .pointer import is_among, segments
+from .pointer import is_among, parameters_at, segments
 from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Question, Rule, Say, Template, Together
 
 Asking = Generator[Lookup, LookupAnswer, "Spoken | None"]
@@ -221,7 +221,7 @@ class _Speech:
         if patch:
             out["patch"] = patch
             if not parameters and say.action == "MODIFY_PARAMS":
-                out["parameters"] = _merged(patch)
+                out["parameters"] = _merged(patch, parameters_at(self.request).lstrip("/"))
         if say.steps:
             out["steps"] = [_filled(step, activation) for step in say.steps]
         if not terminal:
@@ -286,7 +286,7 @@ class _Speech:
             said = say.retry.model_dump(exclude_none=True)
             if isinstance(say.after_seconds, Expression):
                 said["after_seconds"] = say.after_seconds.evaluate(activation)
-                if said["after_seconds"] is None:
+                if not _is_wait(said["after_seconds"]):
                     del said["after_seconds"]
             unsafe = self.request.method not in ("GET", "HEAD", "OPTIONS") and say.side_effects != "none"
             if patch or (unsafe and not keyed):
@@ -296,6 +296,14 @@ class _Speech:
             self.retry = slower(self.retry, said)
         elif rekeyed:
             self.retry = slower(self.retry, {"same_request": False, "idempotency_key": "new"})
+
+
+_LONGEST_WAIT = 10**9
+
+
+def _is_wait(seconds: Json) -> bool:
+    """Whether it is a number of seconds to come: headers may say anything."""
+    return type(seconds) in (int, float) and 0 <= seconds <= _LONGEST_WAIT
 
 
 def _changes_nothing(say: Say, said: Mapping[str, Json]) -> bool:
@@ -353,15 +361,18 @@ def _placeholder(placeholder: Placeholder, activation: Any) -> dict[str, Json]:
     return {"pointer": _pointer(placeholder.pointer, activation), "ask": placeholder.ask, "schema": schema}
 
 
-def _merged(patch: Sequence[Operation]) -> dict[str, Json]:
-    """Say a patch as merge parameters where it sets or removes plain top-level members only: half of it misleads."""
+def _merged(patch: Sequence[Operation], where: str) -> dict[str, Json]:
+    """Say a patch as merge parameters where it sets or removes plain top-level members only: half of it misleads.
+
+    `where` is the part of the request that parameters are merged into.
+    """
     out: dict[str, Json] = {}
     for op in patch:
         parts = segments(str(op["path"]))
         if op["op"] == "test" or parts[0] not in ("body", "query"):
             continue
         plain = op["op"] in ("add", "replace", "remove") and not isinstance(op.get("value"), (dict, list))
-        if not plain or len(parts) != 2:
+        if not plain or len(parts) != 2 or parts[0] != where:
             return {}
         out[parts[1]] = op.get("value")
     return out

@@ -233,6 +233,8 @@ def pointer_of_field(field: str, exchange: Exchange) -> str:
             return ""  # prose, no path
         end = found.end()
         key = next((part for part in found.groups()[:3] if part is not None), None)
+        if not _NAME.fullmatch(found[4] if key is None else key) and not _is_there(pointer, key or found[4], exchange):
+            return ""  # no name, and none that the caller uses
         pointer = f"{pointer}/{escape(key)}" if key is not None else _member(pointer, found[4], exchange)
     return pointer if not field[end:].strip(".") else ""
 
@@ -251,6 +253,11 @@ def _below_request(field: str, exchange: Exchange) -> str:
 
 
 _LONGEST: Final = 512
+_NAME: Final = re.compile(r"(?!.*//)[\w$*@+./-]{0,128}", re.ASCII)
+
+
+def _is_there(parent: str, name: str, exchange: Exchange) -> bool:
+    return resolve({"body": exchange.request.body}, f"{parent}/{escape(name)}") is not MISSING
 
 
 def _member(parent: str, name: str, exchange: Exchange) -> str:

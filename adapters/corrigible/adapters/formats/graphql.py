@@ -13,13 +13,20 @@ from corrigible.schema.exchange import Exchange, Json, Request
 
 from .located import steps
 
+# graphql-js quotes with ", graphql-core with '; the newest releases of both say "has invalid value".
 _VARIABLE: Final = re.compile(
-    r'^Variable "?\$(?P<name>\w{1,80})"? (?:got invalid value .{0,400}? at "(?P<at>[\w.\[\]]{1,200})"|\S)', re.DOTALL
+    r"""^Variable ["']?\$(?P<name>\w{1,80})["']? """
+    r"""(?:(?:got|has) invalid value .{0,400}? at ["'](?P<at>[\w.\[\]]{1,200})["']|\S)""",
+    re.DOTALL,
 )
 _MISSING: Final = re.compile(
-    r'Field "?(?P<a>\w{1,80})"? of required type .{0,120}? was not provided|of required type .{0,120}? was not provided'
+    r"""Field ["']?(?P<a>\w{1,80})["']? of required type .{0,120}? was not provided"""
+    r"""|to include required field ["'](?P<b>\w{1,80})["']"""
+    r"""|of required type .{0,120}? was not provided|of non-null type .{0,120}? to be provided"""
 )
-_UNKNOWN: Final = re.compile(r'Field "(?P<name>\w{1,80})" is not defined by type')
+_UNKNOWN: Final = re.compile(
+    r"""Field ["'](?P<a>\w{1,80})["'] is not defined by type|not to include unknown field ["'](?P<b>\w{1,80})["']"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +69,10 @@ def _place(message: str) -> tuple[str, str]:
     parts = steps(found["at"]) if found["at"] else [found["name"]]
     place = "/body/variables" + "".join("/" + escape(part) for part in parts)
     if (missing := _MISSING.search(message)) is not None:
-        return place + (f"/{missing['a']}" if missing["a"] else ""), "required"
+        name = missing["a"] or missing["b"]
+        return place + (f"/{name}" if name else ""), "required"
     if (unknown := _UNKNOWN.search(message)) is not None:
-        return f"{place}/{unknown['name']}", "additionalProperties"
+        return f"{place}/{unknown['a'] or unknown['b']}", "additionalProperties"
     return place, ""
 
 

@@ -71,7 +71,8 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", where: 
     if where == "request":
         where, parts = (part_of(parts[0]), parts[1:]) if parts else ("", [])
     elif not where and (parts or member):
-        where = parameters_at(request)[1:]
+        where = _part_with(parts[0], request) if len(parts) == 1 and not member else ""
+        where = where or parameters_at(request)[1:]
     if member:
         parts = [*parts, member]
     match where:
@@ -120,6 +121,15 @@ def member_pointer(found: str, message: str, constraint: str, request: Request) 
     if last == escape(named) and not isinstance(resolve(request.document(), found), Mapping):
         return found  # the place is the member's own already
     return found + "/" + escape(named)
+
+
+def _part_with(name: str, request: Request) -> str:
+    """Return the part of the request that has a name which no other has: servers do not always say which they mean."""
+    if _has(request.body, name):
+        return "body"
+    if name in request.query:
+        return "query"
+    return "headers" if "-" in name and name.lower() in request.headers else ""
 
 
 def _has(body: Json, name: str) -> bool:

@@ -19,6 +19,8 @@ _ASKING = "kube-apiserver-admission"
 """The User-Agent of an API server that asks a webhook."""
 _OWN_ROOTS = frozenset({"api", "apis", "openapi", "version", "healthz", "livez", "readyz", "metrics", "logs"})
 _FILLED_IN = frozenset({"creationTimestamp", "resources", "securityContext", "status", "strategy"})
+_ASSIGNED = frozenset({"managedFields"})
+_ASSIGNED_TO_NEW = _ASSIGNED | {"uid", "creationTimestamp"}
 _LEAST_REFUSAL = 400
 
 
@@ -55,7 +57,15 @@ def present(exchange: Exchange) -> Exchange | None:
         id=exchange.id,
         started=exchange.started,
         elapsed=exchange.elapsed,
+        caller=_caller(exchange.caller, asked),
     )
+
+
+def _caller(server: str, asked: Mapping[str, Any]) -> str:
+    """Return who asked the API server that asks; nobody for a dry run, which is no attempt."""
+    user = asked.get("userInfo")
+    name = user.get("username") if isinstance(user, dict) else None
+    return "" if asked.get("dryRun") is True or not server else f"{server} {name or ''}"
 
 
 def _is_review(body: Json) -> bool:
@@ -76,8 +86,17 @@ def _request(asked: Mapping[str, Any]) -> Request | None:
         path=_path(asked, resource, operation),
         query={"dryRun": "All"} if asked.get("dryRun") is True else {},
         headers={"content-type": "application/json"},
-        body=as_sent(asked.get("object")),
+        body=_unassigned(as_sent(asked.get("object")), operation),
     )
+
+
+def _unassigned(body: Json, operation: str) -> Json:
+    """Return an object without what the API server has put into its metadata: that differs each time it asks."""
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    if not isinstance(metadata, dict):
+        return body
+    assigned = _ASSIGNED_TO_NEW if operation == "CREATE" else _ASSIGNED
+    return {**body, "metadata": {key: value for key, value in metadata.items() if key not in assigned}}
 
 
 def as_sent(body: Json) -> Json:

@@ -28,6 +28,8 @@ class Task(BaseModel):
     request: dict[str, Any]
     refused_with: list[str]
     ends: Literal["accepted", "terminal"]
+    paraphrases: list[str] = []
+    """What would give the answer away in other words: for `conformance audit`, and not to be shown."""
 
     @property
     def path(self) -> str:

@@ -2,6 +2,45 @@
 
 from __future__ import annotations
 
-from ..check import Check
+from typing import Final
 
-CHECKS: tuple[Check, ...] = ()
+from ..check import Check
+from . import (
+    audit,
+    consumer,
+    core,
+    dialect,
+    graphql,
+    grpc,
+    kubernetes,
+    mcp,
+    negotiation,
+    operations,
+    pack,
+    problem,
+    recipe,
+    retry,
+    transparency,
+    trust,
+    webhook,
+)
+
+CHECKS: Final[tuple[Check, ...]] = (
+    *transparency.CHECKS,
+    *negotiation.CHECKS,
+    *core.CHECKS,
+    *dialect.CHECKS,
+    *operations.CHECKS,
+    *retry.CHECKS,
+    *trust.CHECKS,
+    *grpc.CHECKS,
+    *kubernetes.CHECKS,
+    *webhook.CHECKS,
+    *recipe.CHECKS,
+    *problem.CHECKS,
+    *graphql.CHECKS,
+    *mcp.CHECKS,
+    *consumer.CHECKS,
+    *pack.CHECKS,
+    *audit.CHECKS,
+)

@@ -24,6 +24,8 @@ from ..wire import Sent
 CASE: Final = "conformance-case"
 """The request header that picks a script. A proxy forwards it as any other header."""
 _PATIENCE: Final = 30.0
+_LARGEST: Final = 1 << 20
+"""No head of a request is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,37 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing is sent before somebody has seen what was sent so far, or a time is over."""
+
+    seen: threading.Event
+    at_most: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hear:
+    """Nothing is sent before so many bytes more have come in."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """From here on everything that comes in is sent back, to the end of the connection."""
+
+
+Part = bytes | Pause | Wait | Hear | Echo
+
+
+@dataclass(frozen=True, slots=True)
 class Script:
     """The bytes of one answer, framing and all."""
 
-    parts: tuple[bytes | Pause, ...]
+    parts: tuple[Part, ...]
     close: bool = False
     """Close the connection after it."""
+    early: bool = False
+    """Say it once the request's head is in, without its body; then close."""
 
 
 def answer(
@@ -63,6 +90,22 @@ def answer(
     return Script((head.encode("latin-1") + b"\r\n" + body,), close)
 
 
+def chunked(
+    status: int,
+    pieces: Iterable[Part],
+    headers: Iterable[tuple[str, str]] = (),
+    *,
+    trailers: Iterable[tuple[str, str]] = (),
+    reason: str = "",
+) -> Script:
+    """Return an answer in chunks: one for each piece of bytes, with pauses between them where they stand."""
+    lines = [*headers, ("Transfer-Encoding", "chunked")]
+    head = f"HTTP/1.1 {status} {reason}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines)
+    end = "0\r\n" + "".join(f"{name}: {value}\r\n" for name, value in trailers) + "\r\n"
+    framed = (b"%x\r\n%s\r\n" % (len(one), one) if isinstance(one, bytes) else one for one in pieces)
+    return Script((head.encode("latin-1") + b"\r\n", *framed, end.encode("latin-1")))
+
+
 @dataclass(frozen=True, slots=True)
 class Received:
     """One request as it came in."""
@@ -71,6 +114,7 @@ class Received:
     raw: bytes
     at: float
     """Unix seconds."""
+    trailers: tuple[tuple[str, str], ...] = ()
 
 
 Answering = Callable[[Received], Script]
@@ -83,8 +127,10 @@ class Upstream:
 
     def __init__(self, api: Answering | None = None, *, port: int = 0) -> None:
         self.api: Answering = api or (lambda received: _NOT_FOUND)
-        self._scripts: dict[str, Script | Answering] = {}
+        self._scripts: dict[str, tuple[Script | Answering, str | None]] = {}
+        self._asides: dict[str, Script | Answering] = {}
         self._requests: list[Received] = []
+        self._by_case: dict[str, list[Received]] = {}
         self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
         self.port: int = self._listener.getsockname()[1]
@@ -108,9 +154,13 @@ class Upstream:
                     connection.shutdown(socket.SHUT_RDWR)
         self._thread.join(5)
 
-    def script(self, case: str, script: Script | Answering) -> None:
-        """Answer every request that names this case so."""
-        self._scripts[case] = script
+    def script(self, case: str, script: Script | Answering, *, target: str | None = None) -> None:
+        """Answer every request that names this case so; with a target, only those to it."""
+        self._scripts[case] = (script, target)
+
+    def aside(self, authorization: str, script: Script | Answering) -> None:
+        """Answer so whatever else is asked in a caller's name: the look-ups of a proxy, say."""
+        self._asides[authorization] = script
 
     @property
     def requests(self) -> list[Received]:
@@ -120,7 +170,8 @@ class Upstream:
 
     def received(self, case: str) -> list[Received]:
         """Return what came in under a case."""
-        return [one for one in self.requests if one.sent.header(CASE) == case]
+        with self._lock:
+            return list(self._by_case.get(case, ()))
 
     def _accept(self) -> None:
         while True:
@@ -134,39 +185,62 @@ class Upstream:
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(_PATIENCE)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             with connection, suppress(OSError, h11.RemoteProtocolError):
                 rest = b""
                 while True:
-                    received, rest = _read(connection, rest)
+                    received, rest = _read(connection, rest, self._is_early)
                     if received is None:
                         return
                     with self._lock:
                         self._requests.append(received)
+                        self._by_case.setdefault(received.sent.header(CASE) or "", []).append(received)
                     if not self._say(connection, received):
                         return
         finally:
             with self._lock:
                 self._open.discard(connection)
 
+    def _known(self, sent: Sent) -> Script | Answering:
+        script, target = self._scripts.get(sent.header(CASE) or "", (None, None))
+        if script is not None and target in (None, sent.target):
+            return script
+        return self._asides.get(sent.header("authorization") or "", self.api)
+
+    def _is_early(self, sent: Sent) -> bool:
+        known = self._known(sent)
+        return isinstance(known, Script) and known.early
+
     def _say(self, connection: socket.socket, received: Received) -> bool:
-        known = self._scripts.get(received.sent.header(CASE) or "", self.api)
+        known = self._known(received.sent)
         script = known if isinstance(known, Script) else known(received)
         for part in script.parts:
-            if isinstance(part, Pause):
-                time.sleep(part.seconds)
-            else:
-                connection.sendall(part)
-        return not script.close
+            match part:
+                case Pause():
+                    time.sleep(part.seconds)
+                case Wait():
+                    part.seen.wait(part.at_most)
+                case Hear():
+                    heard = 0
+                    while heard < part.size and (data := connection.recv(65536)):
+                        heard += len(data)
+                case Echo():
+                    while data := connection.recv(65536):
+                        connection.sendall(data)
+                    return False
+                case _:
+                    connection.sendall(part)
+        return not (script.close or script.early)
 
 
-def _read(connection: socket.socket, rest: bytes) -> tuple[Received | None, bytes]:
+def _read(connection: socket.socket, rest: bytes, early: Callable[[Sent], bool]) -> tuple[Received | None, bytes]:
     """Read one request; None where the connection ended instead. Returns what came after it too."""
-    server = h11.Connection(h11.SERVER)
+    server = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST)
     raw = bytearray(rest)
     if rest:
         server.receive_data(rest)
-    head: h11.Request | None = None
+    head: Sent | None = None
     body = bytearray()
     while True:
         event = server.next_event()
@@ -182,14 +256,19 @@ def _read(connection: socket.socket, rest: bytes) -> tuple[Received | None, byte
             continue
         match event:
             case h11.Request():
-                head = event
+                head = Sent(event.method.decode(), event.target.decode("latin-1"), _plain(event))
+                if early(head):
+                    return Received(head, bytes(raw), time.time()), b""
             case h11.Data():
                 body += event.data
             case h11.EndOfMessage() if head is not None:
                 after = bytes(server.trailing_data[0])
                 whole = bytes(raw[: len(raw) - len(after)]) if after else bytes(raw)
-                headers = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers.raw_items())
-                sent = Sent(head.method.decode(), head.target.decode("latin-1"), headers, bytes(body))
-                return Received(sent, whole, time.time()), after
+                sent = Sent(head.method, head.target, head.headers, bytes(body))
+                return Received(sent, whole, time.time(), _plain(event)), after
             case _:
                 return None, b""
+
+
+def _plain(event: h11.Request | h11.EndOfMessage) -> tuple[tuple[str, str], ...]:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers.raw_items())

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from ..build import build_translator
+from ..build import build_loops, build_translator
 from ..journal import Journal
 from ..mode import Mode
 from ..tls import Identity, Trust
@@ -72,7 +72,13 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address) -> int:
     label = f"{', '.join(known.pack.name for known in translator.known)}; {mode.value}"
     target = f"{'grpcs' if settings.tls else 'grpc'}://{upstream}"
     try:
-        return serve(settings, translator, journal=journal, line=lambda at: f"corrigible: {at} -> {target} ({label})")
+        return serve(
+            settings,
+            translator,
+            journal=journal,
+            line=lambda at: f"corrigible: {at} -> {target} ({label})",
+            loops=build_loops(),
+        )
     except NoCertificate as problem:
         raise Misused(f"--upstream-insecure: {problem}") from None
 

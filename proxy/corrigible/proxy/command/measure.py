@@ -21,6 +21,7 @@ from ..measure.catalogue import TASKS
 from ..measure.episode import Episode, play
 from ..measure.task import Expectation, Task, TaskError, TaskFile
 from ..measure.verdict import Verdict, judge
+from ..mode import PREFERENCE
 from ..sandbox import SANDBOXES, proxy_for
 
 if TYPE_CHECKING:
@@ -113,9 +114,11 @@ def _play_all(file: TaskFile, tasks: Sequence[Task], server: Server, *, direct: 
         upstream = stack.enter_context(server.start())
         front = upstream if direct else stack.enter_context(proxy_for(upstream.url, file.api).start())
         straight = stack.enter_context(Caller(upstream.url, file.headers))
-        caller = stack.enter_context(Caller(front.url, file.headers))
-        for task in tasks:
-            episode = play(task, caller, straight, form=file.form)
+        for number, task in enumerate(tasks):
+            # One key for all of them, but each task is an agent of its own: nothing repeats another one's mistake.
+            own = {} if direct else {"prefer": f"{PREFERENCE}=reflective; caller=task-{number}"}
+            with Caller(front.url, {**file.headers, **own}) as caller:
+                episode = play(task, caller, straight, form=file.form)
             yield Result(file.api, server.name, task, episode, judge(task, episode, secrets))
 
 

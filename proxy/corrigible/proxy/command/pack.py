@@ -1,4 +1,4 @@
-"""`corrigible pack new|lint|test|try|coverage|docs|schema`: what an author of rules needs."""
+"""`corrigible pack new|lint|test|try|coverage|docs|render|schema`: what an author of rules needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from corrigible.rules.shape import editor_schemas
 from ..build import build_corrector
 from ..recording import read_recording
 from ..trial import Trial, try_pack
-from . import coverage, translate
+from . import coverage, render, translate
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,6 +40,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     attempt.set_defaults(run=_try)
 
     coverage.add(verbs)
+    render.add(verbs)
 
     docs = verbs.add_parser("docs", help="print a pack's rules as Markdown")
     docs.add_argument("pack", metavar="NAME_OR_PATH")

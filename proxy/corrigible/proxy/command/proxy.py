@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from corrigible.rules.failure import CorrigibleError, meant
 
-from ..build import SpecWarning, build_corrector
+from ..build import SpecWarning, build_corrector, build_loops
 from ..journal import Journal
 from ..mode import Mode
 from ..tls import Identity, Trust, WrongFile
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always", SpecWarning)
-            corrector = build_corrector(args.pack, mode=mode, spec=args.spec)
+            corrector = build_corrector(args.pack, mode=mode, spec=args.spec, loops=build_loops())
     except (CorrigibleError, OSError, ValueError) as problem:
         return _complain(problem, 2)
     corrector.translator.warm_up()

@@ -1,0 +1,100 @@
+"""The Model Context Protocol over HTTP: tool results with `isError: true`, and JSON-RPC errors, both with status 200.
+
+Source: the MCP specification (server/tools, error handling); JSON-RPC 2.0 section 5.1. The messages are those of the
+Python SDK (jsonschema) and of the TypeScript SDK (zod, a list of issues as JSON after the message).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .message import missing_member, unknown_member
+
+TOOL_ERROR: Final = "TOOL_ERROR"
+"""A result with `isError`: tools give no codes."""
+_ARGUMENTS: Final = "/body/params/arguments"
+_PREFIX: Final = "Input validation error: "
+_REJECTED: Final = re.compile(r"^(?P<value>'[^']{0,200}'|-?\d{1,20}|True|False|None) is not ")
+_ISSUES: Final = re.compile(r": (?P<issues>\[\s*\{.*\}\s*\])\s*$", re.DOTALL)
+_MOST_TEXT: Final = 64 * 1024
+_MOST_ISSUES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class McpFormat:
+    name: str = "mcp"
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        request = exchange.request
+        if not isinstance(body, Mapping) or not isinstance(request.body, Mapping) or "jsonrpc" not in request.body:
+            return ()
+        match body:
+            case {"error": {"code": int() as code, "message": str() as message} as error}:
+                return list(_said(str(code), message, error.get("data"), request))
+            case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
+                return list(_said(TOOL_ERROR, text, None, request))
+        return ()
+
+
+def _said(code: str, message: str, data: Json, request: Request) -> Iterator[Violation]:
+    issues = _issues(message, data)
+    for issue in issues[:_MOST_ISSUES]:
+        path = "".join("/" + escape(str(part)) for part in issue["path"])
+        text = issue.get("message")
+        said = text if isinstance(text, str) else message
+        yield _violation(code, said, _ARGUMENTS + path, request)
+    if not issues:
+        yield _violation(code, message, _place(message, request), request)
+
+
+def _issues(message: str, data: Json) -> list[Mapping[str, Json]]:
+    """Return zod's issues, from where servers put them: behind the message, in `data`, or in a list in there."""
+    found = _ISSUES.search(message[:_MOST_TEXT])
+    listed: Json = data
+    if found is not None:
+        try:
+            listed = orjson.loads(found["issues"])
+        except orjson.JSONDecodeError:
+            listed = None
+    elif isinstance(data, Mapping):
+        listed = data.get("errors", data.get("issues"))
+    items = listed if isinstance(listed, list) else []
+    return [item for item in items if isinstance(item, Mapping) and isinstance(item.get("path"), list)]
+
+
+def _place(message: str, request: Request) -> str:
+    """Return the argument that a message of jsonschema is about: the missing one, or the one value that it quotes."""
+    message = message.removeprefix(_PREFIX)
+    for name in (missing_member(message), unknown_member(message)):
+        if name:
+            return f"{_ARGUMENTS}/{escape(name)}"
+    found = _REJECTED.match(message)
+    arguments = resolve(request.document(), _ARGUMENTS)
+    if found is None or not isinstance(arguments, Mapping):
+        return ""
+    there = [name for name, value in arguments.items() if repr(value) == found["value"]]
+    return f"{_ARGUMENTS}/{escape(there[0])}" if len(there) == 1 else ""
+
+
+def _violation(code: str, message: str, pointer: str, request: Request) -> Violation:
+    tool = resolve(request.document(), "/body/params/name")
+    missing = pointer != "" and resolve(request.document(), pointer) is MISSING
+    return Violation(
+        code=code,
+        message=message,
+        pointer=pointer,
+        constraint="required" if missing else "",
+        param=tool if isinstance(tool, str) else "",
+    )
+
+
+MCP: Final = McpFormat()

@@ -1,0 +1,124 @@
+"""Looking for fixes in texts. What counts as a leak is decided here and nowhere else.
+
+A value counts where it is new: what the request holds already, the answer gives nobody. Of a value that is short or
+common an occurrence counts only where it stands as a value: quoted, assigned, prescribed, or as a limit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .number import same
+from .text import Text, View, views
+from .value import Fix, Strength, as_number, plain, strength
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A fix that stands in a text outside of the feedback."""
+
+    fix: Fix
+    text: Text
+    how: str
+    """How it is written there: exact, in words, URL-encoded, ..."""
+    marked: str
+    """The text around it, with the value marked."""
+
+
+def search(text: Text, fixes: Iterable[Fix]) -> Iterator[Hit]:
+    """Yield each fix that a text gives away, once."""
+    seen = tuple(views(text.text))
+    told: set[str] = set()
+    for fix in fixes:
+        key = plain(str(fix.value))
+        if key in told:
+            continue
+        for view in seen:
+            found = _found(view, text, fix)
+            if found is not None:
+                start, end, how = found
+                told.add(key)
+                said = ", ".join(part for part in (how, view.how) if part)
+                yield Hit(fix, text, said, view.marked(start, end))
+                break
+
+
+_LOOSE = 4
+"""Letters and digits from which on a value is known in another spelling: `o/r` is not "or"."""
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+
+
+def _found(view: View, text: Text, fix: Fix) -> tuple[int, int, str] | None:
+    if fix.source == "paraphrase":
+        # Curated: whoever wrote it down said that it gives the answer away.
+        return next(((start, end, "a paraphrase") for start, end in view.places(str(fix.value))), None)
+    number = as_number(fix.value)
+    if number is not None:
+        return _number(view, text, fix, number)
+    return _word(view, text, fix)
+
+
+def _word(view: View, text: Text, fix: Fix) -> tuple[int, int, str] | None:
+    value = str(fix.value)
+    core = _EDGES.sub("", value) or value
+    for start, end in view.places(value):
+        said = view.said[start:end]
+        if said in (core, value):
+            how = "exact"
+        elif plain(said) == plain(core):
+            how = "in another case"
+        else:
+            how = "spelt differently"
+        loose = how == "spelt differently"
+        vague = fix.source == "look-up" and not any(map(str.isdigit, value))
+        if loose and (vague or sum(map(str.isalnum, value)) < _LOOSE):
+            continue
+        if view.repeats(start, end, text.held, longer=not loose):
+            continue
+        # `read_write_once` for `ReadWriteOnce` is an identifier still; "read, write, once" may be English.
+        needed = strength(value, close=not loose or not any(char.isspace() for char in said))
+        if fix.source == "let" and value.isalpha():
+            needed = min(needed, Strength.WEAK)  # half of the words there are names of members
+        if value in text.held:
+            needed = min(needed, Strength.OWN)
+        if _counts(view, text, fix, start, end, needed, loose=loose):
+            return start, end, how
+    return None
+
+
+def _number(view: View, text: Text, fix: Fix, value: float) -> tuple[int, int, str] | None:
+    for number in view.numbers:
+        how = same(number, value, name=fix.name)
+        if how is None:
+            continue
+        needed = strength(fix.value)
+        if fix.value in text.held or any(said in text.held for said in number.values):
+            needed = Strength.OWN
+        elif number.casual:
+            needed = min(needed, Strength.WEAK)
+        start, end = number.start, number.end
+        if view.repeats(start, end, text.held, longer=True):
+            continue
+        if number.casual and not view.counts(end, fix.words):
+            continue
+        if _counts(view, text, fix, start, end, needed, loose=number.spelt):
+            return start, end, "exact" if view.said[start:end] == str(fix.value) else how
+    return None
+
+
+def _counts(view: View, text: Text, fix: Fix, start: int, end: int, needed: Strength, *, loose: bool) -> bool:
+    if needed is Strength.STRONG:
+        return True
+    named = bool(fix.name) and (view.assigned(start, fix.name) or view.belongs(start, end, fix.name))
+    if needed is Strength.OWN:
+        return named
+    if named or view.assigned(start) or view.prescribed(start, end):
+        return True
+    number = as_number(fix.value) is not None
+    if number and (view.limits(start) or view.counts(end, fix.words)):
+        return True
+    if loose:
+        return False
+    return view.quoted(start, end) or (text.whole and (start, end) == (0, len(view.said.strip())))

@@ -1,0 +1,174 @@
+"""A value that would end a refusal, and how much it tells where it stands among other words.
+
+Knows: values, words. Does not know: packs, tasks, where a text comes from.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from importlib.resources import files
+
+from corrigible.schema.exchange import Json
+
+Scalar = str | int | float
+LONGEST = 400
+"""Characters of a value that is searched for: longer ones are content, and nobody retypes them into a diagnosis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One value that only the feedback may give."""
+
+    value: Scalar
+    source: str
+    """feedback, literal or let (of a rule), table, look-up, paraphrase, ratio, task or capture."""
+    origin: str
+    """The rule, task or file that knows it."""
+    name: str = ""
+    """The member that takes it, where it has one."""
+    words: frozenset[str] = frozenset()
+    """What is counted or measured, for numbers: `11` is a small number, `11 eggs` is an answer."""
+
+
+class Strength(IntEnum):
+    """What it takes for an occurrence to count."""
+
+    NEVER = 0
+    OWN = 1
+    """Only as the value of its own member: true, null, and what the request holds already."""
+    WEAK = 2
+    """Only where it stands as a value: quoted, assigned, prescribed."""
+    STRONG = 3
+    """Anywhere."""
+
+
+_TRIVIAL = frozenset({"true", "false", "null", "none", "yes", "no", "on", "off", ""})
+_CAMEL = re.compile(r"[^\W\d_]*?[^\W\d_A-Z](?=[A-Z])|[^\W_]+")
+_SMALL = 100
+_SHORT = 3
+_SENTENCE = 3
+"""As many common words in a row are no accident."""
+
+
+@functools.cache
+def common() -> frozenset[str]:
+    """Return the words that tell nothing by themselves."""
+    text = files(__package__).joinpath("common.txt").read_text(encoding="utf-8")
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
+
+
+def plain(text: str) -> str:
+    """Fold case, accents and typographic variants."""
+    spread = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in spread if not unicodedata.combining(char)).casefold()
+
+
+def signs(text: str) -> bool:
+    """Whether a value is made of signs more than of letters and digits, such as `0 0 * * *`: each of them matters."""
+    return 2 * sum(map(str.isalnum, text)) < len("".join(text.split()))
+
+
+def parts(text: str) -> list[str]:
+    """Return the words of a value, those of `likeThis` and `like_this` too, in small letters."""
+    return [plain(word) for word in _CAMEL.findall(text)]
+
+
+def as_number(value: Scalar) -> float | None:
+    """Return what a value counts, where it is a number or the text of one."""
+    if isinstance(value, str):
+        text = value.strip()
+        if not re.fullmatch(r"[+-]?\d{1,18}(?:\.\d{1,12})?", text) or (text.startswith("0") and text[1:2].isdigit()):
+            return None
+        return float(text)
+    return float(value)
+
+
+@functools.lru_cache(maxsize=65536)
+def strength(value: Scalar, *, close: bool = True) -> Strength:
+    """Return what it takes for a value to count. `close`: it stands there as it is spelt, case apart."""
+    number = as_number(value)
+    if number is not None:
+        return Strength.WEAK if number == int(number) and abs(number) < _SMALL else Strength.STRONG
+    text = str(value)
+    if plain(text.strip()) in _TRIVIAL:
+        return Strength.OWN
+    words = parts(text)
+    if signs(text):
+        return Strength.STRONG if len(text) > _SHORT else Strength.WEAK
+    if not words:
+        return Strength.WEAK
+    if any(char.isdigit() for word in words for char in word):
+        return Strength.WEAK if sum(map(len, words)) <= _SHORT else Strength.STRONG
+    usual = [word in common() or word.removesuffix("s") in common() or len(word) <= _SHORT for word in words]
+    if not all(usual):
+        return Strength.STRONG
+    # `pull_request` as it is written is an identifier; "pull request" is English.
+    marked = close and re.search(r"\w[_/.:]\w|[a-z][A-Z]", text) is not None
+    return Strength.STRONG if marked or (close and len(words) >= _SENTENCE) else Strength.WEAK
+
+
+def scalars(value: Json, name: str = "") -> Iterator[tuple[str, Scalar]]:
+    """Yield every text and number in a value, with the member it is under."""
+    match value:
+        case Mapping():
+            for key, inner in value.items():
+                yield from scalars(inner, str(key))
+        case list() | tuple():
+            for inner in value:
+                yield from scalars(inner, name)
+        case bool():
+            yield name, "true" if value else "false"
+        case str() | int() | float():
+            yield name, value
+
+
+class Held:
+    """What somebody who sends a request has at hand: an answer that repeats it gives nothing away."""
+
+    __slots__ = ("_numbers", "_texts", "said")
+
+    def __init__(self, *documents: Json) -> None:
+        self._texts: set[str] = set()
+        self._numbers: set[float] = set()
+        self.said: set[str] = set()
+        """The texts themselves, in small letters."""
+        for document in documents:
+            self._take(document)
+
+    def _take(self, document: Json) -> None:
+        for name, value in scalars(document):
+            self._texts |= {plain(name), plain(str(value))}
+            self.said.add(str(value).lower())
+            if (number := as_number(value)) is not None:
+                self._numbers.add(number)
+            if isinstance(value, str):
+                self._texts.update(plain(part) for part in re.split(r"[/?&=,\s:]+", value))
+        self._names(document)
+
+    def _names(self, document: Json) -> None:
+        if isinstance(document, Mapping):
+            for name, inner in document.items():
+                self._texts.add(plain(str(name)))
+                self.said.add(str(name).lower())
+                self._names(inner)
+        elif isinstance(document, list):
+            for inner in document:
+                self._names(inner)
+
+    def __contains__(self, value: Scalar) -> bool:
+        number = as_number(value)
+        return plain(str(value).strip()) in self._texts or (number is not None and number in self._numbers)
+
+
+def distinct(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    """Return each value once for each name it goes under, the first source of it counting."""
+    found: dict[tuple[str, str], Fix] = {}
+    for fix in fixes:
+        if len(str(fix.value)) <= LONGEST:
+            found.setdefault((str(fix.value), fix.name), fix)
+    return tuple(found.values())

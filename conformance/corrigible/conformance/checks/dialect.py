@@ -1,0 +1,41 @@
+"""The vectors of plain HTTP: what stock servers say of a fault, in many dialects, and where feedback may lead then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from .. import vector
+from ..check import Check, Finding
+from ..reference.upstream import Received, Script, answer
+from ..subject import Subject
+from ..wire import request_document
+from .exchange import script
+from .provocation import ASK, PROFILES, answered, as_sent, is_trial, standing_in
+
+_NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
+
+
+def _run(one: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
+    said = script(one.answer)
+
+    def says(received: Received) -> Script | None:
+        return _NO_TRIAL if is_trial(received.sent) else said
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        sent = as_sent(one.request).adding(ASK, subject.caller())
+        with standing_in(subject, says):
+            got = answered(subject, sent)
+        problem = vector.leads_to(one.allowed, got.feedback, request_document(sent))
+        if problem is not None:
+            text = f"{one.description} Not so here: {problem}."
+            yield Finding(one.requirements[0], text, [dict(a) for a in one.allowed], got.feedback, sent)
+
+    return run
+
+
+CHECKS: tuple[Check, ...] = tuple(
+    Check(f"vector/{one.id}", one.description, one.requirements, _run(one), frozenset({profile}), frozenset({"proxy"}))
+    for profile in sorted(PROFILES)
+    for one in vector.exchange(profile)
+)

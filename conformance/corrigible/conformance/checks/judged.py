@@ -1,0 +1,77 @@
+"""The feedback of a profile's vectors, held against everything that can be told from it alone.
+
+Knows: which judge holds which requirements. Does not know: where a profile's feedback stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from corrigible.schema.exchange import Json, Request
+
+from ..check import Check, Finding
+from ..judge import edit, pace, shape, trust
+from ..judge.told import Registered, Told
+from ..subject import Subject
+from ..wire import Got, Sent
+
+Judge = Callable[[Told], Iterator[Finding]]
+Answers = Callable[[Subject], Iterator[Told]]
+
+_HELD: Final[Mapping[str, tuple[str, Judge, tuple[str, ...]]]] = {
+    "shape": (
+        "Feedback has the contract's shape",
+        shape.judge,
+        tuple(f"SRF-COR-{number}" for number in ("02", "03", "04", "05", "06", "12", "13", "16")),
+    ),
+    "edits": (
+        "Suggestions apply, and say what they change",
+        edit.judge,
+        tuple(f"SRF-OPS-{number}" for number in ("01", "02", "03", "05", "06", "07", "08", "09", "10", "11")),
+    ),
+    "waits": (
+        "Waits are the upstream's, and end",
+        pace.judge,
+        tuple(f"SRF-RTY-{number}" for number in ("01", "02", "03", "04", "05")),
+    ),
+    "words": (
+        "Words are clean, claims can be counted, secrets stay",
+        trust.judge,
+        tuple(f"SRF-SEC-{number}" for number in ("02", "03", "05", "10")),
+    ),
+}
+_LONG: Final = re.compile(r"[\w-]{12,}")
+
+
+def told(
+    asked: Sent, got: Got, feedback: Json, request: Request, vocabulary: Mapping[str, Registered] | None = None
+) -> Told:
+    """Return what a judge looks at. The credentials of the request are what nobody may repeat."""
+    credentials = _LONG.findall(asked.header("authorization") or "")
+    return Told(
+        request=request,
+        feedback=feedback,
+        status=got.status,
+        headers={name.lower(): value for name, value in got.headers},
+        vocabulary=vocabulary or {},
+        secrets=tuple(credentials),
+        sent=asked,
+    )
+
+
+def checks(prefix: str, profile: str, answers: Answers, roles: frozenset[str]) -> tuple[Check, ...]:
+    """Return the checks that judge every feedback of a profile."""
+    return tuple(
+        Check(f"{prefix}/{name}", title, requirements, _run(judge, answers), frozenset({profile}), roles)
+        for name, (title, judge, requirements) in _HELD.items()
+    )
+
+
+def _run(judge: Judge, answers: Answers) -> Callable[[Subject], Iterator[Finding]]:
+    def run(subject: Subject) -> Iterator[Finding]:
+        for one in answers(subject):
+            yield from judge(one)
+
+    return run

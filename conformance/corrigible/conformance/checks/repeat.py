@@ -1,0 +1,160 @@
+"""Loops end: agents that come back with the same error are led elsewhere, and at last to a person (SRF-SEC-08)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from corrigible.schema import ContractError, Next, Request, apply
+from corrigible.schema.exchange import Json
+
+from ..check import Check, Finding
+from ..judge.told import base_action
+from ..reference.upstream import Received, Script
+from ..subject import Subject
+from ..wire import request_document
+from .provocation import ASK, PROFILES, answered, as_sent, is_trial, native, silent, standing_in
+
+_MOST: Final = 4
+_WRONG: Final = {"customer": "cus_ada", "currency": "eurr", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
+_ABROAD: Final = {**_WRONG, "currency": "eur", "shipping": {"method": "air", "country": "DE"}}
+Feedback = Mapping[str, Json]
+
+
+def _refusing(profile: str, status: int, code: str, place: str) -> Any:
+    """Refuse whatever is sent with the same words; let look-ups pass, and try nothing."""
+
+    def says(received: Received) -> Script | None:
+        if received.sent.method == "GET":
+            return None
+        if is_trial(received.sent):
+            return native(profile, 501, "no_trials", "Nothing is tried here.")
+        return native(profile, status, code, "Not accepted.", place)
+
+    return says
+
+
+def _asked(subject: Subject, requests: Sequence[Request], callers: Sequence[tuple[str, str]]) -> list[Feedback | None]:
+    """Send one request after the other, and return what was said each time."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    out: list[Feedback | None] = []
+    for request, caller in zip(requests, callers, strict=True):
+        sent = as_sent(Request(request.method, base + request.path, request.query, body=request.body))
+        out.append(answered(subject, sent.adding(ASK, caller)).feedback)
+    return out
+
+
+def _escalates(feedback: Feedback | None) -> bool:
+    said = feedback.get("suggestions") if feedback is not None else None
+    listed = said if isinstance(said, list) else []
+    return any(isinstance(one, Mapping) and base_action(one) == "ESCALATE" for one in listed)
+
+
+def _ended(said: Sequence[Feedback | None], who: str) -> Iterator[Finding]:
+    """Hold what was said to one caller against what ends a loop."""
+    if all(one is None for one in said):
+        yield silent(len(said), "SRF-SEC-08")
+        return
+    if not any(_escalates(one) for one in said[:_MOST]):
+        text = f"{who} hears the same again and again: nobody is called in by the fourth time."
+        yield Finding("SRF-SEC-08", text, "ESCALATE", said[min(len(said), _MOST) - 1])
+        return
+    for one in said:
+        loop = one.get("loop") if one is not None and _escalates(one) else None
+        if one is not None and _escalates(one):
+            action = str(loop.get("action", "")).lower() if isinstance(loop, Mapping) else None
+            if action != "escalate":
+                yield Finding(
+                    "SRF-SEC-08",
+                    "A person is called in, and the member loop does not say so.",
+                    "escalate",
+                    loop,
+                )
+            return
+
+
+def _stubborn(subject: Subject) -> Iterator[Finding]:
+    caller = subject.caller()
+    with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
+        said = _asked(subject, [Request("POST", "/v1/orders", body=_WRONG)] * 5, [caller] * 5)
+    yield from _ended(said, "An agent that sends the same request again and again")
+
+
+def _obedient(subject: Subject) -> Iterator[Finding]:
+    """Apply what is said, and get the same error for it."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    caller, said = subject.caller(), []
+    sent = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
+    with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
+        for _ in range(5):
+            feedback = answered(subject, sent.adding(ASK, caller)).feedback
+            said.append(feedback)
+            try:
+                follows = apply(feedback or {"suggestions": []}, request_document(sent), confirm=True)
+            except ContractError:
+                continue
+            if isinstance(follows, Next):
+                sent = as_sent(follows.request)
+    yield from _ended(said, "An agent that does what it is told, and is refused for the same reason,")
+
+
+def _oscillating(subject: Subject) -> Iterator[Finding]:
+    caller = subject.caller()
+    bodies = [{**_WRONG, "currency": "eurr" if number % 2 else "gpb"} for number in range(5)]
+    with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
+        said = _asked(subject, [Request("POST", "/v1/orders", body=body) for body in bodies], [caller] * 5)
+    yield from _ended(said, "An agent that goes back and forth between two wrong values")
+
+
+def _next_alternative(subject: Subject) -> Iterator[Finding]:
+    """Where there are alternatives, another one leads the second time."""
+    caller = subject.caller()
+    follows: list[Json] = []
+    request = Request("POST", "/v1/orders", body=_ABROAD)
+    with standing_in(subject, _refusing(subject.profile, 422, "shipping_method_unavailable", "shipping.method")):
+        for number in range(2):
+            feedback = _asked(subject, [request], [caller])[0]
+            if feedback is None:
+                if number == 0:
+                    yield silent(1, "SRF-SEC-08")
+                    return
+                yield Finding("SRF-SEC-08", "The second time nothing is said of the alternative that is left.")
+                return
+            document = request_document(as_sent(request))
+            outcome = apply(feedback, document, confirm=True)
+            follows.append(outcome.request.body if isinstance(outcome, Next) else None)
+            if isinstance(outcome, Next):
+                request = Request("POST", "/v1/orders", body=outcome.request.body)
+    if follows[0] is None or follows[0] == follows[1]:
+        said = "An alternative that was tried and refused leads the second time too, though there is another."
+        yield Finding("SRF-SEC-08", said, "another alternative", follows)
+
+
+def _strangers(subject: Subject) -> Iterator[Finding]:
+    """Who is somebody else, or asks for something else, is in no loop."""
+    wrong = Request("POST", "/v1/orders", body=_WRONG)
+    others = [subject.caller() for _ in range(6)]
+    one = subject.caller()
+    things = [Request("POST", "/v1/refunds", body={"order": f"ord_{n}", "amount": 10**6}) for n in (1, 3, 4, 5, 6, 7)]
+    refusing = _refusing(subject.profile, 400, "enum", "currency")
+    with standing_in(subject, refusing):
+        strangers = _asked(subject, [wrong] * 6, others)
+    with standing_in(subject, _refusing(subject.profile, 400, "type", "reason")):
+        resources = _asked(subject, things, [one] * 6)
+    for said, what in ((strangers, "Six callers, one after the other,"), (resources, "A caller with six orders")):
+        if any(_escalates(feedback) for feedback in said):
+            text = f"{what} met the same error and were taken for a loop."
+            yield Finding("SRF-SEC-08", text, "no ESCALATE", said[-1])
+
+
+_TITLES: Final = (
+    ("stubborn", "Who repeats a request hears of a person by the fourth time", _stubborn),
+    ("obedient", "Advice that does not help ends by the fourth time", _obedient),
+    ("oscillating", "Going back and forth ends by the fourth time", _oscillating),
+    ("next-alternative", "The second time another alternative leads", _next_alternative),
+    ("strangers", "Others, and other things, are in no loop", _strangers),
+)
+CHECKS: tuple[Check, ...] = tuple(
+    Check(f"trust/loop/{name}", title, ("SRF-SEC-08",), run, PROFILES, frozenset({"proxy"}))
+    for name, title, run in _TITLES
+)

@@ -1,0 +1,133 @@
+"""`conformance audit`: whether an answer can be had elsewhere than in the feedback."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..audit.audit import Audit, audit, document, gather
+from ..audit.material import Subject, command
+from ..audit.search import Hit
+from ..misuse import Misused
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_SHOWN = 5
+_LONG = 2000
+"""Matters from which on a bar is shown."""
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "audit",
+        help="find answers that leak out of the feedback",
+        description="Take every fix that packs, look-ups, tasks and captures hold, and look for it wherever an agent"
+        " without feedback can see: diagnoses, answers in the modes verbose and traditional, prompts, success criteria."
+        " Exit status: 0 no leak, 1 a leak, 2 could not tell.",
+    )
+    parser.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="rule packs; default: every built-in one")
+    parser.add_argument("--tasks", type=Path, action="append", nargs="+", default=[], metavar="FILE", help="task files")
+    parser.add_argument(
+        "--captures", type=Path, action="append", nargs="+", default=[], metavar="FILE", help="recorded exchanges"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="a third party's own words that hold the fix are a leak, too"
+    )
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="written only where there is no leak")
+    parser.add_argument("--json", action="store_true", help="everything that was found, for machines")
+    parser.add_argument("--all", action="store_true", help="list all that is disclosed, not only the first few")
+    parser.add_argument("--date", metavar="DATE", help="the date on the certificate; default: today")
+    parser.add_argument("--corrigible", metavar="COMMAND", help="what renders packs; default: the one installed here")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Audit, say what was found, and return the exit status."""
+    names: Sequence[str | None] = args.packs or [None]
+    subjects = gather(
+        names,
+        [path for paths in args.tasks for path in paths],
+        [path for paths in args.captures for path in paths],
+        command(args.corrigible),
+    )
+    with _bar(subjects) as told:
+        done = audit(subjects, told)
+    date = args.date or datetime.now(UTC).date().isoformat()
+    told_all = document(done, suite=version("corrigible"), date=date)
+    bad = bool(done.leaks or (args.strict and done.disclosed))
+    if args.json:
+        print(json.dumps(told_all, indent=2, ensure_ascii=False))
+    else:
+        for line in report(done, strict=args.strict, whole=args.all):
+            print(line)
+    if args.certificate is not None:
+        _certify(args.certificate, json.dumps(told_all, indent=2, ensure_ascii=False) + "\n", bad=bad)
+    return 1 if bad else 0
+
+
+def _certify(path: Path, text: str, *, bad: bool) -> None:
+    if bad:
+        print(f"no certificate: {path} is not written", file=sys.stderr)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise Misused(f"{path}: {problem.strerror}") from None
+    print(f"certificate: {path}", file=sys.stderr)
+
+
+def report(done: Audit, *, strict: bool = False, whole: bool = False) -> Iterator[str]:
+    """Yield what people read: every leak, what is disclosed, and what it comes to."""
+    for hit in done.leaks:
+        yield from _told("LEAK", hit)
+    disclosed = done.disclosed
+    shown = disclosed if whole or strict else disclosed[:_SHOWN]
+    for hit in shown:
+        yield from _told("LEAK (strict)" if strict else "disclosed", hit)
+    if len(shown) < len(disclosed):
+        yield f"... and {len(disclosed) - len(shown)} more that are disclosed (--all lists them, --json has them)"
+        yield ""
+    for subject in done.subjects:
+        facts = ", ".join(f"{count} {what}" for what, count in subject.facts.items())
+        yield f"{subject.kind:8}  {subject.name}: {facts}"
+    yield f"{done.texts} texts, {done.comparisons} comparisons: {_verdict(done)}"
+
+
+def _verdict(done: Audit) -> str:
+    leaks, disclosed = len(done.leaks), len(done.disclosed)
+    said = "no leak" if not leaks else "1 leak" if leaks == 1 else f"{leaks} leaks"
+    return f"{said}; {disclosed} times a third party gives the fix away itself (disclosed)" if disclosed else said
+
+
+def _told(what: str, hit: Hit) -> Iterator[str]:
+    yield f"{what}  {hit.fix.value!r} in {hit.text.channel}, {hit.how}"
+    yield f"    where  {hit.text.where}"
+    yield f"    text   {hit.marked}"
+    yield f"    fix    known from {hit.fix.source}: {hit.fix.origin}" + (
+        f", for {hit.fix.name}" if hit.fix.name else ""
+    )
+    yield ""
+
+
+@contextmanager
+def _bar(subjects: Sequence[Subject]) -> Iterator[Callable[[int], None]]:
+    total = sum(len(subject.matters) for subject in subjects)
+    if total < _LONG or not sys.stderr.isatty() or os.environ.get("CI"):
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("searching", total=total)
+        yield lambda count: bar.advance(task, count)

@@ -1,0 +1,120 @@
+"""`conformance check`: judge a subject, and say so in every form that is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..check import Check
+from ..checks import CHECKS
+from ..config import KnownFailing
+from ..known import known_failing, refuse_unmatched
+from ..misuse import Misused, meant
+from ..pattern import matches
+from ..report import terminal
+from ..report.progress import progress
+from ..report.write import RENDER, wanted, write
+from ..runner import Chosen, Rules, choose
+from ..runner import run as run_checks
+from ..stage import stage
+from . import aim
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "check",
+        help="judge a proxy, an API, a reader or a rule pack",
+        description="Judge a subject by the numbered requirements of SPEC.md. What fails is printed, with the clause, "
+        "the difference and a line that shows it again. Exit status: 0 conforms, 1 does not, 2 could not tell.",
+    )
+    aim.add(parser)
+    parser.add_argument(
+        "--known-failing",
+        metavar="@FILE|PATTERN=REASON",
+        action="append",
+        default=[],
+        help="checks that must fail for now; one that passes, and a pattern that matches nothing, fail the run",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="checks by path, such as transparency/*, or by requirement",
+    )
+    parser.add_argument("--strict", action="store_true", help="what SHOULD hold must")
+    parser.add_argument(
+        "--report", metavar="KIND=FILE,...", action="append", default=[], help=f"{', '.join(RENDER)}; may be repeated"
+    )
+    parser.add_argument("--badge", metavar="FILE", help="an endpoint document for shields.io")
+    parser.add_argument(
+        "--patience",
+        metavar="SECONDS",
+        type=float,
+        default=120.0,
+        help="in which one check must end; default: %(default)g",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge, report, and return the exit status."""
+    return check(args, CHECKS)
+
+
+def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
+    """Judge by these checks."""
+    reports = wanted(args.report)
+    if args.badge:
+        reports += wanted([f"badge={args.badge}"])
+    at = aim.read(args)
+    clauses = at.clauses()
+    everything = choose(at.specs, checks, clauses)
+    known = [*at.config.known_failing, *(one for argument in args.known_failing for one in known_failing(argument))]
+    chosen = only(args.only, everything)
+    refuse_unmatched(_of_this_run(known, at.config.known_failing, args.only), _named(chosen))
+    if not chosen:
+        who = ", ".join(f"{spec.role} {spec.profile}" for spec in at.specs)
+        raise Misused(f"the suite has no check for {who} up to {at.level}")
+    for spec in at.specs:
+        if not any(spec is one for one, _ in everything):
+            print(f"{spec.profile}: the suite has no check for the role {spec.role} up to {at.level}", file=sys.stderr)
+    rules = Rules(clauses, tuple(known), strict=args.strict, patience=args.patience)
+    with progress(len(chosen)) as heard:
+        record = run_checks(at.head(chosen, strict=args.strict), chosen, rules, stage=stage, heard=heard)
+    sys.stdout.write(terminal.render(record, coloured=coloured()))
+    write(record, reports)
+    return record.foot.verdict.status
+
+
+def only(patterns: Sequence[str], chosen: Sequence[Chosen]) -> list[Chosen]:
+    """Return what patterns choose. Raises Misused for one that chooses nothing."""
+    if not patterns:
+        return list(chosen)
+    for pattern in patterns:
+        if not any(matches(pattern, one, spec.column) for spec, one in chosen):
+            near = meant(pattern, [one.id for _, one in chosen])
+            raise Misused(f"--only {pattern}: no check of this role, profile and level{near}")
+    return [pair for pair in chosen if any(matches(p, pair[1], pair[0].column) for p in patterns)]
+
+
+def _of_this_run(
+    known: Sequence[KnownFailing], of_config: Sequence[KnownFailing], patterns: Sequence[str]
+) -> Sequence[KnownFailing]:
+    """A run of a part is no judge of the whole list in the config."""
+    return [entry for entry in known if not (patterns and entry in of_config)]
+
+
+def _named(chosen: Sequence[Chosen]) -> list[tuple[str, Check]]:
+    return [(spec.column, one) for spec, one in chosen]
+
+
+def coloured() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ

@@ -1,0 +1,75 @@
+"""`conformance list`: every check there is, or every requirement and what holds it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..check import Check
+from ..checks import CHECKS
+from ..requirement import book, traceability, traceability_table
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "list",
+        help="every check, or every requirement with its checks",
+        description="List the checks. With --traceability: the requirements and the checks that hold each; exit "
+        "status 1 where a MUST has none.",
+    )
+    parser.add_argument("--markdown", action="store_true", help="as a Markdown table")
+    parser.add_argument("--traceability", action="store_true", help="by requirement")
+    parser.add_argument("--role", help="only checks for this role")
+    parser.add_argument("--profile", help="only checks of this profile")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print, and return the exit status."""
+    if args.traceability:
+        traced = traceability(CHECKS)
+        if args.markdown:
+            sys.stdout.write(traceability_table(traced))
+        else:
+            for row in traced.rows:
+                one = row.requirement
+                print(f"{one.id}  {one.level} {one.keyword:6}  {', '.join(row.checks) or '(no check)'}")
+        for check, stranger in traced.strangers:
+            print(f"{check} names {stranger}, which is no requirement", file=sys.stderr)
+        for one in traced.unheld:
+            print(f"{one.id} is a MUST that no check holds", file=sys.stderr)
+        return 1 if traced.unheld or traced.strangers else 0
+    chosen = [
+        check
+        for check in CHECKS
+        if (args.role is None or args.role in check.roles) and (args.profile is None or args.profile in check.profiles)
+    ]
+    sys.stdout.write(_markdown(chosen) if args.markdown else _plain(chosen))
+    return 0
+
+
+def _level(check: Check) -> str:
+    found = [one for one in map(book().get, check.requirements) if one is not None]
+    level = min((one.level for one in found), default="L?")
+    return f"{level} {'MUST' if any(one.must for one in found) else 'SHOULD'}"
+
+
+def _plain(checks: Sequence[Check]) -> str:
+    width = max((len(check.id) for check in checks), default=0)
+    lines = [f"{check.id:{width}}  {_level(check):9}  {check.title}" for check in checks]
+    return "\n".join([*lines, f"{len(checks)} checks"]) + "\n"
+
+
+def _markdown(checks: Sequence[Check]) -> str:
+    lines = ["| check | level | what it asks | requirements | roles | profiles |", "|---|---|---|---|---|---|"]
+    for check in checks:
+        links = ", ".join(f"[{one}](SPEC.md#{one.lower()})" for one in check.requirements)
+        roles, profiles = ", ".join(sorted(check.roles)), ", ".join(sorted(check.profiles))
+        lines.append(f"| `{check.id}` | {_level(check)} | {check.title} | {links} | {roles} | {profiles} |")
+    return "\n".join(lines) + "\n"

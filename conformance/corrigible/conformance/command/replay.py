@@ -1,0 +1,92 @@
+"""`conformance replay`: one check once more, with everything that went over the wire."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..check import PROFILES, Check
+from ..checks import CHECKS
+from ..checks.consumer import asking
+from ..misuse import Misused, meant
+from ..record import Entry
+from ..record import read as read_record
+from ..report import terminal
+from ..report.plain import visible
+from ..runner import Rules, choose
+from ..runner import run as run_checks
+from ..stage import stage
+from ..vector import Group, consumer
+from . import aim
+from .check import coloured
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "replay",
+        help="one check again, with a full trace",
+        description="Run one check again and print all that was sent and got. Takes the options of `check`; "
+        "--record takes the seed from the record of an earlier run.",
+    )
+    parser.add_argument(
+        "case", metavar="CASE", help="a check, PROFILE:CHECK as a failure names it, or a reader's vector"
+    )
+    aim.add(parser)
+    parser.add_argument("--record", metavar="FILE", type=Path, help="a record: --report json=FILE")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay, and return the exit status of the check."""
+    return replay(args, CHECKS)
+
+
+def replay(args: argparse.Namespace, checks: Sequence[Check]) -> int:
+    """Run one of these checks again."""
+    if args.record is not None:
+        held = read_record(args.record)
+        args.seed = held.head.seed if args.seed is None else args.seed
+        args.level = args.level or held.head.level
+    column, _, named = args.case.rpartition(":")
+    mine = _named(named, checks)
+    if column in PROFILES and not args.profile:
+        args.profile = column
+    at = aim.read(args)
+    clauses = at.clauses()
+    chosen = [pair for pair in choose(at.specs, mine, clauses) if column in ("", pair[0].column)]
+    if not chosen:
+        who = ", ".join(f"{spec.role} {spec.profile}" for spec in at.specs)
+        raise Misused(f"{named} is no check for {who} up to {at.level}")
+    record = run_checks(at.head(chosen), chosen, Rules(clauses, traced=True), stage=stage)
+    for entry in record.entries:
+        sys.stdout.write(trace(entry))
+    sys.stdout.write(terminal.render(record, coloured=coloured()))
+    return record.foot.verdict.status
+
+
+def _named(name: str, checks: Sequence[Check]) -> list[Check]:
+    """Return the check of a name, or one that asks a reader this vector and no other."""
+    if found := [check for check in checks if check.id == name]:
+        return found
+    vectors = {one.id: one for group in consumer() for one in group.vectors}
+    if name in vectors:
+        return [asking(Group(name, vectors[name].description, (vectors[name],)))]
+    near = meant(name, [*(check.id for check in checks), *vectors])
+    raise Misused(f'no check or vector is called "{name}"{near}; `conformance list` has all checks')
+
+
+def trace(entry: Entry) -> str:
+    """Return everything that went over the wire, in order."""
+    parts = [f"== {entry.name}  {entry.title}"]
+    for number, turn in enumerate(entry.trace, 1):
+        parts.append(f"-- {number}. {turn.who}\n{visible(turn.text)}")
+    if not entry.trace:
+        parts.append("-- nothing went over a wire of the suite's own")
+    return "\n\n".join(parts) + "\n\n"

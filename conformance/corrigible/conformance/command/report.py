@@ -1,0 +1,40 @@
+"""`conformance report`: other reports of a run that is over."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..record import read
+from ..report import terminal
+from ..report.write import RENDER, wanted, write
+from .check import coloured
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "report",
+        help="reports of a run that is over, from its record",
+        description="Make reports from a record (`check --report json=FILE`). Without --report: what the terminal "
+        "showed. The exit status is the run's.",
+    )
+    parser.add_argument("record", metavar="RECORD.json", type=Path)
+    parser.add_argument("--report", metavar="KIND=FILE,...", action="append", default=[], help=", ".join(RENDER))
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write, and return the exit status of the run."""
+    reports = wanted(args.report)
+    record = read(args.record)
+    if reports:
+        write(record, reports)
+    else:
+        sys.stdout.write(terminal.render(record, coloured=coloured()))
+    return record.foot.verdict.status

@@ -1,0 +1,242 @@
+"""An OpenAPI description as a judge of requests: which operation, and where a request is not what it takes.
+
+Written apart from what the project's own translator does with descriptions: neither hides the other's faults.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import yaml
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import ValidationError
+
+from corrigible.schema.exchange import Json, Request
+
+_METHODS: Final = frozenset({"get", "put", "post", "delete", "patch", "head", "options", "trace"})
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d*)")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One place where a request is not what its operation takes."""
+
+    pointer: str
+    """Into the request document. Of a member that is missing or not known, the member's own."""
+    keyword: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    operation: str
+    params: Mapping[str, str]
+    item: Mapping[str, Json]
+    """The path item and the operation in it, merged."""
+
+
+class Description:
+    """One OpenAPI 3.1 document whose references stay within it."""
+
+    def __init__(self, document: Mapping[str, Json]) -> None:
+        self.document = document
+        self.bases = _bases(document)
+        self._validator = lru_cache(maxsize=256)(self._made)
+        self._paths = [
+            (re.compile(re.sub(r"\\\{([^}]*)\\\}", r"([^/]+)", re.escape(template))), template, item)
+            for template, item in document["paths"].items()
+        ]
+        # A literal segment goes before one that may be anything.
+        self._paths.sort(key=lambda one: one[1].count("{"))
+
+    @classmethod
+    def load(cls, path: Path) -> Description:
+        return cls(yaml.safe_load(path.read_text("utf-8")))
+
+    def route(self, method: str, path: str) -> Route | None:
+        """Return the operation of a method and path, below any of the servers' paths."""
+        for template, item, values in self._items(path):
+            said = item.get(method.lower())
+            if method.lower() in _METHODS and isinstance(said, Mapping):
+                names = re.findall(r"\{([^}]*)\}", template)
+                shared = [p for p in item.get("parameters", ()) if isinstance(p, Mapping)]
+                merged = {**said, "parameters": [*shared, *said.get("parameters", ())]}
+                name = said.get("operationId") or f"{method.upper()} {template}"
+                return Route(name, dict(zip(names, values, strict=True)), merged)
+        return None
+
+    def methods(self, path: str) -> list[str]:
+        """Return the methods that a path takes."""
+        return sorted({name.upper() for _, item, _ in self._items(path) for name in item if name in _METHODS})
+
+    def breaches_of(self, request: Request) -> list[Breach] | None:
+        """Return where a request document breaks the description; None where it names no operation of it."""
+        route = self.route(request.method, request.path)
+        if route is None:
+            return None
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        return self.breaches(route, query=request.query, headers=headers, body=request.body)
+
+    def breaches(
+        self, route: Route, *, query: Mapping[str, Json], headers: Mapping[str, str], body: Json
+    ) -> list[Breach]:
+        """Return every place where a call is not what its operation takes, parameters first."""
+        return [*self._parameter_breaches(route, query, headers), *self._body_breaches(route, body)]
+
+    def schema_at(self, request: Request, pointer: str) -> Mapping[str, Json] | None:
+        """Return what a place in a request has to be, None where the description does not say."""
+        route = self.route(request.method, request.path)
+        if route is None:
+            return None
+        part, *rest = [p.replace("~1", "/").replace("~0", "~") for p in pointer.split("/")[1:]]
+        if part in ("query", "headers") and rest:
+            place = "query" if part == "query" else "header"
+            for one in self._parameters(route):
+                if one["in"] == place and str(one["name"]).lower() == rest[0].lower():
+                    return self._resolved(one.get("schema", {}))
+        if part != "body":
+            return None
+        schema = self._resolved(self._body_schema(route) or {})
+        for step in rest:
+            inner = schema.get("items") if step.isdecimal() or step == "-" else schema.get("properties", {}).get(step)
+            if not isinstance(inner, Mapping):
+                return None
+            schema = self._resolved(inner)
+        return schema
+
+    def _items(self, path: str) -> Iterator[tuple[str, Mapping[str, Json], tuple[str, ...]]]:
+        for base in self.bases:
+            if path.startswith(base):
+                for pattern, template, item in self._paths:
+                    found = pattern.fullmatch(path[len(base) :])
+                    if found is not None:
+                        yield template, item, found.groups()
+
+    def _parameters(self, route: Route) -> Iterator[Mapping[str, Json]]:
+        for said in route.item["parameters"]:
+            yield self._resolved(said)
+
+    def _parameter_breaches(
+        self, route: Route, query: Mapping[str, Json], headers: Mapping[str, str]
+    ) -> Iterator[Breach]:
+        known = set()
+        for one in self._parameters(route):
+            name, place = str(one["name"]), one["in"]
+            where = {"query": query, "header": headers, "path": route.params}.get(place)
+            if where is None:
+                continue
+            key = name.lower() if place == "header" else name
+            pointer = {"query": f"/query/{_escaped(name)}", "header": f"/headers/{_escaped(key)}"}.get(place, "/path")
+            known.add((place, key))
+            if key not in where:
+                if one.get("required"):
+                    yield Breach(pointer, "required", f"{place} parameter {name} is missing")
+                continue
+            schema = one.get("schema", {})
+            for error in self._validator(_frozen(schema)).iter_errors(self._typed(where[key], schema)):
+                yield Breach(pointer, str(error.validator), error.message)
+        for name in query:
+            if ("query", name) not in known:
+                yield Breach(f"/query/{_escaped(name)}", "additionalProperties", f"query parameter {name} is not known")
+
+    def _body_schema(self, route: Route) -> Mapping[str, Json] | None:
+        said = self._resolved(route.item.get("requestBody") or {})
+        for kind, media in (said.get("content") or {}).items():
+            if kind.startswith("application/") and isinstance(media, Mapping):
+                schema = media.get("schema", {})
+                return schema if isinstance(schema, Mapping) else {}
+        return None
+
+    def _body_breaches(self, route: Route, body: Json) -> Iterator[Breach]:
+        schema = self._body_schema(route)
+        if schema is None:
+            return
+        if body is None:
+            if self._resolved(route.item["requestBody"]).get("required"):
+                yield Breach("/body", "required", "the body is missing")
+            return
+        errors = sorted(self._validator(_frozen(schema)).iter_errors(body), key=lambda e: [str(p) for p in e.path])
+        for error in errors:
+            yield from _breach(error)
+
+    def _resolved(self, said: Mapping[str, Json]) -> Mapping[str, Json]:
+        while "$ref" in said:
+            found: Any = self.document
+            for part in str(said["$ref"]).removeprefix("#/").split("/"):
+                found = found[part.replace("~1", "/").replace("~0", "~")]
+            said = found
+        return said
+
+    def _typed(self, value: Json, schema: Mapping[str, Json]) -> Json:
+        """Read a scalar of a query or header as the type that it is to have."""
+        wanted = self._resolved(schema).get("type")
+        if not isinstance(value, str):
+            return value
+        if wanted == "integer" and _INTEGER.fullmatch(value):
+            return int(value)
+        if wanted == "number" and _NUMBER.fullmatch(value):
+            return float(value)
+        if wanted == "boolean" and value in ("true", "false"):
+            return value == "true"
+        return value
+
+    def _made(self, schema: _Frozen) -> Draft202012Validator:
+        # The schema stands at the root beside the components, so that references into them hold.
+        whole = {"components": self.document.get("components", {}), "allOf": [schema.plain]}
+        return Draft202012Validator(whole, format_checker=_FORMATS)
+
+
+_FORMATS: Final = FormatChecker(formats=("date", "email", "uuid", "ipv4", "ipv6", "regex"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frozen:
+    """A schema as the key of a cache: the same object in the document is the same schema."""
+
+    plain: Mapping[str, Json]
+
+    def __hash__(self) -> int:
+        return id(self.plain)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Frozen) and other.plain is self.plain
+
+
+def _frozen(schema: Mapping[str, Json]) -> _Frozen:
+    return _Frozen(schema)
+
+
+def _breach(error: ValidationError) -> Iterator[Breach]:
+    place = "/body" + "".join("/" + _escaped(str(part)) for part in error.absolute_path)
+    keyword = str(error.validator)
+    instance: Any = error.instance
+    if keyword == "required":
+        wanted: Any = error.validator_value
+        for name in wanted:
+            if name not in instance and f"'{name}'" in error.message:
+                yield Breach(f"{place}/{_escaped(name)}", keyword, error.message)
+    elif keyword == "additionalProperties":
+        known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
+        for name in instance:
+            if name not in known:
+                yield Breach(f"{place}/{_escaped(str(name))}", keyword, f"{name} is not known")
+    else:
+        yield Breach(place, keyword, error.message)
+
+
+def _escaped(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1")
+
+
+def _bases(document: Mapping[str, Json]) -> list[str]:
+    found = [""]
+    for server in document.get("servers") or ():
+        found.append(urlsplit(str(server.get("url", ""))).path.rstrip("/"))
+    return list(dict.fromkeys(found))

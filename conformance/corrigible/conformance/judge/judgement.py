@@ -1,0 +1,21 @@
+"""All that can be said of one refusal and its feedback by looking at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from ..check import Finding
+from . import edit, pace, shape, trust
+from .told import Told
+
+JUDGES: Final[tuple[Callable[[Told], Iterator[Finding]], ...]] = (shape.judge, edit.judge, pace.judge, trust.judge)
+
+
+def judged(told: Told, requirements: frozenset[str] | None = None) -> Iterator[Finding]:
+    """Yield what is wrong, of the given requirements or of all. What is no feedback at all is only said to be none."""
+    if not isinstance(told.feedback, Mapping):
+        found = shape.judge(told)
+    else:
+        found = (finding for judge in JUDGES for finding in judge(told))
+    yield from (finding for finding in found if requirements is None or finding.requirement in requirements)

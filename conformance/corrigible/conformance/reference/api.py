@@ -1,0 +1,384 @@
+"""The reference API: a small shop that validates, keeps state for each caller, and refuses in two dialects.
+
+`shop(received)` answers what an `Upstream` received. Every caller has a shop of its own, so that checks do not meet.
+Knows: its own description and rules. Does not know: feedback, proxies, checks.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote
+
+from corrigible.schema.exchange import Json
+
+from ..judge.description import Breach, Description, Route
+from ..wire import Sent
+from .upstream import Received, Script, answer
+
+HERE: Final = Path(__file__).parent
+SPEC: Final = HERE / "openapi.yaml"
+PACK: Final = HERE / "pack"
+PROBLEM: Final = "/problem"
+"""Below this path refusals are problem documents."""
+_MOST_CALLERS: Final = 4096
+_APPROVAL_ABOVE: Final = 50_000
+
+DESCRIPTION: Final = Description.load(SPEC)
+
+_ITEMS: Final[Mapping[str, Json]] = {
+    "tea": {"sku": "tea", "category": "drink", "price": 450, "stock": 40},
+    "coffee": {"sku": "coffee", "category": "drink", "price": 900, "stock": 3},
+    "cocoa": {"sku": "cocoa", "category": "drink", "price": 700, "stock": 0},
+    "kettle": {"sku": "kettle", "category": "ware", "price": 4900, "stock": 12},
+    "biscuit": {"sku": "biscuit", "category": "food", "price": 250, "stock": 200},
+}
+_METHODS: Final = {"DE": ["parcel", "bicycle"], "FR": ["parcel", "train"], "US": ["air"]}
+_ORDERS: Final = {
+    "ord_1": {"status": "confirmed", "total": 1000, "refunded": 700, "version": 3},
+    "ord_2": {"status": "confirmed", "total": 1000, "refunded": 1000, "version": 2},
+    "ord_3": {"status": "shipped", "total": 4900, "refunded": 0, "version": 5},
+    "ord_4": {"status": "cancelled", "total": 250, "refunded": 0, "version": 2},
+    "ord_5": {"status": "draft", "total": 900, "refunded": 0, "version": 1},
+    "ord_6": {"status": "confirmed", "total": 90_000, "refunded": 0, "version": 1},
+}
+
+
+@dataclass(slots=True)
+class Stock:
+    """What one caller's shop holds."""
+
+    orders: dict[str, dict[str, Json]] = field(
+        default_factory=lambda: {
+            name: {"id": name, "customer": "cus_ada", "note": "", "gift": False, **deepcopy(said)}
+            for name, said in _ORDERS.items()
+        }
+    )
+    refunds: dict[str, dict[str, Json]] = field(default_factory=dict)
+    shipments: dict[str, dict[str, Json]] = field(default_factory=dict)
+    keys: dict[str, bytes] = field(default_factory=dict)
+    """Idempotency keys, and what they came with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One fault. `place` is a pointer into the request document."""
+
+    code: str
+    message: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal(Exception):
+    status: int
+    complaints: tuple[Complaint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, read."""
+
+    stock: Stock
+    params: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Any
+    trial: bool
+    """It is only tried: nothing may change."""
+
+
+class Shop:
+    """Shops by caller. Call it with what an upstream received."""
+
+    def __init__(self) -> None:
+        self._stocks: OrderedDict[str, Stock] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, received: Received) -> Script:
+        status, body, problem = self.respond(received.sent)
+        kind = "application/problem+json" if problem and status >= 400 else "application/json"
+        return answer(status, body, [("Content-Type", kind)], reason=_REASONS.get(status, "Refused"))
+
+    def stock(self, caller: str) -> Stock:
+        """Return the shop of a caller, as the Authorization header names it."""
+        with self._lock:
+            if caller not in self._stocks:
+                self._stocks[caller] = Stock()
+                if len(self._stocks) > _MOST_CALLERS:
+                    self._stocks.popitem(last=False)
+            return self._stocks[caller]
+
+    def reset(self, caller: str) -> None:
+        """Put a caller's shop back to what it was in the beginning."""
+        with self._lock:
+            self._stocks.pop(caller, None)
+
+    def respond(self, sent: Sent) -> tuple[int, Json, bool]:
+        """Return status, body, and whether the caller is spoken to in problem documents."""
+        path, _, query = sent.target.partition("?")
+        problem = path.startswith(PROBLEM + "/")
+        caller = sent.header("authorization") or ""
+        try:
+            status, body = self._served(sent, path.removeprefix(PROBLEM) if problem else path, query, caller)
+        except Refusal as refused:
+            status, body = refused.status, (_problem if problem else _error)(refused)
+        return status, body, problem
+
+    def _served(self, sent: Sent, path: str, query: str, caller: str) -> tuple[int, Json]:
+        route = DESCRIPTION.route(sent.method, path)
+        if route is None:
+            known = DESCRIPTION.methods(path)
+            if known:
+                raise _refusal(405, "method_not_allowed", f"{sent.method} is not possible here.")
+            raise _refusal(404, "route_unknown", "There is nothing at this path.")
+        if route.operation == "reset":
+            self.reset(caller)
+            return 200, {"reset": True}
+        pairs = {name: value for name, value in parse_qsl(query, keep_blank_values=True)}
+        headers = {name.lower(): value for name, value in sent.headers}
+        body = _read(sent)
+        faults = DESCRIPTION.breaches(route, query=pairs, headers=headers, body=body)
+        if faults:
+            raise Refusal(400, tuple(_complaint(fault) for fault in faults))
+        call = Call(self.stock(caller), route.params, pairs, body, pairs.get("dry_run") == "true")
+        self._remember(call, headers, sent)
+        return _OPERATIONS[route.operation](call)
+
+    @staticmethod
+    def _remember(call: Call, headers: Mapping[str, str], sent: Sent) -> None:
+        key = headers.get("idempotency-key")
+        if key is None or sent.method != "POST":
+            return
+        if call.stock.keys.get(key, sent.body) != sent.body:
+            raise _refusal(
+                409,
+                "idempotency_key_reused",
+                "This key came with another request before.",
+                "/headers/idempotency-key",
+            )
+        if not call.trial:
+            call.stock.keys[key] = sent.body
+
+
+def _read(sent: Sent) -> Json:
+    if not sent.body:
+        return None
+    try:
+        return json.loads(sent.body)
+    except ValueError:
+        raise _refusal(400, "body_unreadable", "The body is no JSON.") from None
+
+
+def _refusal(status: int, code: str, message: str, place: str = "") -> Refusal:
+    return Refusal(status, (Complaint(code, message, place),))
+
+
+_MESSAGES: Final = {
+    "required": "is required",
+    "enum": "has none of the allowed values",
+    "type": "has the wrong type",
+    "minimum": "is too small",
+    "maximum": "is too large",
+    "format": "is not well formed",
+    "pattern": "is not well formed",
+    "maxLength": "is too long",
+    "maxItems": "has too many elements",
+    "minItems": "has too few elements",
+    "additionalProperties": "is not known",
+}
+
+
+def _complaint(breach: Breach) -> Complaint:
+    name = breach.pointer.rpartition("/")[2] or "body"
+    return Complaint(breach.keyword, f"{name} {_MESSAGES.get(breach.keyword, 'is not acceptable')}.", breach.pointer)
+
+
+def _plain(pointer: str) -> str:
+    """Return a place as people write it: `lines[0].sku`."""
+    out = ""
+    for part in pointer.split("/")[2:]:
+        out += f"[{part}]" if part.isdecimal() else f".{part}"
+    return out.lstrip(".")
+
+
+def _error(refused: Refusal) -> Json:
+    first = refused.complaints[0]
+    if len(refused.complaints) == 1:
+        error: dict[str, Json] = {"code": first.code, "message": first.message}
+        return {"error": error | ({"param": _plain(first.place)} if first.place else {})}
+    listed = [{"code": c.code, "message": c.message, "field": _plain(c.place)} for c in refused.complaints]
+    return {"error": {"code": "several_faults", "message": f"{len(listed)} faults.", "errors": listed}}
+
+
+def _problem(refused: Refusal) -> Json:
+    first = refused.complaints[0]
+    title = first.message if len(refused.complaints) == 1 else f"{len(refused.complaints)} faults."
+    out: dict[str, Json] = {"type": f"urn:shop:{first.code}", "title": title, "status": refused.status}
+    out["code"] = first.code
+    listed: list[Json] = []
+    for one in refused.complaints:
+        said: dict[str, Json] = {"code": one.code, "detail": one.message}
+        part, _, name = one.place.removeprefix("/").partition("/")
+        if part == "body":
+            said["pointer"] = "#" + one.place.removeprefix("/body")
+        elif part in ("query", "headers"):
+            said |= {"in": part.removesuffix("s"), "name": name}
+        listed.append(said)
+    if any(one.place for one in refused.complaints):
+        out["errors"] = listed
+    return out
+
+
+def _list_items(call: Call) -> tuple[int, Json]:
+    wanted = call.query.get("category")
+    return 200, {"data": [item for item in _ITEMS.values() if wanted in (None, item["category"])]}
+
+
+def _get_item(call: Call) -> tuple[int, Json]:
+    found = _ITEMS.get(call.params["item"])
+    if found is None:
+        raise _refusal(404, "item_unknown", "There is no such item.")
+    return 200, found
+
+
+def _list_methods(call: Call) -> tuple[int, Json]:
+    country = call.query.get("country")
+    return 200, {"data": [{"name": n, "country": c} for c, m in _METHODS.items() if country in (None, c) for n in m]}
+
+
+def _list_orders(call: Call) -> tuple[int, Json]:
+    wanted = call.query.get("status")
+    found = [order for order in call.stock.orders.values() if wanted in (None, order["status"])]
+    return 200, {"data": found[: int(call.query.get("limit", "20"))]}
+
+
+def _order(call: Call, name: str) -> dict[str, Json]:
+    found = call.stock.orders.get(name)
+    if found is None:
+        raise _refusal(404, "order_unknown", "There is no such order.")
+    return found
+
+
+def _get_order(call: Call) -> tuple[int, Json]:
+    return 200, _order(call, unquote(call.params["order"]))
+
+
+def _create_order(call: Call) -> tuple[int, Json]:
+    faults = list(_line_faults(call.body["lines"]))
+    shipping = call.body.get("shipping")
+    if shipping is not None and shipping["method"] not in _METHODS[shipping["country"]]:
+        said = "This way of shipping is not possible there."
+        faults.append(Complaint("shipping_method_unavailable", said, "/body/shipping/method"))
+    if faults:
+        raise Refusal(422, tuple(faults))
+    total = sum(_ITEMS[line["sku"]]["price"] * line["quantity"] for line in call.body["lines"])
+    order = {**call.body, "id": f"ord_{len(call.stock.orders) + 1}", "status": "draft", "total": total}
+    order |= {"refunded": 0, "version": 1}
+    order.pop("payment", None)
+    if not call.trial:
+        call.stock.orders[order["id"]] = order
+    return 201, order
+
+
+def _line_faults(lines: list[dict[str, Json]]) -> list[Complaint]:
+    out = []
+    for index, line in enumerate(lines):
+        item = _ITEMS.get(line["sku"])
+        if item is None:
+            out.append(Complaint("sku_unknown", "There is no such item.", f"/body/lines/{index}/sku"))
+        elif line["quantity"] > item["stock"]:
+            left = item["stock"]
+            said = f"Only {left} are in stock." if left else "None is in stock."
+            out.append(Complaint("out_of_stock", said, f"/body/lines/{index}/quantity"))
+    return out
+
+
+def _update_order(call: Call) -> tuple[int, Json]:
+    order = _order(call, unquote(call.params["order"]))
+    if call.body["version"] != order["version"]:
+        raise _refusal(409, "version_conflict", "The order has changed since that version.", "/body/version")
+    changed = {**order, **call.body, "version": order["version"] + 1}
+    if not call.trial:
+        call.stock.orders[order["id"]] = changed
+    return 200, changed
+
+
+def _confirm_order(call: Call) -> tuple[int, Json]:
+    order = _order(call, unquote(call.params["order"]))
+    if order["status"] != "draft":
+        raise _refusal(409, "order_not_draft", "Only a draft can be confirmed.")
+    order["status"] = "confirmed"
+    return 200, order
+
+
+def _cancel_order(call: Call) -> tuple[int, Json]:
+    order = _order(call, unquote(call.params["order"]))
+    if order["status"] == "cancelled":
+        raise _refusal(409, "order_cancelled", "The order is cancelled already.")
+    if order["status"] == "shipped":
+        raise _refusal(409, "order_shipped", "The order has left the house.")
+    order["status"] = "cancelled"
+    return 200, order
+
+
+def _create_shipment(call: Call) -> tuple[int, Json]:
+    order = _order(call, call.body["order"])
+    if order["status"] == "draft":
+        raise _refusal(409, "order_not_confirmed", "The order is not confirmed.", "/body/order")
+    if order["status"] != "confirmed":
+        raise _refusal(409, "order_not_shippable", "The order cannot be shipped.", "/body/order")
+    shipment = {"id": f"shp_{len(call.stock.shipments) + 1}", **call.body}
+    if not call.trial:
+        order["status"] = "shipped"
+        call.stock.shipments[shipment["id"]] = shipment
+    return 201, shipment
+
+
+def _list_refunds(call: Call) -> tuple[int, Json]:
+    return 200, {"data": list(call.stock.refunds.values())}
+
+
+def _create_refund(call: Call) -> tuple[int, Json]:
+    order = _order(call, call.body["order"])
+    if call.body["amount"] > order["total"] - order["refunded"]:
+        raise _refusal(422, "amount_too_large", "The amount is larger than what can still be refunded.", "/body/amount")
+    if call.body["amount"] > _APPROVAL_ABOVE:
+        raise _refusal(403, "approval_required", "A manager has to approve a refund as large as this.")
+    refund = {"id": f"ref_{len(call.stock.refunds) + 1}", **call.body}
+    if not call.trial:
+        order["refunded"] += call.body["amount"]
+        call.stock.refunds[refund["id"]] = refund
+    return 201, refund
+
+
+_OPERATIONS: Final[Mapping[str, Callable[[Call], tuple[int, Json]]]] = {
+    "listItems": _list_items,
+    "getItem": _get_item,
+    "listShippingMethods": _list_methods,
+    "listOrders": _list_orders,
+    "getOrder": _get_order,
+    "createOrder": _create_order,
+    "updateOrder": _update_order,
+    "confirmOrder": _confirm_order,
+    "cancelOrder": _cancel_order,
+    "createShipment": _create_shipment,
+    "listRefunds": _list_refunds,
+    "createRefund": _create_refund,
+}
+_REASONS: Final = {
+    200: "OK",
+    201: "Created",
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    422: "Unprocessable Content",
+}
+__all__ = ["DESCRIPTION", "PACK", "PROBLEM", "SPEC", "Complaint", "Refusal", "Route", "Shop", "Stock"]

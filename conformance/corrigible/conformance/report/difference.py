@@ -1,0 +1,46 @@
+"""What was expected against what was got, as a few lines with + and -."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import Final
+
+from corrigible.schema.exchange import Json
+
+from ..check import Absent
+
+_LONGEST: Final = 40
+_WIDEST: Final = 2000
+_ONE_LINE: Final = 100
+
+
+def difference(expected: Json | Absent, got: Json | Absent) -> list[str]:
+    """Return the lines of a small diff. Long equal stretches are left out; short values stand one above the other."""
+    if isinstance(expected, Absent) and isinstance(got, Absent):
+        return []
+    if isinstance(expected, Absent):
+        return _cut([f"+ {line}" for line in _lines(got)])
+    if isinstance(got, Absent):
+        return _cut([*(f"- {line}" for line in _lines(expected)), "+ (nothing)"])
+    left, right = _lines(expected), _lines(got)
+    if left == right:  # equal as text and yet a finding: the kinds differ, as 1 and "1" do
+        left, right = [json.dumps(expected)], [json.dumps(got)]
+    if len(left) == len(right) == 1:
+        return _cut([f"- {left[0]}", f"+ {right[0]}"])
+    compared = list(difflib.unified_diff(left, right, n=2, lineterm=""))[2:]
+    return _cut([line if line.startswith("@@") else f"{line[0]} {line[1:]}" for line in compared])
+
+
+def _lines(value: Json | Absent) -> list[str]:
+    if isinstance(value, str):
+        return value.split("\n") if value.strip() == value and value else [json.dumps(value, ensure_ascii=False)]
+    short = json.dumps(value, ensure_ascii=False)
+    if len(short) <= _ONE_LINE:
+        return [short]
+    return json.dumps(value, ensure_ascii=False, indent=2).split("\n")
+
+
+def _cut(lines: list[str]) -> list[str]:
+    kept = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}..." for line in lines[:_LONGEST]]
+    return [*kept, f"... {len(lines) - _LONGEST} lines more"] if len(lines) > _LONGEST else kept

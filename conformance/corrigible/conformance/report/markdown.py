@@ -1,0 +1,81 @@
+"""Markdown, for a job's summary or a comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..outcome import Outcome
+from ..record import Entry, Record, Standing, standings
+from .difference import difference
+from .plain import one_line, visible
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~@-])")
+_MARK = {Standing.MET: "holds", Standing.BROKEN: "**broken**", Standing.UNKNOWN: "could not tell"}
+
+
+def render(record: Record) -> str:
+    """Return the document."""
+    return "\n".join(_lines(record)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return one line that Markdown shows as it is: no links, no tags, no mentions."""
+    return _SPECIAL.sub(r"\\\1", one_line(text)).replace("\\<", "&lt;").replace("\\>", "&gt;").replace("\\@", "&#64;")
+
+
+def _lines(record: Record) -> Iterator[str]:
+    head, foot = record.head, record.foot
+    yield f"# {escaped(head.subject)}: {foot.verdict.value}"
+    yield ""
+    yield f"`{foot.claim}`"
+    yield ""
+    yield ", ".join(f"{number} {word}" for word, number in foot.counts.items() if number)
+    yield ""
+    yield from _matrix(record)
+    for entry in record.entries:
+        if entry.bad:
+            yield from _bad(record, entry)
+    announced = [entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED]
+    if announced:
+        yield "\n## Failed as expected\n"
+        for entry in announced:
+            issue = f" ({escaped(entry.known.issue)})" if entry.known and entry.known.issue else ""
+            yield f"* {escaped(entry.name)}: {escaped(entry.known.reason if entry.known else '')}{issue}"
+
+
+def _matrix(record: Record) -> Iterator[str]:
+    found = standings(record.entries)
+    not_met = {id for each in found.values() for id, standing in each.items() if standing is not Standing.MET}
+    broken = [clause for clause in record.head.clauses if clause.id in not_met]
+    if not broken:
+        return
+    yield f"| requirement | level | {' | '.join(escaped(column) for column in found)} |"
+    yield f"|---|---|{'---|' * len(found)}"
+    for clause in broken:
+        cells = [_MARK[each[clause.id]] if clause.id in each else "" for each in found.values()]
+        yield f"| {clause.id} {escaped(clause.title)} | {clause.level} {clause.weight} | {' | '.join(cells)} |"
+
+
+def _bad(record: Record, entry: Entry) -> Iterator[str]:
+    word = "advice" if entry.advice else entry.outcome.value
+    yield f"\n## {escaped(entry.name)}: {word}\n"
+    yield escaped(entry.title)
+    if entry.reason:
+        yield from ("", *_fenced(visible(entry.reason).splitlines(), ""))
+    for flaw in entry.flaws:
+        clause = record.clause(flaw.requirement)
+        yield f"\n* **{clause.id}** {escaped(clause.title)}\n\n  {escaped(flaw.said)}\n"
+        if compared := difference(*flaw.sides):
+            yield from _fenced([visible(line) for line in compared], "diff", "  ")
+        if flaw.line:
+            yield from _fenced([visible(flaw.line)], "sh", "  ")
+
+
+def _fenced(lines: list[str], language: str, margin: str = "") -> Iterator[str]:
+    """A fence longer than any in the text, so that the text cannot end it."""
+    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{margin}{fence}{language}"
+    yield from (f"{margin}{one}" for line in lines for one in line.splitlines() or [""])
+    yield f"{margin}{fence}"

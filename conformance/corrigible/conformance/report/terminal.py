@@ -1,0 +1,114 @@
+"""What a person at a terminal sees: failures only, then the counts and the claim."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from textwrap import fill, indent
+from typing import Final
+
+from ..outcome import Outcome
+from ..record import Entry, Record, Verdict
+from .difference import difference
+from .plain import one_line, visible
+
+_WIDTH: Final = 100
+_COLOURS: Final = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+_MOST_FLAWS: Final = 5
+
+
+class Paint:
+    """Colours, where the terminal takes them."""
+
+    def __init__(self, *, coloured: bool) -> None:
+        self._coloured = coloured
+
+    def __call__(self, colour: str, text: str) -> str:
+        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self._coloured else text
+
+
+def render(record: Record, *, coloured: bool = False) -> str:
+    """Return what is printed at the end of a run."""
+    paint = Paint(coloured=coloured)
+    bad = [entry for entry in record.entries if entry.bad]
+    judged = [entry for entry in bad if entry.outcome is not Outcome.COULD_NOT_RUN]
+    parts: list[str] = []
+    for alike in _alike([*(one for one in judged if not one.advice), *(one for one in judged if one.advice)]):
+        lines = [*_failure(record, alike[0], paint), *_others(alike[1:], paint)]
+        parts.append("\n".join(lines))
+    parts += list(_not_run([entry for entry in bad if entry.outcome is Outcome.COULD_NOT_RUN], paint))
+    parts.append("\n".join(_ending(record, paint)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _alike(entries: list[Entry]) -> Iterator[list[Entry]]:
+    """Group entries that say the very same: a subject that never speaks fails every check about what it says."""
+    found: dict[tuple[object, ...], list[Entry]] = {}
+    for entry in entries:
+        said = tuple(flaw.said for flaw in entry.flaws) or (entry.name,)
+        found.setdefault((entry.outcome, entry.advice, *said), []).append(entry)
+    yield from found.values()
+
+
+def _others(entries: list[Entry], paint: Paint) -> Iterator[str]:
+    if entries:
+        names = ", ".join(
+            f"{entry.name} ({', '.join(dict.fromkeys(f.requirement for f in entry.flaws))})" for entry in entries
+        )
+        text = f"and so, in the same words, {len(entries)} more: {names}"
+        yield fill(text, _WIDTH, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
+
+
+def _failure(record: Record, entry: Entry, paint: Paint) -> Iterator[str]:
+    if entry.outcome is Outcome.PASSED_UNEXPECTEDLY:
+        yield paint("red", f"PASSED, BUT IS LISTED AS KNOWN FAILING  {entry.name}")
+        if entry.known is not None:
+            yield f"    the list says: {one_line(entry.known.reason)}. Take the entry out."
+        return
+    word = paint("yellow", "ADVICE") if entry.advice else paint("red", "FAILED")
+    yield f"{word}  {paint('bold', entry.name)}  {one_line(entry.title)}"
+    clause = None
+    for flaw in entry.flaws[:_MOST_FLAWS]:
+        if flaw.requirement != clause:
+            clause = flaw.requirement
+            said = record.clause(clause)
+            yield fill(
+                f"{clause} ({said.level} {said.weight}): {one_line(said.title or said.text)}",
+                _WIDTH,
+                initial_indent="    ",
+                subsequent_indent="      ",
+            )
+        yield fill(one_line(flaw.said, 600), _WIDTH, initial_indent="    * ", subsequent_indent="      ")
+        compared = difference(*flaw.sides)
+        if compared:
+            yield f"        {paint('dim', '(- expected, + got)')}"
+        for line in compared:
+            colour = {"-": "green", "+": "red"}.get(line[:1], "dim")
+            yield f"        {paint(colour, visible(line))}"
+        if flaw.line:
+            yield f"      {paint('dim', 'again:')} {visible(flaw.line)}"
+    if len(entry.flaws) > _MOST_FLAWS:
+        yield f"    ... {len(entry.flaws) - _MOST_FLAWS} more like these: see --report json=FILE or html=FILE"
+    if record.head.options:
+        again = f"conformance replay {shlex.quote(entry.name)} {record.head.options}"
+        yield f"    {paint('dim', 'trace:')} {visible(again)}"
+    where = dict.fromkeys(record.clause(flaw.requirement).where for flaw in entry.flaws)
+    yield f"    {paint('dim', 'read:')} {', '.join(one for one in where if one)}"
+
+
+def _not_run(entries: list[Entry], paint: Paint) -> Iterator[str]:
+    """One sentence for every reason, however many checks it stopped."""
+    by_reason: dict[str, list[str]] = {}
+    for entry in entries:
+        by_reason.setdefault(entry.reason or "no reason was given", []).append(entry.name)
+    for reason, names in by_reason.items():
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield f"{paint('yellow', 'COULD NOT RUN')}  {shown}\n{indent(visible(reason), '    ')}"
+
+
+def _ending(record: Record, paint: Paint) -> Iterator[str]:
+    foot = record.foot
+    always = ("passed", "failed")
+    yield ", ".join(f"{number} {word}" for word, number in foot.counts.items() if number or word in always)
+    colour = {Verdict.CONFORMS: "green", Verdict.DOES_NOT: "red", Verdict.COULD_NOT_TELL: "yellow"}[foot.verdict]
+    yield f"{paint(colour, foot.verdict.value)}: {foot.claim}"

@@ -1,0 +1,54 @@
+"""Which reports there are, and where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ..misuse import Misused, meant
+from ..record import Record, lines
+from . import badge, junit, markdown, page, sarif
+
+RENDER: Final[Mapping[str, Callable[[Record], str]]] = {
+    "json": lambda record: "".join(lines(record)),
+    "html": page.render,
+    "junit": junit.render,
+    "sarif": sarif.render,
+    "md": markdown.render,
+    "badge": badge.render,
+}
+
+
+class Wanted(NamedTuple):
+    """One report and its file."""
+
+    kind: str
+    path: Path
+
+
+def wanted(arguments: Iterable[str]) -> list[Wanted]:
+    """Read `junit=FILE,html=FILE`. Raises Misused where a kind is unknown or a file cannot be there."""
+    found: list[Wanted] = []
+    for argument in arguments:
+        for part in argument.split(","):
+            kind, _, file = part.strip().partition("=")
+            if kind not in RENDER:
+                known = f"{meant(kind, RENDER)} ({', '.join(RENDER)})"
+                raise Misused(f'--report {part}: no report is called "{kind}"{known}')
+            if not file:
+                raise Misused(f"--report {part}: say where to: {kind}=FILE")
+            found.append(Wanted(kind, Path(file)))
+    for kind, path in found:
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise Misused(f"--report {kind}={path}: no file can be written there")
+    return found
+
+
+def write(record: Record, reports: Iterable[Wanted]) -> None:
+    """Write reports. Raises Misused where a file cannot be written."""
+    for kind, path in reports:
+        try:
+            path.write_text(RENDER[kind](record), encoding="utf-8")
+        except OSError as problem:
+            raise Misused(f"--report {kind}={path}: {problem.strerror}") from None

@@ -1,0 +1,25 @@
+"""`corrigible pack render`: a pack, its rules, and its cases answered in every mode, as JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import orjson
+
+from corrigible.rules.pack import built_in
+
+from ..rendering import render
+
+
+def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = verbs.add_parser("render", help="print the pack, its rules, and what it makes of its cases, as JSON lines")
+    parser.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="default: every built-in pack")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    for name in args.packs or built_in():
+        for document in render(name):
+            sys.stdout.write(orjson.dumps(document).decode() + "\n")
+    return 0

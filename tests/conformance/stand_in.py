@@ -1,0 +1,135 @@
+"""A subject in one process whose every answer can be spoiled on its way out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.reference.upstream import Answering, Received, Script, Upstream, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Got, Sent, Wire
+from corrigible.proxy.build import build_corrector
+from corrigible.proxy.corrector import Corrector, RequestHead, ResponseHead
+from corrigible.proxy.lookup import drive_sync
+from corrigible.rules.lookup import Lookup, LookupAnswer
+
+_OF_ONE_CONNECTION = frozenset({"content-length", "connection", "host"})
+
+
+@dataclass(slots=True)
+class Said:
+    """An answer that is about to go out, and what it was made of."""
+
+    asked: Sent
+    native: Got
+    headers: list[tuple[str, str]]
+    body: bytes
+    status: int
+
+    @property
+    def annotated(self) -> bool:
+        return self.body != self.native.body
+
+
+Spoil = Callable[[Said], None]
+
+
+def honest(said: Said) -> None:
+    """Leave everything as it is."""
+
+
+@dataclass(slots=True)
+class Front:
+    """A proxy without a process of its own: our corrector, with a fault at the end."""
+
+    upstream: str
+    corrector: Corrector
+    spoil: Spoil = honest
+    ask_too: Callable[[Sent], Iterable[Sent]] = field(default=lambda sent: ())
+    """What it sends to the upstream of its own accord."""
+    forward: Callable[[Sent], Sent] = field(default=lambda sent: sent)
+    """What becomes of a request on its way in."""
+
+    def __call__(self, received: Received) -> Script:
+        wire = Wire(self.upstream)
+        asked = received.sent
+        for own in self.ask_too(asked):
+            wire.send(own)
+        native = wire.send(self.forward(asked), timeout=1.5)
+        if native.status == 0 or native.error is not None:
+            return answer(502, native.error.encode() if native.error else b"")
+        head = RequestHead(asked.method, asked.target, asked.headers)
+        back = ResponseHead(native.status, native.headers)
+        headers, body = list(native.headers), native.body
+        if self.corrector.wants_body(head, back):
+            deciding = self.corrector.correct(head, asked.body, back, body, id="1", started=received.at)
+            outcome = drive_sync(deciding, lambda lookup: self._looked_up(wire, asked, lookup))
+            assert outcome.error is None, outcome.error
+            if outcome.rewrite is not None:
+                headers, body = outcome.rewrite.headers, outcome.rewrite.body
+        said = Said(asked, native, [h for h in headers if h[0].lower() != "content-length"], body, native.status)
+        self.spoil(said)
+        length = [("Content-Length", str(len(said.body)))]
+        had = any(name.lower() in ("content-length", "transfer-encoding") for name, _ in native.headers)
+        said.headers = [h for h in said.headers if h[0].lower() != "transfer-encoding"]
+        return answer(said.status, said.body, [*said.headers, *(length if had else [])], reason=native.reason)
+
+    def _looked_up(self, wire: Wire, asked: Sent, lookup: Lookup) -> LookupAnswer:
+        credentials = [one for one in asked.headers if one[0].lower() == "authorization"]
+        media = [("Content-Type", lookup.content_type)] if lookup.content_type else []
+        got = wire.send(Sent(lookup.method, lookup.path, (*credentials, *media), lookup.body))
+        return LookupAnswer(got.status, got.body)
+
+
+@cache
+def corrector(pack: str, spec: Path | None = None) -> Corrector:
+    """Return the corrector of a pack; it takes a while to make."""
+    return build_corrector([pack], spec=spec)
+
+
+@contextmanager
+def fronted(
+    profile: str,
+    pack: str,
+    spoil: Spoil = honest,
+    *,
+    spec: Path | None = None,
+    api: Answering | None = None,
+    ask_too: Callable[[Sent], Iterable[Sent]] = lambda sent: (),
+    forward: Callable[[Sent], Sent] = lambda sent: sent,
+) -> Iterator[Subject]:
+    """Put a stand-in of a proxy before the suite's own upstream."""
+    with Upstream(api) as upstream:
+        front = Front(upstream.url, corrector(pack, spec), spoil, ask_too, forward)
+        with Upstream(front) as proxy:
+            yield Subject("proxy", profile, target=Wire(proxy.url), upstream=upstream, direct=Wire(upstream.url))
+
+
+def findings(checks: Iterable[Check], subject: Subject) -> dict[str, set[str]]:
+    """Return what each check finds against which requirement; checks that find nothing are left out."""
+    found: dict[str, set[str]] = {}
+    for check in checks:
+        if subject.role not in check.roles:
+            continue
+        said: list[Finding] = list(check.run(subject))
+        assert {one.requirement for one in said} <= set(check.requirements), check.id
+        if said:
+            found[check.id] = {one.requirement for one in said}
+    return found
+
+
+def edited(edit: Callable[[Any], object]) -> Spoil:
+    """Return a spoiler of the JSON of annotated answers. What the edit returns, if anything, replaces it."""
+
+    def spoil(said: Said) -> None:
+        if said.annotated:
+            body = json.loads(said.body)
+            said.body = json.dumps(edit(body) or body, separators=(",", ":"), ensure_ascii=False).encode()
+
+    return spoil

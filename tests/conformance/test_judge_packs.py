@@ -1,0 +1,53 @@
+"""What our own packs say in their cases, held before the judge, which knows nothing of how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+import pytest
+
+from corrigible.conformance.judge.judgement import judged
+from corrigible.conformance.judge.told import Registered, Told
+from corrigible.conformance.reference import api
+from corrigible.proxy.build import build_translator
+from corrigible.proxy.translate import Annotate
+from corrigible.rules.case import Case, load_cases
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.rules.pack import built_in, load_pack, rule_files
+
+PACKS = {**built_in(), "shop": api.PACK}
+
+
+def decided(pack: str, case: Case) -> Annotate | None:
+    translation = TRANSLATORS[pack].translate(case.exchange)
+    try:
+        wanted = next(translation)
+        while True:
+            there = case.text.lookups.get(f"{wanted.method} {wanted.path}")
+            said = LookupAnswer(404) if there is None else LookupAnswer(200, orjson.dumps(there))
+            wanted = translation.send(said)
+    except StopIteration as done:
+        return done.value if isinstance(done.value, Annotate) else None
+
+
+TRANSLATORS = {name: build_translator([path]) for name, path in PACKS.items()}
+
+
+def told(pack: str) -> Iterator[tuple[str, Told]]:
+    known = load_pack(PACKS[pack])
+    vocabulary = {name: Registered(one.base_action, one.parameters) for name, one in known.text.actions.items()}
+    for file in rule_files(known.path):
+        for case in load_cases(file):
+            decision = decided(pack, case)
+            if decision is not None:
+                exchange = case.exchange
+                name = f"{case.rule}: {case.text.name}"
+                yield name, Told(exchange.request, decision.feedback, exchange.status, exchange.headers, vocabulary)
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_what_a_pack_says_breaks_no_requirement(pack: str) -> None:
+    cases = list(told(pack))
+    assert len(cases) > 15
+    assert [(name, finding.requirement, finding.said) for name, one in cases for finding in judged(one)] == []

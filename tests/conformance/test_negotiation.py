@@ -1,0 +1,55 @@
+"""A proxy that conforms passes all checks of negotiation; each planted fault is caught, and as what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from corrigible.conformance.check import Check, NotApplicable
+from corrigible.conformance.checks.negotiation import CHECKS
+from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.reference.api import Shop
+from corrigible.conformance.reference.upstream import Upstream
+from corrigible.conformance.stage import Spec, stage
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Wire
+
+from .faults import NEGOTIATION, Planted
+from .faulty import Fault, relay
+
+START = (
+    "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
+    "--listen 127.0.0.1:{port}"
+)
+
+
+@pytest.fixture(scope="module")
+def conforming() -> Iterator[Subject]:
+    pytest.importorskip("mitmproxy")
+    with stage(Spec("http-json", "proxy", SubjectConfig(start=START))) as staged:
+        staged.subject.behind.api = Shop()
+        yield staged.subject
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+def test_our_proxy_negotiates(check: Check, conforming: Subject) -> None:
+    assert list(check.run(conforming)) == []
+
+
+def test_who_knows_nothing_of_it_breaks_nothing() -> None:
+    with Upstream(Shop()) as upstream, relay(upstream.port, Fault()) as port:
+        subject = Subject("proxy", "http-json", Wire(f"http://127.0.0.1:{port}"), upstream=upstream)
+        for check in CHECKS:
+            with suppress(NotApplicable):
+                assert list(check.run(subject)) == [], check.id
+
+
+@pytest.mark.parametrize("planted", NEGOTIATION, ids=lambda planted: planted.name)
+def test_a_planted_fault_is_caught_as_what_it_is(planted: Planted, conforming: Subject) -> None:
+    with relay(conforming.wire.port, planted.fault) as port:
+        subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"))
+        found = [one for check in CHECKS for one in check.run(subject)]
+    assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.said) for one in found][:8]

@@ -1,0 +1,184 @@
+"""The role pack: a pack in order passes every check, and each way to spoil it is caught by the one that is about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from corrigible.conformance.check import CouldNotTell, NotApplicable
+from corrigible.conformance.checks.pack import CHECKS
+from corrigible.conformance.subject import Subject
+
+HEAD = """\
+name: acme
+title: Acme
+version: 2.1.0
+api: {name: Acme API}
+license: Apache-2.0
+"""
+RULE = """\
+id: acme.%s
+title: Too much
+status: stable
+references: [https://a.test]
+on: {code: bad, message: '^too (?P<what>much|many)$'}
+when: error.message.matches('^too .*')
+suggest: [{action: MODIFY_PARAMS, message: Less., parameters: {amount: 300}}]
+diagnosis: It is too much.
+"""
+CASES = """\
+- name: too much
+  origin: synthetic
+  request: {body: {amount: 500}}
+  response: {status: 400, body: {error: {code: bad, message: too much}}}
+  speaks: {suggestions: [{parameters: {amount: 300}}]}
+- name: another
+  origin: documented
+  request: {}
+  response: {status: 400, body: {error: {code: other, message: too much}}}
+  silent: true
+"""
+FILES: Mapping[str, str] = {"pack.yaml": HEAD, "less.yaml": RULE % "less", "less.cases.yaml": CASES}
+Changed = Mapping[str, Callable[[str], str]]
+
+
+def findings(folder: Path | str, **more: str) -> dict[str, list[str]]:
+    """Return what each check finds; checks that cannot tell, or have nothing to look at, find nothing."""
+    subject = Subject("pack", "http-json", config={"pack": str(folder), **more})
+    found: dict[str, list[str]] = {}
+    for check in CHECKS:
+        try:
+            found[check.id] = [f"{one.requirement} {one.said}" for one in check.run(subject)]
+        except (CouldNotTell, NotApplicable):
+            continue
+    return {id: said for id, said in found.items() if said}
+
+
+def spoilt(root: Path, changed: Changed) -> Path:
+    folder = root / "acme"
+    folder.mkdir()
+    for name in {*FILES, *changed}:
+        text = changed.get(name, str)(FILES.get(name, ""))
+        if text:
+            (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def given(text: str) -> Callable[[str], str]:
+    return lambda _: text
+
+
+def replacing(old: str, new: str) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        assert old in text
+        return text.replace(old, new)
+
+    return change
+
+
+FAULTS: dict[str, tuple[Changed, str, str]] = {
+    "a key that nobody knows": ({"less.yaml": replacing("when:", "wen:")}, "loads", "wen"),
+    "no CEL": ({"less.yaml": replacing("error.message.matches", "eror.message.matches")}, "loads", "less.yaml:6"),
+    "a manifest without a license": ({"pack.yaml": replacing("license: Apache-2.0\n", "")}, "loads", "license"),
+    "no YAML": ({"less.cases.yaml": replacing("- name: another", "- name: [")}, "loads", "less.cases.yaml"),
+    "no cases": ({"less.cases.yaml": given("")}, "shown-both-ways", "no case in which it speaks"),
+    "no case in which it is silent": (
+        {"less.cases.yaml": lambda text: text.partition("- name: another")[0]},
+        "shown-both-ways",
+        "no case in which it stays silent",
+    ),
+    "a case that does not hold": (
+        {"less.cases.yaml": replacing("[{parameters: {amount: 300}}]", "[{parameters: {amount: 200}}]")},
+        "shown-both-ways",
+        "A case does not hold",
+    ),
+    "a rule behind another": (
+        {
+            "more.yaml": given((RULE % "more").replace("suggest:", "priority: 5\nsuggest:")),
+            "more.cases.yaml": given(CASES),
+        },
+        "can-speak",
+        "acme.more speaks first",
+    ),
+    "a pattern that looks ahead": (
+        {"less.yaml": replacing("'^too (?P<what>much|many)$'", "'^too (?=much)'")},
+        "linear-patterns",
+        "on.message",
+    ),
+    "an expression that looks ahead": (
+        {"less.yaml": replacing("when: error", "when: error.code == 'bad' || error.message.matches('(?=m)') || error")},
+        "linear-patterns",
+        "when",
+    ),
+    "a case of no origin": (
+        {"less.cases.yaml": replacing("  origin: documented\n", "")},
+        "origins",
+        "Case 2 of the rule less",
+    ),
+    "a case of an origin that there is not": (
+        {"less.cases.yaml": replacing("origin: documented", "origin: hearsay")},
+        "origins",
+        "Case 2 of the rule less",
+    ),
+}
+NUMBER = {"loads": 1, "shown-both-ways": 2, "can-speak": 3, "linear-patterns": 4, "coverage": 5, "origins": 6}
+
+
+def test_a_pack_in_order_passes(tmp_path: Path) -> None:
+    assert findings(spoilt(tmp_path, {})) == {}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_caught_by_the_check_that_is_about_it(tmp_path: Path, fault: str) -> None:
+    changed, check, said = FAULTS[fault]
+    found = findings(spoilt(tmp_path, changed))
+    assert list(found) == [f"pack/{check}"]
+    (first, *_) = found[f"pack/{check}"]
+    assert first.startswith(f"SRF-PCK-0{NUMBER[check]} ") and said in first
+
+
+def test_a_rule_with_a_fault_of_each_kind_is_caught_by_each(tmp_path: Path) -> None:
+    changed: Changed = {
+        "less.yaml": lambda text: text.replace("(?P<what>much|many)", "(?=much)").replace("title: Too much\n", ""),
+        "less.cases.yaml": lambda text: text.partition("- name: another")[0].replace("synthetic", "hearsay"),
+    }
+    found = findings(spoilt(tmp_path, changed))
+    assert list(found) == ["pack/loads", "pack/shown-both-ways", "pack/linear-patterns", "pack/origins"]
+
+
+def test_a_deprecated_rule_needs_no_cases(tmp_path: Path) -> None:
+    old = {"old.yaml": given((RULE % "old").replace("stable", "deprecated"))}
+    assert findings(spoilt(tmp_path, old)) == {}
+
+
+def test_a_declaration_that_holds_passes() -> None:
+    coverage = next(check for check in CHECKS if check.id == "pack/coverage")
+    assert list(coverage.run(Subject("pack", "http-json", config={"pack": "stripe"}))) == []
+
+
+def test_coverage_is_held_against_what_is_declared(tmp_path: Path) -> None:
+    folder = spoilt(tmp_path, {"pack.yaml": lambda text: text + "covers: 50\n"})
+    assert findings(folder) == {
+        "pack/coverage": ["SRF-PCK-05 The pack covers less than it declares."]
+    }  # there is no description of this API, so nothing of what is documented is covered
+
+
+@pytest.mark.parametrize("name", ["http", "recipe"])
+def test_our_own_packs_are_in_order(name: str) -> None:
+    assert findings(name) == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({}, "no pack is given"),
+        ({"pack": "no-such-pack"}, "does not load"),
+        ({"pack": "recipe", "corrigible": "no-such-command"}, "no-such-command"),
+    ],
+)
+def test_what_cannot_be_judged_is_told_apart_from_what_fails(config: dict[str, str], said: str) -> None:
+    for check in CHECKS:
+        with pytest.raises(CouldNotTell, match=said):
+            list(check.run(Subject("pack", "http-json", config=config)))

@@ -1,0 +1,43 @@
+"""A bar for people only."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corrigible.conformance.report.progress import progress
+
+from .made import entry
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN = """
+from corrigible.conformance.report.progress import progress
+from tests.conformance.made import entry
+with progress(2) as heard:
+    heard(entry("a/x"))
+    heard(entry("a/y"))
+"""
+
+
+def test_a_pipe_gets_no_bar(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress(1) as heard:
+        heard(entry("a/x"))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("ci", "shown"), [(None, True), ("true", False)])
+def test_a_terminal_gets_one_outside_ci(ci: str | None, shown: bool) -> None:
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "CI"} | {"TERM": "xterm"}
+    environment |= {"CI": ci} if ci else {}
+    subprocess.run([sys.executable, "-c", SHOWN], stderr=theirs, env=environment, cwd=ROOT, check=True)
+    os.write(theirs, b".")
+    said = os.read(ours, 1 << 16)
+    os.close(ours)
+    os.close(theirs)
+    assert (b"http-json:a/" in said) is shown

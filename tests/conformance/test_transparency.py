@@ -1,0 +1,104 @@
+"""A proxy that conforms passes all checks of transparency; each planted fault is caught, and as what it is."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from corrigible.conformance.check import Check, Finding, NotApplicable
+from corrigible.conformance.checks import passing
+from corrigible.conformance.checks.transparency import CHECKS
+from corrigible.conformance.coding import decoded, encoded, readable
+from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.reference.api import Shop
+from corrigible.conformance.reference.upstream import Upstream
+from corrigible.conformance.stage import Spec, stage
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Wire
+
+from .faults import PLANTED, Planted
+from .faulty import Fault, relay
+
+START = (
+    "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
+    "--listen 127.0.0.1:{port}"
+)
+LOOKUPS = "transparency/open/look-up"
+LARGE = {f"transparency/{one}/large" for one in ("success", "error", "request")}
+SLOW = {"transparency/latency", LOOKUPS, *LARGE}
+QUICK = [check for check in CHECKS if check.id not in SLOW]
+
+
+@pytest.fixture(scope="module")
+def conforming() -> Iterator[Subject]:
+    pytest.importorskip("mitmproxy")
+    with stage(Spec("http-json", "proxy", SubjectConfig(start=START))) as staged:
+        staged.subject.behind.api = Shop()
+        yield staged.subject
+
+
+@pytest.fixture
+def nobody() -> Iterator[Subject]:
+    """No proxy at all: what leaves is what arrives."""
+    with Upstream(Shop()) as upstream, relay(upstream.port, Fault()) as port:
+        yield Subject("proxy", "http-json", Wire(f"http://127.0.0.1:{port}"), upstream=upstream)
+
+
+def findings(check: Check, subject: Subject) -> list[Finding]:
+    found: list[Finding] = []
+    with suppress(NotApplicable):
+        found.extend(check.run(subject))
+    assert {one.requirement for one in found} <= set(check.requirements)
+    return found
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+def test_our_proxy_is_transparent(check: Check, conforming: Subject) -> None:
+    if check.id == "transparency/latency":
+        return  # a figure of this machine at this hour: it is measured, and judged where nothing else runs
+    assert list(check.run(conforming)) == []
+
+
+def test_who_only_hands_on_breaks_nothing_and_has_no_annotated_answers(nobody: Subject) -> None:
+    silent = set()
+    for check in CHECKS:
+        try:
+            assert list(check.run(nobody)) == [], check.id
+        except NotApplicable:
+            silent.add(check.id)
+    assert "transparency/annotated/members" in silent and LOOKUPS in silent
+    assert not any(
+        name.startswith(("transparency/success", "transparency/error", "transparency/request")) for name in silent
+    )
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+def test_a_planted_fault_is_caught_as_what_it_is(planted: Planted, conforming: Subject) -> None:
+    with relay(conforming.wire.port, planted.fault) as port:
+        subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"))
+        found = [one for check in QUICK for one in findings(check, subject)]
+    assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.said) for one in found][:8]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_bodies_are_coded_and_decoded(coding: str) -> None:
+    if not readable(coding):
+        pytest.skip(f"nothing here reads {coding}")
+    assert decoded(encoded(b"hello", coding), coding) == b"hello"
+    with pytest.raises(ValueError, match=""):
+        decoded(b"hello", coding)
+
+
+def test_codings_are_undone_from_the_last_to_the_first() -> None:
+    assert decoded(gzip.compress(encoded(b"hello", "deflate")), "deflate, gzip") == b"hello"
+    assert decoded(b"hello", None) == decoded(b"hello", "identity") == b"hello"
+
+
+def test_every_answer_in_the_tables_has_a_name_of_its_own() -> None:
+    for table in (passing.STATUS_LINES, passing.HEADERS, passing.BODIES, passing.CODINGS, passing.ERROR_BODIES):
+        names = [case.name for case in table]
+        assert len(names) == len(set(names))

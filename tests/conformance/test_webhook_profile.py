@@ -1,0 +1,178 @@
+"""The checks of the profile kubernetes-webhook: an honest proxy passes, and each planted fault is caught."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from corrigible.conformance.checks.webhook import CHECKS, PROFILE
+from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.reference.upstream import Received, Upstream
+from corrigible.conformance.stage import Spec, stage
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Sent, Wire
+
+from .stand_in import Front, Said, Spoil, corrector, edited, findings, fronted
+
+START = "corrigible proxy --upstream {upstream} --pack kubernetes --listen 127.0.0.1:{port}"
+SLOW = "webhook/failure-policy"
+QUICK = [check for check in CHECKS if check.id != SLOW]
+
+
+def response(body: Any) -> Any:
+    return body["response"]
+
+
+def causes(body: Any) -> list[Any]:
+    found: list[Any] = response(body)["status"]["details"]["causes"]
+    return found
+
+
+def prose(body: Any) -> None:
+    causes(body)[-1]["message"] = "leave the host's network"
+
+
+def first(body: Any) -> None:
+    listed = causes(body)
+    listed[:] = [listed[-1], *listed[:-1]]
+
+
+def other_value(body: Any) -> None:
+    causes(body)[-1]["message"] = causes(body)[-1]["message"].replace('"value":"Always"', '"value":"Never"')
+
+
+def patched(body: Any) -> None:
+    response(body).update(patchType="JSONPatch", patch="W10=")
+
+
+def silent(said: Said) -> None:
+    """Leave the feedback, and drop what people would see."""
+    edited(lambda b: response(b).update(warnings=response(b)["warnings"][: 1 if "digest" in str(b) else 0]))(said)
+
+
+def another_status(said: Said) -> None:
+    said.status = 403 if said.annotated else said.status
+
+
+def always_yes(said: Said) -> None:
+    if not said.annotated:
+        said.body = said.body.replace(b'"allowed":true', b'"allowed":true,"warnings":["looked at"]', 1)
+
+
+FAULTS: dict[str, tuple[Spoil, str, str]] = {
+    "allowed": (edited(lambda b: response(b).update(allowed=True)), "verdict-kept", "SRF-K8S-01"),
+    "allowed as text": (edited(lambda b: response(b).update(allowed="false")), "verdict-kept", "SRF-K8S-01"),
+    "another uid": (edited(lambda b: response(b).update(uid="another")), "verdict-kept", "SRF-K8S-01"),
+    "another version": (
+        edited(lambda b: b.update(apiVersion="admission.k8s.io/v1beta1")),
+        "verdict-kept",
+        "SRF-K8S-02",
+    ),
+    "another kind": (edited(lambda b: b.update(kind="Status")), "verdict-kept", "SRF-K8S-02"),
+    "another status": (another_status, "verdict-kept", "SRF-TRN-03"),
+    "another code": (edited(lambda b: response(b)["status"].update(code=499)), "denial-kept", "SRF-TRN-05"),
+    "another message": (edited(lambda b: response(b)["status"].update(message="no")), "denial-kept", "SRF-TRN-05"),
+    "another warning": (
+        edited(lambda b: response(b).update(warnings=["no"] * len(response(b)["warnings"]))),
+        "denial-kept",
+        "SRF-TRN-05",
+    ),
+    "a member of our own": (edited(lambda b: response(b).update(recovery_feedback={})), "form", "SRF-K8S-02"),
+    "feedback as prose": (edited(prose), "form", "SRF-K8S-02"),
+    "long warnings": (
+        edited(lambda b: response(b)["warnings"].append("x" * 300)),
+        "warnings",
+        "SRF-K8S-03",
+    ),
+    "no warnings": (silent, "warnings", "SRF-K8S-03"),
+    "a patch": (edited(patched), "no-patch", "SRF-K8S-05"),
+    "another value": (edited(other_value), "next-request", "SRF-COR-14"),
+    "consent with more": (always_yes, "consents", "SRF-TRN-01"),
+}
+
+
+def test_an_honest_proxy_passes() -> None:
+    with fronted(PROFILE, "kubernetes") as subject:
+        assert findings(CHECKS, subject) == {}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_caught_by_its_own_check(fault: str) -> None:
+    spoil, check, requirement = FAULTS[fault]
+    with fronted(PROFILE, "kubernetes", spoil) as subject:
+        assert findings(QUICK, subject) == {f"webhook/{check}": {requirement}}
+
+
+def test_a_lost_uid_is_caught() -> None:
+    with fronted(PROFILE, "kubernetes", edited(lambda b: response(b).pop("uid") and None)) as subject:
+        found = findings(QUICK, subject)
+    assert found["webhook/verdict-kept"] == {"SRF-K8S-01"}
+    assert set(found) <= {"webhook/verdict-kept", "webhook/denial-kept"}
+
+
+def test_a_cause_before_the_webhooks_own_is_found_twice() -> None:
+    with fronted(PROFILE, "kubernetes", edited(first)) as subject:
+        found = findings(QUICK, subject)
+    assert found == {"webhook/denial-kept": {"SRF-TRN-05"}, "webhook/form": {"SRF-K8S-02"}}
+
+
+def test_a_question_asked_twice_is_caught() -> None:
+    with fronted(PROFILE, "kubernetes", ask_too=lambda sent: [sent]) as subject:
+        assert findings(QUICK, subject) == {"webhook/asked-once": {"SRF-K8S-04"}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b'"dryRun":true', b'"dryRun":false'), (b"705ab4f5", b"805ab4f5")], ids=["dry run", "uid"]
+)
+def test_a_question_that_changed_is_caught(old: bytes, new: bytes) -> None:
+    def forward(sent: Sent) -> Sent:
+        kept = tuple(header for header in sent.headers if header[0].lower() != "content-length")
+        return replace(sent, headers=kept, body=sent.body.replace(old, new))
+
+    with fronted(PROFILE, "kubernetes", forward=forward) as subject:
+        assert findings(QUICK, subject) == {"webhook/asked-once": {"SRF-K8S-04"}}
+
+
+def untimed(sent: Sent) -> Sent:
+    return replace(sent, target=sent.target.partition("?")[0])
+
+
+def test_a_lost_time_out_is_caught() -> None:
+    """The scripts are for the question with its time-out, so that much else goes wrong as well."""
+    with fronted(PROFILE, "kubernetes", forward=untimed) as subject:
+        assert findings(QUICK, subject)["webhook/asked-once"] == {"SRF-K8S-04"}
+
+
+class Kind(Front):
+    """Consents where the webhook fails, as if failurePolicy were its own."""
+
+    def __call__(self, received: Received) -> Any:
+        script = super().__call__(received)
+        failed = not any(b'"allowed":' in part for part in script.parts if isinstance(part, bytes))
+        body = b'{"kind":"AdmissionReview","response":{"uid":"1","allowed":true}}'
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        return replace(script, parts=(head + body,)) if failed else script
+
+
+class Late(Front):
+    """Takes longer than the API server waits."""
+
+    def __call__(self, received: Received) -> Any:
+        if "timeout=2s" in received.sent.target:
+            time.sleep(2.1)
+        return super().__call__(received)
+
+
+@pytest.mark.parametrize(("front", "check"), [(Kind, "failure-policy"), (Late, "in-time")])
+def test_a_proxy_that_decides_for_the_api_server_is_caught(front: type[Front], check: str) -> None:
+    with Upstream() as upstream, Upstream(front(upstream.url, corrector("kubernetes"))) as proxy:
+        subject = Subject("proxy", PROFILE, target=Wire(proxy.url), upstream=upstream, direct=Wire(upstream.url))
+        assert findings(CHECKS, subject) == {f"webhook/{check}": {"SRF-K8S-04"}}
+
+
+def test_our_own_proxy_passes() -> None:
+    with stage(Spec(PROFILE, "proxy", SubjectConfig(start=START))) as staged:
+        assert findings(CHECKS, staged.subject) == {}

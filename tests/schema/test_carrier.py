@@ -1,0 +1,90 @@
+"""Where feedback is found in a JSON answer, and what does not count as such."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from google.protobuf import json_format
+
+from corrigible.schema import find, parse
+from corrigible.schema.carrier import CAUSE, DETAIL
+from corrigible.schema.convert import to_proto
+from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
+
+SAID: dict[str, Any] = {
+    "type": "recovery_guidance",
+    "message": "No.",
+    "suggestions": [{"action": "MODIFY_PARAMS", "parameters": {"a": 1}}],
+}
+HELD = {"recovery_feedback": SAID}
+DETAILS = [{"@type": f"type.googleapis.com/{DETAIL}", **json_format.MessageToDict(to_proto(parse(SAID)))}]
+
+PLACES: list[dict[str, Any]] = [
+    HELD,
+    {"error": HELD},
+    {"error": {"data": HELD}},
+    {"errors": [{"extensions": HELD}]},
+    {"kind": "Status", "details": {"causes": [{"reason": CAUSE, "message": json.dumps(SAID)}]}},
+    {"details": DETAILS},
+    {"error": {"details": DETAILS}},
+    {"content": [{"type": "text", "text": json.dumps(HELD)}]},
+    {"result": {"content": [{"type": "text", "text": json.dumps(HELD)}]}},
+]
+
+
+@pytest.mark.parametrize("body", PLACES, ids=[json.dumps(body)[:40] for body in PLACES])
+def test_feedback_is_found_in_every_place(body: dict[str, Any]) -> None:
+    assert find(body) == SAID
+
+
+def marked(body: Any, mark: str) -> Any:
+    return json.loads(json.dumps(body).replace('"No."', f'"{mark}"').replace('\\"No.\\"', f'\\"{mark}\\"'))
+
+
+@pytest.mark.parametrize(("first", "second"), [*itertools.combinations(range(len(PLACES)), 2)])
+def test_the_place_that_is_named_first_counts(first: int, second: int) -> None:
+    one, other = marked(PLACES[first], "first"), marked(PLACES[second], "second")
+    both = {**other, **one}
+    if "error" in one and "error" in other:
+        both["error"] = {**other["error"], **one["error"]}
+    found = find(both)
+    assert isinstance(found, dict)
+    assert found["message"] == "first"
+
+
+def test_the_name_of_the_detail_is_the_name_of_the_message() -> None:
+    assert RecoveryFeedback.DESCRIPTOR.full_name == DETAIL
+
+
+ODD: list[Any] = [None, [], "x", 7, True, [None], [7], {"recovery_feedback": 7}, "[]", "{", "{}"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_things_in_every_place_are_no_feedback(odd: Any) -> None:
+    bodies: list[Any] = [
+        odd,
+        {"recovery_feedback": odd if not isinstance(odd, dict) else [odd]},
+        {"error": odd},
+        {"error": {"data": odd, "details": odd}},
+        {"errors": odd},
+        {"errors": [{"extensions": odd}]},
+        {"kind": "Status", "details": odd},
+        {"kind": "Status", "details": {"causes": odd}},
+        {"kind": "Status", "details": {"causes": [{"reason": CAUSE, "message": odd if odd != "{}" else "{"}]}},
+        {"details": [{"@type": odd}]},
+        {"details": [{**DETAILS[0], "suggestions": odd}]} if odd not in ([], None) else {},
+        {"content": [{"type": "text", "text": odd}], "result": {"content": odd}},
+    ]
+    assert [found for body in bodies if (found := find(body)) is not None and found != {"recovery_feedback": 7}] == []
+
+
+def test_text_that_is_too_long_or_too_deep_is_left_alone() -> None:
+    def content(text: str) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": text}]}
+
+    assert find(content(json.dumps({**HELD, "x": "y" * 64 * 1024}))) is None
+    assert find(content('{"recovery_feedback": ' + "[" * 60_000)) is None
+    assert find(content(" \n" + json.dumps(HELD))) == SAID

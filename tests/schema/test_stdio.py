@@ -1,0 +1,92 @@
+"""The reader as a program: lines in, lines out, and never a crash."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from corrigible.schema.stdio import answer, serve
+
+REQUEST = {"method": "POST", "path": "/x", "query": {}, "headers": {}, "body": {"a": 1}, "form": False}
+FIX = {"suggestions": [{"action": "MODIFY_PARAMS", "parameters": {"a": 2}}]}
+AFTER = {"method": "POST", "path": "/x", "query": {}, "headers": {}, "body": {"a": 2}}
+ASKS = {"suggestions": [{**FIX["suggestions"][0], "safety": {"requires_confirmation": True}}]}
+CHOICE = {**FIX, "type": "intent_disambiguation"}
+
+
+def said(**question: Any) -> Any:
+    return json.loads(answer(json.dumps({"id": "1", "request": REQUEST, **question})))
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ({"feedback": FIX}, {"next": {"request": AFTER}}),
+        ({"answer": {"status": 400, "body": {"recovery_feedback": FIX}}}, {"next": {"request": AFTER}}),
+        ({"answer": {"status": 400, "text": json.dumps({"recovery_feedback": FIX})}}, {"next": {"request": AFTER}}),
+        ({"feedback": ASKS, "options": {"confirmed": True}}, {"next": {"request": AFTER}}),
+        ({"feedback": CHOICE, "options": {"choice": 0}}, {"next": {"request": AFTER}}),
+        (
+            {"feedback": {**FIX, "retry": {"after_seconds": 3, "idempotency_key": "new"}}},
+            {"next": {"request": AFTER, "wait": 3, "new_idempotency_key": True}},
+        ),
+        (
+            {"feedback": {"suggestions": [{"action": "ESCALATE", "parameters": {"b": 1}}], "message": "No."}},
+            {"terminal": {"action": "ESCALATE", "message": "No.", "parameters": {"b": 1}}},
+        ),
+    ],
+)
+def test_a_question_is_answered(question: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert said(**question) == {"id": "1", **expected}
+
+
+def test_what_is_missing_is_named() -> None:
+    found = said(feedback=ASKS)["needs_input"]
+    assert (found["confirm"], found["choices"], found["placeholders"]) == (True, [0], [])
+    placeholder = {"pointer": "/body/a", "ask": "user"}
+    found = said(feedback={"suggestions": [{**FIX["suggestions"][0], "placeholders": [placeholder]}]})["needs_input"]
+    assert found["placeholders"] == [placeholder]
+    assert "next" in said(feedback=FIX, options={"cap": "MAYBE_INCORRECT"})
+    assert "needs_input" in said(feedback=FIX, options={"cap": "MACHINE_APPLICABLE"})
+
+
+@pytest.mark.parametrize(
+    ("question", "problem"),
+    [
+        ({"feedback": []}, "feedback: not an object"),
+        ({"answer": {"body": {}}}, "the answer has no feedback"),
+        ({"answer": {"text": "<html>"}}, "Expecting value"),
+        ({}, "a question has feedback or an answer"),
+        ({"feedback": FIX, "request": None}, "request: no request document"),
+        ({"feedback": FIX, "request": {"method": "GET"}}, "request: no request document"),
+        ({"feedback": FIX, "options": {"cap": "EVERYTHING"}}, "'EVERYTHING' is not a valid Applicability"),
+        ({"feedback": FIX, "options": {"choice": 7}}, "no suggestion 7"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error(question: dict[str, Any], problem: str) -> None:
+    found = said(**question)
+    assert found["id"] == "1"
+    assert found["error"].startswith(problem)
+
+
+@pytest.mark.parametrize("line", ["", "x", "[]", "7", "[" * 100_000, '{"id": 1, "request": 1e400, "feedback": {}}'])
+def test_a_line_that_is_no_question_is_an_error_too(line: str) -> None:
+    assert set(json.loads(answer(line))) == {"id", "error"}
+
+
+def test_blank_lines_are_no_questions_and_every_other_gets_one_line() -> None:
+    out = io.StringIO()
+    serve(["\n", json.dumps({"id": 1}) + "\n", "  \n", "x\n"], out)
+    assert [set(json.loads(line)) for line in out.getvalue().splitlines()] == [{"id", "error"}] * 2
+
+
+def test_it_is_a_program() -> None:
+    question = json.dumps({"id": "é", "request": REQUEST, "feedback": FIX})
+    command = [sys.executable, "-m", "corrigible.schema.stdio"]
+    run = subprocess.run(command, input=f"{question}\n", capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout) == {"id": "é", "next": {"request": AFTER}}
