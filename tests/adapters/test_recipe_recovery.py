@@ -16,8 +16,8 @@ import yaml
 from corrigible.adapters.recipe.tasks import Task, task, tasks
 from corrigible.adapters.sandbox.server import Running
 from corrigible.proxy.recipe_service import app
-from corrigible.schema.exchange import Json, Request
 from corrigible.schema import NeedsInput, Next, Terminal, apply, find
+from corrigible.schema.exchange import Json, Request
 
 ATTEMPTS = 5
 MODES = ("traditional", "traditional_verbose", "reflective")

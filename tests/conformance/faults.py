@@ -222,11 +222,17 @@ PLANTED = (
     planted("drops Retry-After from explained errors", explained(lambda a: a.without("retry-after")), "TRN-05"),
     planted(
         "gives a wrong length",
-        explained(lambda a: a.with_header("Content-Length", str(len(a.body) + 5))),
-        *("TRN-03", "TRN-04", "TRN-05", "TRN-06", "TRN-07", "TRN-08"),
+        explained(lambda a: a.with_header("Content-Length", str(len(a.body) - 5))),
+        "TRN-05",
+        "TRN-06",
+        "TRN-08",
     ),
     planted(
-        "says gzip over plain text", explained(lambda a: a.with_header("Content-Encoding", "gzip")), "TRN-05", "TRN-06"
+        "says gzip over plain text",
+        explained(lambda a: a.with_header("Content-Encoding", "gzip")),
+        "TRN-05",
+        "TRN-06",
+        "TRN-08",
     ),
     planted("lets a digest stand", explained(lambda a: a.with_header("Content-Digest", WRONG_DIGEST)), "TRN-06"),
     planted("lets a strong ETag stand", explained(lambda a: a.with_header("ETag", '"native-1"')), "TRN-06"),

@@ -19,8 +19,8 @@ from corrigible.proxy.lookup import drive_sync
 from corrigible.proxy.mode import Mode
 from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema import find
+from corrigible.schema.exchange import Exchange, Request
 
 POD = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}], "hostNetwork": True}}
 JSON = ("Content-Type", "application/json")

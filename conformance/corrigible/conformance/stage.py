@@ -22,7 +22,7 @@ from .misuse import Misused
 from .reference.api import Shop
 from .reference.upstream import Answering, Upstream
 from .subject import Subject
-from .wire import Got, Headers, Sent, Wire
+from .wire import Got, Headers, Line, Sent, Wire
 
 _SHOWN: Final = 4096
 """Bytes of one body that a trace shows."""
@@ -80,8 +80,8 @@ class WitnessedWire(Wire):
         super().__init__(url)
         self._who, self._note = who, note
 
-    def send(self, sent: Sent, *, timeout: float = 10.0) -> Got:
-        got = super().send(sent, timeout=timeout)
+    def send(self, sent: Sent, *, timeout: float = 10.0, line: Line | None = None) -> Got:
+        got = super().send(sent, timeout=timeout, line=line)
         self._note(self._who, f"{shown_request(sent)}\n\n{shown_answer(got)}")
         return got
 

@@ -5,16 +5,18 @@ Knows: addresses, fresh callers and cases. Does not know: how a subject is start
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from corrigible.schema.exchange import Json
 
 from .check import CouldNotTell
 from .reference.upstream import CASE, Answering, Received, Script, Upstream
 from .wire import Got, Sent, Wire
+
+Answers = TypeVar("Answers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Subject:
     trace: list[tuple[str, str]] = field(default_factory=list)
     """Who said what while the present check ran; wires write it, and `note` does where there is no wire of ours."""
     _numbers: count[int] = field(default_factory=lambda: count(1))
+    _seen: dict[str, tuple[Any, list[tuple[str, str]]]] = field(default_factory=dict, init=False)
 
     def caller(self) -> tuple[str, str]:
         """Return credentials nobody used before: a loop breaker counts by caller."""
@@ -56,6 +59,17 @@ class Subject:
     def note(self, who: str, text: str) -> None:
         """Add to what a reader of a failure sees of the traffic."""
         self.trace.append((who, text))
+
+    def once(self, name: str, ask: Callable[[], Answers]) -> Answers:
+        """Return what was answered when this was asked for the first time: many checks look at the same answers."""
+        if name not in self._seen:
+            before = len(self.trace)
+            answers = ask()
+            self._seen[name] = (answers, self.trace[before:])
+        else:
+            self.trace.extend(self._seen[name][1])
+        kept: Answers = self._seen[name][0]
+        return kept
 
     def case(self) -> str:
         """Return the name of a script nobody used before."""

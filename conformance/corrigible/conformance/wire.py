@@ -82,8 +82,30 @@ class Got:
         return found if isinstance(found, Mapping) else None
 
 
+class Line:
+    """One connection for many exchanges in a row, as long as both sides keep it open. A context manager."""
+
+    def __init__(self) -> None:
+        self._kept: socket.socket | None = None
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if (kept := self.taken()) is not None:
+            kept.close()
+
+    def keep(self, connection: socket.socket) -> None:
+        self._kept = connection
+
+    def taken(self) -> socket.socket | None:
+        """Return the connection, which is the taker's from now on."""
+        kept, self._kept = self._kept, None
+        return kept
+
+
 class Wire:
-    """Connections to one HTTP server, a fresh one for each exchange."""
+    """Connections to one HTTP server, a fresh one for each exchange unless a line is given."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -92,18 +114,42 @@ class Wire:
         self.url = url.rstrip("/")
         self.host, self.port = parts.hostname, parts.port or 80
 
-    def send(self, sent: Sent, *, timeout: float = 10.0) -> Got:
+    def send(self, sent: Sent, *, timeout: float = 10.0, line: Line | None = None) -> Got:
         """Send one request and read its answer to the end. What goes wrong is in `error`, never raised."""
         began = time.monotonic()
+        if line is not None and (kept := line.taken()) is not None:
+            got = self._sent(kept, sent, began, line)
+            if got.status != 0:
+                return got
+            # The other side may have hung up between two exchanges: it is asked again on a fresh connection.
         try:
-            with socket.create_connection((self.host, self.port), timeout) as connection:
-                return _exchanged(connection, sent, f"{self.host}:{self.port}", began)
+            connection = socket.create_connection((self.host, self.port), timeout)
         except OSError as problem:
-            said = f"no answer from {self.url}: {problem.strerror or problem}"
-            return Got(0, "", (), b"", error=said, seconds=time.monotonic() - began)
+            return self._unanswered(problem, began)
+        return self._sent(connection, sent, began, line)
+
+    def _sent(self, connection: socket.socket, sent: Sent, began: float, line: Line | None) -> Got:
+        """Have one exchange, and keep the connection on the line or close it."""
+        kept = False
+        try:
+            got, goes_on = _exchanged(connection, sent, f"{self.host}:{self.port}", began)
+            kept = goes_on and line is not None
+            if kept and line is not None:
+                line.keep(connection)
+            return got
+        except OSError as problem:
+            return self._unanswered(problem, began)
+        finally:
+            if not kept:
+                connection.close()
+
+    def _unanswered(self, problem: OSError, began: float) -> Got:
+        said = f"no answer from {self.url}: {problem.strerror or problem}"
+        return Got(0, "", (), b"", error=said, seconds=time.monotonic() - began)
 
 
-def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: float) -> Got:
+def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: float) -> tuple[Got, bool]:
+    """Return what came, and whether another request may follow on the same connection."""
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST)
     headers = list(sent.headers)
     present = {name.lower() for name, _ in headers}
@@ -149,7 +195,7 @@ def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: flo
             case _:
                 error = "the connection was closed before the answer"
                 break
-    return Got(
+    got = Got(
         status=answer.status_code if answer is not None else 0,
         reason=bytes(answer.reason).decode("latin-1") if answer is not None else "",
         headers=_plain(answer.headers) if answer is not None else (),
@@ -160,6 +206,7 @@ def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: flo
         error=error,
         seconds=time.monotonic() - began,
     )
+    return got, error is None and client.our_state is h11.DONE and client.their_state is h11.DONE
 
 
 def _plain(headers: h11.Headers) -> Headers:  # type: ignore[name-defined]  # h11 re-exports it from a private module

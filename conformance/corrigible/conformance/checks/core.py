@@ -21,10 +21,10 @@ from .provocation import (
     Refused,
     answered,
     as_sent,
-    judged_ones,
     provocations,
     provoked,
     refusals,
+    refused,
     silent,
 )
 
@@ -37,17 +37,21 @@ def holding(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     wanted = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
-        for one in judged_ones(subject, requirements[0]):
-            if isinstance(one, Finding):
-                yield one
-            else:
-                yield from judged(one.told, wanted)
+        found = subject.once("what is wrong with what is refused", lambda: _all_wrong(subject))
+        yield from (one for one in found if one.requirement in wanted)
+        everything = refused(subject)
+        if everything and all(one.feedback is None for one in everything):
+            yield silent(len(everything), requirements[0])
 
     return run
 
 
+def _all_wrong(subject: Subject) -> list[Finding]:
+    return [found for one in refused(subject) if one.feedback is not None for found in judged(one.told)]
+
+
 def _present(subject: Subject) -> Iterator[Finding]:
-    mute = [one for one in refusals(subject) if one.feedback is None]
+    mute = [one for one in refused(subject) if one.feedback is None]
     asked = provocations(subject)
     if len(mute) == len(asked):
         said = f"None of {len(mute)} refused requests was answered with recovery_feedback."

@@ -21,7 +21,7 @@ from ..judge.trust import hidden
 from ..reference.upstream import Received, Script, answer
 from ..subject import Subject
 from ..vector import FOLDER
-from ..wire import Got, Sent
+from ..wire import Got, Line, Sent
 from .provocation import ASK, PROFILES, answered, as_sent, is_trial, native, silent, standing_in
 
 _FILE: Final = FOLDER / "injection.json"
@@ -207,10 +207,11 @@ def tried(subject: Subject) -> Iterator[tuple[Place, Payload, Sent, Got]]:
     base = "/problem" if subject.profile == "problem+json" else ""
     for place in PLACES:
         request = Request(place.request.method, base + place.request.path, body=place.request.body)
-        for payload in payloads():
-            with standing_in(subject, _answering(subject.profile, place, payload)):
-                sent = as_sent(request).adding(ASK, subject.caller())
-                yield place, payload, sent, answered(subject, sent)
+        with Line() as line:
+            for payload in payloads():
+                with standing_in(subject, _answering(subject.profile, place, payload)):
+                    sent = as_sent(request).adding(ASK, subject.caller())
+                    yield place, payload, sent, answered(subject, sent, line)
 
 
 def _answering(profile: str, place: Place, payload: Payload) -> Callable[[Received], Script | None]:

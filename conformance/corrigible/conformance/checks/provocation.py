@@ -25,7 +25,7 @@ from ..reference import api
 from ..reference.upstream import Received, Script, answer
 from ..subject import Subject
 from ..vector import request_of
-from ..wire import Got, Sent, request_document
+from ..wire import Got, Line, Sent, request_document
 
 ASK: Final = ("Prefer", "recovery-feedback=reflective")
 PROFILES: Final = frozenset({"http-json", "problem+json"})
@@ -132,15 +132,16 @@ def told(subject: Subject, sent: Sent, got: Got, secrets: Sequence[str] = ()) ->
 
 def judged_ones(subject: Subject, requirement: str) -> Iterator[Refused | Finding]:
     """Yield the refusals that carry feedback; where none does, one finding that says so."""
-    any_at_all = False
-    count = 0
-    for one in refusals(subject):
-        count += 1
-        if one.feedback is not None:
-            any_at_all = True
-            yield one
-    if count and not any_at_all:
-        yield silent(count, requirement)
+    everything = refused(subject)
+    spoke = [one for one in everything if one.feedback is not None]
+    yield from spoke
+    if everything and not spoke:
+        yield silent(len(everything), requirement)
+
+
+def refused(subject: Subject) -> tuple[Refused, ...]:
+    """Return what is refused and its answers, for those who only look: it is asked once."""
+    return subject.once("what is refused", lambda: tuple(refusals(subject)))
 
 
 def silent(count: int, requirement: str) -> Finding:
@@ -149,9 +150,9 @@ def silent(count: int, requirement: str) -> Finding:
     return Finding(requirement, said, "feedback to judge", None)
 
 
-def answered(subject: Subject, sent: Sent) -> Got:
+def answered(subject: Subject, sent: Sent, line: Line | None = None) -> Got:
     """Send, and raise CouldNotTell where there was no whole answer."""
-    got = subject.wire.send(sent)
+    got = subject.wire.send(sent, line=line)
     if got.status == 0 or got.error is not None:
         raise CouldNotTell(got.error or "there was no answer")
     return got

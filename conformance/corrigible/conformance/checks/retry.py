@@ -74,7 +74,11 @@ WAITS: Final = (
 )
 
 
-def _told(subject: Subject) -> Iterator[tuple[str, Wait, Told]]:
+def _told(subject: Subject) -> list[tuple[str, Wait, Told]]:
+    return subject.once("waits", lambda: list(_asked(subject)))
+
+
+def _asked(subject: Subject) -> Iterator[tuple[str, Wait, Told]]:
     """Have every kind of call answered with every kind of wait."""
     base = "/problem" if subject.profile == "problem+json" else ""
     for wait in WAITS:

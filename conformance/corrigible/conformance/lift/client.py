@@ -1,0 +1,150 @@
+"""Sends request documents the way a client of the API would, and keeps its connections: HTTP/1.1.
+
+Knows: HTTP, JSON and forms. Does not know: feedback, tasks, which server this is.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+from urllib.parse import quote, urlencode, urlsplit
+
+from corrigible.schema.document import SENDERS_OWN, scalar_text
+from corrigible.schema.exchange import Json, Request
+
+_SAFE_IN_PATHS: Final = "/%:@!$&'()*+,;=~-._"
+_IDEMPOTENT: Final = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
+
+
+class Unreachable(Exception):
+    """A server gave no answer. That says nothing about an agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. For gRPC the status is the code, and the body {code, message, details} of a refusal."""
+
+    status: int
+    body: Json
+    """Decoded JSON, or text where it is none."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    succeeded: bool = False
+
+
+class Client(Protocol):
+    """Whatever carries a request document to a server. Usable from several threads."""
+
+    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer: ...
+
+    def close(self) -> None: ...
+
+
+class HttpClient:
+    """Connections to one server, one for each thread."""
+
+    def __init__(self, url: str, *, authority: Path | None = None) -> None:
+        parts = urlsplit(url)
+        self._host, self._port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        self._trust = ssl.create_default_context(cafile=authority) if parts.scheme == "https" else None
+        self._own = threading.local()
+        self._all: list[http.client.HTTPConnection] = []
+
+    def close(self) -> None:
+        for connection in self._all:
+            connection.close()
+
+    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer:
+        """Send one request and read its answer. Credentials come in `headers`, never from a document."""
+        sent = {name.lower(): value for name, value in headers.items()}
+        sent |= {n.lower(): scalar_text(v) for n, v in request.headers.items() if n.lower() not in SENDERS_OWN}
+        content: bytes | None = None
+        if request.body is not None and request.form:
+            content = urlencode(list(form_pairs(request.body))).encode()
+            sent["content-type"] = "application/x-www-form-urlencoded"
+        elif request.body is not None:
+            content = json.dumps(request.body).encode()
+            sent.setdefault("content-type", "application/json")
+        target = quote(request.path, safe=_SAFE_IN_PATHS)
+        if request.query:
+            target += f"?{urlencode(list(query_pairs(request.query)))}"
+        got = self._exchange(request.method, target, content, sent, timeout)
+        body = got.read()
+        return _answer(got.status, got.getheaders(), body)
+
+    def _exchange(
+        self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], timeout: float
+    ) -> http.client.HTTPResponse:
+        connection = self._connection(timeout)
+        kept = connection.sock is not None
+        try:
+            connection.request(method, target, content, dict(headers))
+            return connection.getresponse()
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as problem:
+            connection.close()
+            # A connection that was kept may have been closed meanwhile; nothing was answered on it.
+            if not kept or (method not in _IDEMPOTENT and not isinstance(problem, http.client.RemoteDisconnected)):
+                raise Unreachable(f"{method} {target}: {problem}") from None
+        except (OSError, http.client.HTTPException) as problem:
+            connection.close()
+            raise Unreachable(f"{method} {target}: {problem or type(problem).__name__}") from None
+        try:
+            connection.request(method, target, content, dict(headers))
+            return connection.getresponse()
+        except (OSError, http.client.HTTPException) as problem:
+            connection.close()
+            raise Unreachable(f"{method} {target}: {problem or type(problem).__name__}") from None
+
+    def _connection(self, timeout: float) -> http.client.HTTPConnection:
+        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        if connection is None:
+            if self._trust is not None:
+                connection = http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._trust)
+            else:
+                connection = http.client.HTTPConnection(self._host, self._port, timeout=timeout)
+            self._own.connection = connection
+            self._all.append(connection)
+        connection.timeout = timeout
+        if connection.sock is not None:
+            connection.sock.settimeout(timeout)
+        return connection
+
+
+def _answer(status: int, headers: list[tuple[str, str]], content: bytes) -> Answer:
+    text = content.decode("utf-8", "replace")
+    try:
+        body: Json = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        body = text
+    joined: dict[str, str] = {}
+    for name, value in headers:
+        low = name.lower()
+        joined[low] = f"{joined[low]}, {value}" if low in joined else value
+    refused = isinstance(body, dict) and body.get("success") is False
+    return Answer(status, body, joined, 200 <= status < 300 and not refused)
+
+
+def form_pairs(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
+    """Flatten a document into form fields: `{"a": {"b": [1]}}` gives `("a[b][0]", "1")`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from form_pairs(inner, f"{name}[{key}]" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from form_pairs(inner, f"{name}[{index}]" if name else str(index))
+    else:
+        yield name, scalar_text(value)
+
+
+def query_pairs(query: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    """Spell a query again: a list is a name sent several times."""
+    for name, value in query.items():
+        if isinstance(value, list) and not any(isinstance(inner, Mapping | list) for inner in value):
+            yield from ((name, scalar_text(inner)) for inner in value)
+        else:
+            yield from form_pairs(value, name)

@@ -1,0 +1,190 @@
+"""What of an answer an agent sees, by arm. A pure function: (answer, arm, seed, pool) -> answer.
+
+The proxy made `none`, `traditional`, `verbose` and `reflective`; the other arms are made here from `reflective`, and
+the agent's next request goes through the proxy all the same.
+Knows: where feedback stands in an answer. Does not know: how it came, tasks, agents, which API this is.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from corrigible.schema.carrier import CAUSE
+from corrigible.schema.exchange import Json
+from corrigible.schema.feedback import MEMBER
+from corrigible.schema.word import TERMINAL_ACTIONS
+
+from .agent.move import Seen
+from .arm import Arm
+
+Feedback = Mapping[str, Json]
+
+CORE: Final = ("schema", "type", "message", "suggestions")
+_CORE_SUGGESTION: Final = ("action", "message", "parameters")
+PLAIN: Final = frozenset({Arm.NONE, Arm.TRADITIONAL, Arm.VERBOSE, Arm.PATCHES})
+"""What the proxy says is what is shown."""
+FILLER_MEMBER: Final = "additional_information"
+_WORDS: Final = (
+    "This answer was made by the service that received the request. Answers of this kind are sent whenever a request "
+    "is not accepted. The service keeps a record of requests and answers for a limited time. Times in records are in "
+    "UTC. Formats of answers may be extended in later versions of the service, and members that are not known may be "
+    "ignored. The general description of the service is kept up to date by those who operate it. "
+)
+"""Says nothing about any request."""
+
+
+def shown(seen: Seen, arm: Arm, seed: str, pool: Sequence[Feedback] = ()) -> Seen:
+    """Return what the arm shows of an answer that the proxy gave.
+
+    `seed` is text: all that a control draws follows from it and from the shape of the feedback, never from its ids.
+    `pool` is feedback of other tasks, in a fixed order; where it is empty, `shuffled` shows none.
+    """
+    if arm in PLAIN:
+        return seen
+    rng = random.Random(seed)
+    match arm:
+        case Arm.REFLECTIVE:
+            change: Callable[[Feedback], Feedback | None] = core
+        case Arm.SHUFFLED:
+            other = rng.choice(pool) if pool else None
+            change = lambda _: other  # noqa: E731  one of four, all in one place
+        case Arm.NOISE:
+            change = lambda found: noisy(found, rng)  # noqa: E731
+        case _:
+            change = lambda _: None  # noqa: E731
+    before = _size(seen.body)
+    body = _changed(seen.body, change)
+    if arm is Arm.LENGTH and isinstance(body, dict) and (missing := before - _size(body)) > 0:
+        body = {**body, FILLER_MEMBER: _filler(missing - len(FILLER_MEMBER) - 6)}
+    return replace(seen, body=body, headers=_without_lines(seen.headers))
+
+
+def core(feedback: Feedback) -> Feedback:
+    """Return the paper's contract of feedback: what a reader of parameters sees."""
+    suggestions = [
+        {name: one[name] for name in _CORE_SUGGESTION if name in one} for one in feedback.get("suggestions") or ()
+    ]
+    return {**{name: feedback[name] for name in CORE if name in feedback}, "suggestions": suggestions}
+
+
+def noisy(feedback: Feedback, rng: random.Random) -> Feedback:
+    """Return feedback of the same form whose values are wrong: another number of that size, another word.
+
+    Where values go, and what a patch tests, stay: blind obedience is to be possible. Ends stay ends.
+    """
+    suggestions = []
+    for one in feedback.get("suggestions") or ():
+        if one.get("action") in TERMINAL_ACTIONS or one.get("base_action") in TERMINAL_ACTIONS:
+            suggestions.append(one)
+            continue
+        wrong: dict[str, tuple[Json, Json]] = {}
+        new = dict(one)
+        new["parameters"] = {name: _wrong(value, rng, wrong) for name, value in (one.get("parameters") or {}).items()}
+        if one.get("patch"):
+            new["patch"] = [
+                {**edit, "value": _wrong(edit["value"], rng, wrong)}
+                if edit.get("op") in ("add", "replace") and "value" in edit
+                else edit
+                for edit in one["patch"]
+            ]
+        if "message" in new:
+            new["message"] = _reworded(str(new["message"]), wrong)
+        suggestions.append(new)
+    return {**feedback, "suggestions": suggestions}
+
+
+def _wrong(value: Json, rng: random.Random, known: dict[str, tuple[Json, Json]]) -> Json:
+    """Return a wrong value of the same type; the same one for the same value."""
+    match value:
+        case Mapping():
+            return {name: _wrong(inner, rng, known) for name, inner in value.items()}
+        case list():
+            return [_wrong(inner, rng, known) for inner in value]
+        case None:
+            return None
+    key = json.dumps(value)
+    if key not in known:
+        known[key] = (value, _other(value, rng))
+    return known[key][1]
+
+
+def _other(value: Json, rng: random.Random) -> Json:
+    factor = rng.choice((0.25, 0.5, 2, 3, 4))
+    shift = rng.randrange(1, 26)
+    match value:
+        case bool():
+            return not value
+        case int():
+            made = round(value * factor)
+            return made if made != value else value + 1
+        case float():
+            return round(value * factor, 4) if value else 1.5
+        case str() if value.isdecimal():
+            return str(_other(int(value), random.Random(shift)))
+        case _:
+            return _shifted(str(value), shift)
+
+
+def _shifted(text: str, shift: int) -> str:
+    """Return another text of the same look: every letter of its last word, and every digit, moved on."""
+    start = max(text.rfind(" "), text.rfind("/"), text.rfind("_"), text.rfind("-")) + 1
+
+    def moved(char: str) -> str:
+        if char.isdigit():
+            return str((int(char) + shift) % 10 if shift % 10 else (int(char) + 1) % 10)
+        if not (char.isascii() and char.isalpha()):
+            return char
+        first = ord("a") if char.islower() else ord("A")
+        return chr((ord(char) - first + shift) % 26 + first)
+
+    return text[:start] + "".join(map(moved, text[start:])) if start < len(text) else f"{text}x"
+
+
+def _reworded(message: str, wrong: Mapping[str, tuple[Json, Json]]) -> str:
+    """Let the words say the wrong values as well."""
+    for right, other in wrong.values():
+        if not isinstance(right, bool) and len(str(right)) > 1:
+            message = re.sub(rf"(?<!\w){re.escape(str(right))}(?!\w)", lambda _, o=other: str(o), message)  # type: ignore[misc]
+    return message
+
+
+def _changed(body: Json, change: Callable[[Feedback], Feedback | None]) -> Json:
+    """Return an answer with every copy of its feedback changed, or taken out."""
+    if isinstance(body, list):
+        return [_changed(inner, change) for inner in body]
+    if not isinstance(body, Mapping):
+        return body
+    made: dict[str, Json] = {}
+    for name, value in body.items():
+        if name == MEMBER and isinstance(value, Mapping):
+            if (new := change(value)) is not None:
+                made[name] = new
+        elif name == "causes" and isinstance(value, list):
+            made[name] = [cause for cause in value if not _is_ours(cause)]
+        else:
+            made[name] = _changed(value, change)
+    return made
+
+
+def _is_ours(cause: Json) -> bool:
+    """A Kubernetes Status names suggestions once more among its causes, for kubectl to print."""
+    return isinstance(cause, Mapping) and cause.get("reason") == CAUSE
+
+
+def _without_lines(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Take out what says the suggestions once more, for those who print warnings."""
+    return {name: value for name, value in headers.items() if name not in ("warning", "link")}
+
+
+def _size(body: Json) -> int:
+    return len(json.dumps(body, ensure_ascii=False))
+
+
+def _filler(length: int) -> str:
+    text = _WORDS * (max(length, 0) // len(_WORDS) + 1)
+    return text[: max(length, 0)].rstrip()
