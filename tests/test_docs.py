@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from corrigible.adapters.sandbox.server import Running
+from corrigible.conformance import cli as conformance
 from corrigible.proxy import cli
 from corrigible.proxy.trial import try_pack
 from corrigible.rules.pack import load_pack
@@ -59,6 +60,20 @@ def test_the_patch_of_the_guide_is_taken_by_the_rule_language(tmp_path: Path) ->
 )
 def test_every_command_shown_is_one_that_the_parser_takes(line: str) -> None:
     assert callable(cli.parser().parse_args(shlex.split(line)[1:]).run)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line.partition(" #")[0].strip()
+        for file in ("README.md", "conformance/README.md", "conformance/corrigible/conformance/vectors/README.md")
+        for block in blocks(file, "sh")
+        for line in block.splitlines()
+        if line.startswith("conformance ")
+    ],
+)
+def test_every_command_of_the_suite_shown_is_one_that_its_parser_takes(line: str) -> None:
+    assert callable(conformance.parser().parse_args(shlex.split(line)[1:]).run)
 
 
 def test_the_feedback_in_the_picture_is_what_the_rule_says() -> None:

@@ -9,13 +9,15 @@ tells beyond the diagnosis is the business of the middleware around it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qs
 
 import orjson
+
+from corrigible.adapters.sandbox.asgi import LARGEST_BODY, Receive, Scope, Send, lifespan, read_body, respond
 
 from .operation import PATHS
 from .quantity import Amount, plain
@@ -33,12 +35,7 @@ from .request import (
 )
 from .validator import diagnose
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
 REFUSED = "recipe validation failed"
-LARGEST_BODY = 1 << 20
 
 MODELS: Mapping[str, type[ConvertRequest] | type[SubstituteRequest]] = {
     PATHS["convertRecipe"]: ConvertRequest,
@@ -127,34 +124,13 @@ def encoded(said: Answer) -> bytes:
     return orjson.dumps(said.body, default=_encode)
 
 
-async def _body(receive: Receive) -> bytes | None:
-    """Return the body, of one that is too long only that it is; None where the caller left."""
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        if len(body) <= LARGEST_BODY:
-            body += message.get("body", b"")
-        if not message.get("more_body", False):
-            return bytes(body)
-
-
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
-        event = (await receive())["type"]
-        await send({"type": f"{event}.complete"})
-        if event == "lifespan.shutdown":
-            return
-
-
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
     """Serve one connection of an ASGI server."""
     if scope["type"] == "lifespan":
-        return await _lifespan(receive, send)
+        return await lifespan(receive, send)
     if scope["type"] != "http":
         raise RuntimeError(f"the recipe API speaks HTTP only, not {scope['type']}")
-    if (body := await _body(receive)) is None:
+    if (body := await read_body(receive)) is None:
         return
     if len(body) > LARGEST_BODY:
         too_long = Complaint("REQUEST_TOO_LARGE", f"the body is longer than {LARGEST_BODY} bytes", "")
@@ -163,11 +139,4 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         said = answer(scope["method"], path, query, body)
-    content = encoded(said)
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(content)).encode("ascii")),
-        *said.headers,
-    ]
-    await send({"type": "http.response.start", "status": said.status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
+    await respond(scope, send, said.status, encoded(said), said.headers)

@@ -1,0 +1,142 @@
+"""Whether the policy lets a refund or an answer to a dispute through.
+
+Pure: facts in, a refusal out. The stages follow each other, so that one repair may uncover the next complaint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from . import request
+from .account import Account, Dispute, Payment, days
+from .policy import Policy
+from .refusal import Complaint, Refused, refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a refund is judged by, beside the request."""
+
+    account: Account
+    policy: Policy
+    role: str
+    now: datetime
+    left: int
+    """What the processor could still refund of the payment."""
+
+
+def judge_refund(wanted: request.Refund, payment: Payment, facts: Facts) -> None:
+    """Raises Refused where the refund must not be made."""
+    _state(payment, facts)
+    for stage in (_particulars, _lines, _amount):
+        complaints = tuple(stage(wanted, payment, facts))
+        if complaints:
+            raise Refused(422, *complaints)
+    _limits(wanted, payment, facts)
+
+
+def _state(payment: Payment, facts: Facts) -> None:
+    dispute = facts.account.disputes.get(payment.dispute or "")
+    if dispute is not None and dispute.status in ("needs_response", "under_review"):
+        raise refuse(409, "payment_disputed", "The customer's bank disputes this payment.", "payment")
+    if dispute is not None and dispute.status in ("lost", "accepted"):
+        raise refuse(409, "payment_charged_back", "The bank has returned the money of this payment.", "payment")
+    if facts.left == 0:
+        raise refuse(409, "payment_refunded", "This payment has been refunded.", "payment")
+
+
+def _particulars(wanted: request.Refund, payment: Payment, facts: Facts) -> Iterator[Complaint]:
+    if wanted.currency != payment.currency:
+        yield Complaint("currency_mismatch", "The payment was made in another currency.", "currency")
+    reason = facts.policy.reasons.get(wanted.reason)
+    if reason is None:
+        yield Complaint("reason_unknown", "This is no reason that the policy knows.", "reason")
+        return
+    if facts.now > payment.paid_at + days(reason.days):
+        yield Complaint("window_closed", "The payment is too old for a refund with this reason.", "payment")
+    if reason.note and not wanted.note:
+        yield Complaint("note_required", "A refund with this reason has to be explained.", "note")
+
+
+def _lines(wanted: request.Refund, payment: Payment, facts: Facts) -> Iterator[Complaint]:
+    sold = {line.sku: line for line in payment.lines}
+    good = True
+    for index, line in enumerate(wanted.lines or ()):
+        place = f"lines[{index}]"
+        if line.sku not in sold:
+            good = False
+            yield Complaint("line_unknown", "The payment has no line of this kind.", f"{place}.sku")
+        elif line.quantity > sold[line.sku].quantity - sold[line.sku].returned:
+            good = False
+            message = "More of this comes back than the customer still has."
+            yield Complaint("line_quantity_exceeded", message, f"{place}.quantity")
+    if good and wanted.lines and wanted.amount != worth(payment, wanted.lines):
+        yield Complaint("amount_not_of_lines", "The amount is not what the lines come to.", "amount")
+
+
+def worth(payment: Payment, lines: list[request.Returned]) -> int:
+    """Return what lines that a payment has come to."""
+    prices = {line.sku: line.unit_amount for line in payment.lines}
+    return sum(prices[line.sku] * line.quantity for line in lines)
+
+
+def _amount(wanted: request.Refund, payment: Payment, facts: Facts) -> Iterator[Complaint]:
+    if wanted.amount > facts.left:
+        message = "The amount is larger than what can still be refunded of the payment."
+        yield Complaint("amount_exceeds_refundable", message, "amount")
+    elif payment.kind in facts.policy.whole_only and wanted.amount < facts.left:
+        yield Complaint("partial_not_allowed", "What was bought cannot be refunded in part.", "amount")
+    most = facts.policy.reasons[wanted.reason].most
+    if most is not None and wanted.amount > most:
+        yield Complaint("reason_limit_exceeded", "The amount is too large for a refund with this reason.", "amount")
+
+
+def _limits(wanted: request.Refund, payment: Payment, facts: Facts) -> None:
+    limits = facts.policy.roles[facts.role]
+    if wanted.amount > limits.most:
+        raise refuse(403, "role_limit_exceeded", "A refund of this size is not for this role to make.", "amount")
+    if wanted.amount + facts.account.spent(facts.role, facts.now.date()) > limits.per_day:
+        raise refuse(
+            403, "daily_limit_exceeded", "The refund goes beyond what this role may refund in a day.", "amount"
+        )
+    if wanted.amount <= limits.without_approval:
+        return
+    if wanted.approval is None:
+        raise refuse(403, "approval_required", "A refund of this size has to be approved.", "approval")
+    approval = facts.account.approvals.get(wanted.approval)
+    if (
+        approval is None
+        or approval.payment != payment.id
+        or approval.status == "used"
+        or approval.amount < wanted.amount
+    ):
+        raise refuse(403, "approval_unusable", "The approval is not for this refund.", "approval")
+    if approval.status != "granted" or approval.expires_at < facts.now:
+        raise refuse(403, "approval_not_granted", "The approval does not stand.", "approval")
+
+
+def judge_evidence(answered: request.Answered, dispute: Dispute, now: datetime) -> None:
+    """Raises Refused where the bank would not, or must not, get this answer."""
+    if dispute.status in ("won", "lost", "accepted"):
+        raise refuse(409, "dispute_closed", "The dispute has been decided.")
+    if dispute.status == "under_review":
+        raise refuse(409, "evidence_submitted", "Evidence for this dispute is with the bank.")
+    if now > dispute.due_by:
+        raise refuse(409, "evidence_overdue", "The bank no longer takes evidence for this dispute.")
+    if answered.version is not None and answered.version != dispute.version:
+        raise refuse(409, "version_conflict", "The dispute has changed since it was read.", "version")
+    given = answered.evidence.model_dump(exclude_none=True)
+    surplus = [
+        Complaint("evidence_not_applicable", "The bank takes no such evidence in this dispute.", f"evidence.{name}")
+        for name in given
+        if name not in dispute.wanted
+    ]
+    missing = [
+        Complaint("evidence_missing", f"The bank wants to see {name.replace('_', ' ')}.", f"evidence.{name}")
+        for name in dispute.wanted
+        if name not in given
+    ]
+    if surplus or missing:
+        raise Refused(422, *surplus, *missing)

@@ -1,0 +1,10 @@
+"""The operations of Acme billing and where they are."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+from corrigible.adapters.operation import Operations
+
+OPERATIONS: Final = Operations.load(files(__package__).joinpath("operations.yaml").read_text(encoding="utf-8"))

@@ -1,0 +1,123 @@
+"""What an answer says, as a script can read it: with the feedback or without.
+
+Knows: where feedback travels, the usual names of complaints. Does not know: agents, arms, any API's name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from corrigible.schema.carrier import CAUSE, DETAIL
+from corrigible.schema.exchange import Json
+from corrigible.schema.feedback import MEMBER
+from corrigible.schema.word import BaseAction, LoopAction
+
+_TEXTS: Final = ("message", "detail", "msg", "description", "error", "title", "errorMessage")
+"""Members that hold prose, the most telling first."""
+_FIELDS: Final = ("field", "param", "pointer", "loc", "instancePath", "path", "parameter", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One thing that is wrong, in the API's own words."""
+
+    text: str
+    field: str = ""
+    """Where, as the answer writes it: `ingredients[2]`, `spec.replicas`, `card[number]`."""
+    code: str = ""
+
+
+def native(body: Json) -> Json:
+    """Return an answer without its feedback, wherever it stands."""
+    match body:
+        case Mapping():
+            return {name: native(inner) for name, inner in body.items() if name != MEMBER}
+        case list():
+            return [native(one) for one in body if not _carries(one)]
+        case _:
+            return body
+
+
+def is_broken_off(feedback: Json) -> bool:
+    """Whether a loop breaker ends the conversation. In the core of the contract only `attempts` tells."""
+    if not isinstance(feedback, Mapping):
+        return False
+    loop = feedback.get("loop")
+    if isinstance(loop, Mapping) and str(loop.get("action")).lower() == LoopAction.ESCALATE:
+        return True
+    suggestions = feedback.get("suggestions")
+    if not isinstance(suggestions, list) or len(suggestions) != 1 or not isinstance(suggestions[0], Mapping):
+        return False
+    only = suggestions[0]
+    parameters = only.get("parameters")
+    return only.get("action") == BaseAction.ESCALATE and isinstance(parameters, Mapping) and "attempts" in parameters
+
+
+def complaints(body: Json) -> tuple[Complaint, ...]:
+    """Return what a native answer complains of, the most exact first, each once."""
+    if isinstance(body, str):
+        return (Complaint(body),) if body.strip() else ()
+    found = list(dict.fromkeys(_complaints(native(body))))
+    found.sort(key=lambda one: not one.field)
+    return tuple(found)
+
+
+def texts(body: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text of an answer with where it stands."""
+    match body:
+        case str():
+            yield pointer, body
+        case Mapping():
+            for name, inner in body.items():
+                yield from texts(inner, f"{pointer}/{name}")
+        case list():
+            for index, inner in enumerate(body):
+                yield from texts(inner, f"{pointer}/{index}")
+
+
+def written(body: Json) -> str:
+    """Return an answer as one text, to look for words in."""
+    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+
+
+def names_of(field: str) -> tuple[str, ...]:
+    """Split what an answer calls a place: `a.b[0].c`, `a[b]`, `/a/b`, `$.a`."""
+    return tuple(part for part in re.split(r"[.\[\]/\s]+", field.removeprefix("$")) if part)
+
+
+def _complaints(value: Json) -> Iterator[Complaint]:
+    match value:
+        case list():
+            for one in value:
+                yield from [Complaint(one)] if isinstance(one, str) else _complaints(one)
+        case Mapping():
+            prose = [value[name] for name in _TEXTS if isinstance(value.get(name), str) and value[name].strip()]
+            field = next((text for name in _FIELDS if (text := _field(value.get(name)))), "")
+            if prose or field:
+                yield Complaint(prose[0] if prose else "", field, str(value.get("code") or value.get("reason") or ""))
+            for inner in value.values():
+                if isinstance(inner, Mapping | list):
+                    yield from _complaints(inner)
+
+
+def _field(value: Json) -> str:
+    match value:
+        case str() if len(value) <= 200 and "://" not in value and not value.startswith("/api/"):
+            return value
+        case Mapping():
+            return _field(value.get("pointer") or value.get("parameter"))
+        case list() if value and all(isinstance(part, str | int) for part in value):
+            return ".".join(map(str, value))
+        case _:
+            return ""
+
+
+def _carries(item: Any) -> bool:
+    """Whether an element of a list is there for the feedback alone: a cause, an Any."""
+    if not isinstance(item, Mapping):
+        return False
+    return item.get("reason") == CAUSE or str(item.get("@type", "")).rpartition("/")[2] == DETAIL

@@ -1,0 +1,152 @@
+"""What is to be run: a file, and the options of the command as a shorthand for one.
+
+Knows: names. Does not know: servers, agents' code. A plan is hashed before anything runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from corrigible.schema.exchange import Json
+
+from ..misuse import Misused, meant
+from .arm import Arm
+
+SCRIPTED: Final = "scripted"
+"""The name of all scripted agents together."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AgentPlan(_Model):
+    """One agent, or all that are scripted."""
+
+    name: str
+    model: str = ""
+    strategy: str = "none"
+    """How a model reflects before it tries again."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """What the agent's code makes of it: temperature, base_url, key_env (never a key)."""
+
+
+class Price(_Model):
+    """Of a million tokens, in the currency of the cap."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+    """Of those input tokens that a cache knew; None: as any other."""
+
+
+class Prices(_Model):
+    """A price table, and when it was looked up."""
+
+    date: date
+    models: dict[str, Price] = Field(default_factory=dict)
+
+
+class Registered(_Model):
+    """What was declared before the run; its hash in the manifest proves that it was."""
+
+    hypothesis: str = ""
+    primary: tuple[Arm, Arm] = (Arm.PATCHES, Arm.VERBOSE)
+    """The comparison that counts: first less second."""
+    margin: float | None = Field(default=None, gt=0, lt=1)
+    """Within which two arms count as equivalent."""
+    exclusions: tuple[str, ...] = ()
+    """Rules by which episodes are left out, in words."""
+
+
+class Plan(_Model):
+    """One run."""
+
+    domains: tuple[str, ...] = ()
+    """None: all that can be started here."""
+    tasks: tuple[str, ...] = ("*",)
+    """Patterns of task ids, or of domain/id."""
+    arms: tuple[Arm, ...] = tuple(Arm)
+    agents: tuple[AgentPlan, ...] = (AgentPlan(name=SCRIPTED),)
+    seeds: tuple[int, ...] = (0,)
+    attempts: int = Field(default=5, ge=1, le=50)
+    concurrency: int = Field(default=2, ge=1, le=256)
+    timeout: float = Field(default=120.0, gt=0)
+    """Seconds that an episode may take."""
+    longest_wait: float | None = Field(default=None, ge=0)
+    """Seconds that are waited where an agent would wait; None: none for scripts, 30 for models."""
+    rate: float | None = Field(default=None, gt=0)
+    """Requests per minute that all episodes together may make of one model's provider."""
+    cost_cap: float | None = Field(default=None, ge=0)
+    prices: Prices | None = None
+    registered: Registered = Registered()
+
+    @field_validator("agents", mode="before")
+    @classmethod
+    def _names(cls, value: Json) -> Json:
+        """Let a name alone stand for an agent."""
+        return [{"name": one} if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _can_be_run(self) -> Plan:
+        for name in ("arms", "agents", "seeds", "tasks"):
+            if not getattr(self, name):
+                raise ValueError(f"{name}: none is named")
+        if self.cost_cap is not None:
+            known = self.prices.models if self.prices is not None else {}
+            if dear := sorted({one.model for one in self.agents if one.model and one.model not in known}):
+                raise ValueError(f"cost_cap: no price for {', '.join(dear)}")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """The hash of all that was declared."""
+        return digest_of(self.model_dump(mode="json"))
+
+    def wait_for(self, kind: str) -> float:
+        """Return the seconds that an agent of this kind may be let wait."""
+        if self.longest_wait is not None:
+            return self.longest_wait
+        return 0.0 if kind == "scripted" else 30.0
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan file. Raises Misused with the place of what is wrong."""
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except OSError as problem:
+        raise Misused(f"{path}: {problem.strerror}") from None
+    except yaml.YAMLError as problem:
+        raise Misused(f"{path}: {problem}") from None
+    if not isinstance(document, dict):
+        raise Misused(f"{path}: a plan is a mapping: {', '.join(Plan.model_fields)}")
+    return made(document, str(path))
+
+
+def made(document: dict[str, Json], source: str) -> Plan:
+    """Return the plan that a document says. Raises Misused with the place of what is wrong."""
+    for name in document:
+        if name not in Plan.model_fields:
+            raise Misused(f"{source}: {name} is no part of a plan{meant(str(name), Plan.model_fields)}")
+    for arm in document.get("arms") or ():
+        if arm not in set(Arm):
+            raise Misused(f"{source}: {arm} is no arm{meant(str(arm), list(Arm))} (there are {', '.join(Arm)})")
+    try:
+        return Plan.model_validate(document)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Misused(f"{source}: {where}: {first['msg']}" if where else f"{source}: {first['msg']}") from None
+
+
+def digest_of(document: Json) -> str:
+    """Return the SHA-256 of a value's canonical JSON."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
