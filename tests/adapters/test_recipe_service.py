@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from corrigible.adapters.recipe import service
+from corrigible.adapters.sandbox.asgi import LARGEST_BODY
 
 CONVERT, SUBSTITUTE = "/api/recipe/convert", "/api/recipe/substitute"
 FRENCH = {"target_cuisine": "french", "ingredients": [{"name": "coconut milk", "amount": 1, "unit": "cup"}]}
@@ -231,7 +232,7 @@ def test_other_paths_and_methods() -> None:
 
 
 def test_a_body_over_the_limit_is_refused() -> None:
-    answer = _call("POST", CONVERT, b" " * (service.LARGEST_BODY + 1))
+    answer = _call("POST", CONVERT, b" " * (LARGEST_BODY + 1))
     assert answer.status_code == 413
     assert answer.json()["validation_errors"][0]["code"] == "REQUEST_TOO_LARGE"
 

@@ -207,6 +207,18 @@ def test_another_error_or_place_is_progress() -> None:
     assert agent.attempt(about=[Violation("too_much", "other words", "/body/amount")]) == 2
 
 
+def test_other_advice_is_progress_where_the_refusal_names_no_place() -> None:
+    agent, bare = Agent(), (Violation("invalid", "Validation failed", ""),)
+    places = ["amount", "reason", "tags"]
+    request = REQUEST
+    for place in places:
+        assert agent.attempt(request, said=feedback(edit(f"/body/{place}", "new")), about=bare) == 1
+        request = replace(request, body={**request.body, place: "new"})
+    assert agent.attempt(request, said=feedback(edit("/body/tags", "newer")), about=bare) == 2
+    assert agent.attempt(request, said=feedback(edit("/body/note", "x")), about=bare) == 3  # the same request again
+    assert agent.attempt(REQUEST, said=feedback(edit("/body/amount", "new")), about=bare) == 2  # and back to the first
+
+
 def test_going_back_and_forth_is_stopped_at_the_fourth_time_of_either() -> None:
     agent = Agent()
     a, b = [AMOUNT], [Violation("too_little", "m", "/body/amount")]

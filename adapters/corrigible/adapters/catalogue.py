@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .acme.adapter import ADAPTER as ACME
 from .adapter import Adapter
 from .enveloped import ENVELOPED
 from .etcd.adapter import ADAPTER as ETCD
@@ -14,7 +15,7 @@ from .kubernetes.adapter import ADAPTER as KUBERNETES
 from .recipe.adapter import ADAPTER as RECIPE
 from .stripe.adapter import ADAPTER as STRIPE
 
-ADAPTERS: tuple[Adapter, ...] = (RECIPE, STRIPE, GITHUB, KUBERNETES, ETCD)
+ADAPTERS: tuple[Adapter, ...] = (RECIPE, ACME, STRIPE, GITHUB, KUBERNETES, ETCD)
 
 
 def adapter_for(name: str, dialect: str | None = None) -> Adapter:

@@ -54,6 +54,8 @@ class SubjectConfig(_Strict):
     env: dict[str, str] = {}
     pack: str | None = None
     """For the role pack: its folder or its name. For others: the rule pack whose digest the record names."""
+    spec: str | None = None
+    """The API's own OpenAPI description: answers are judged by it, and a producer by requests made from it."""
     consumer: str | None = None
     """For the role consumer: the command that reads questions on stdin."""
     settings: dict[str, Json] = {}

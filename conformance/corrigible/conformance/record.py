@@ -137,6 +137,8 @@ class Entry(_Line):
     reason: str | None = None
     """Why it could not run or does not apply."""
     known: Reason | None = None
+    remarks: list[str] = []
+    """What else a reader should know of it."""
     seconds: float = 0.0
     trace: list[Turn] = []
 

@@ -118,6 +118,7 @@ def _judged(
             yield _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=died)
             continue
         staged.subject.trace.clear()
+        staged.subject.remarks.clear()
         began = clock()
         entry = _one(spec, check, staged.subject, rules)
         if (how := staged.gone() if entry.bad else staged.ended()) is not None:
@@ -128,7 +129,8 @@ def _judged(
         trace = [Turn(who=who, text=text) for who, text in list(staged.subject.trace)]
         if not rules.traced:
             trace = _kept(trace) if entry.bad else []
-        yield entry.model_copy(update={"seconds": round(clock() - began, 4), "trace": trace})
+        remarks = list(staged.subject.remarks)
+        yield entry.model_copy(update={"seconds": round(clock() - began, 4), "trace": trace, "remarks": remarks})
 
 
 def _kept(trace: list[Turn]) -> list[Turn]:

@@ -49,6 +49,8 @@ class Subject:
     seed: int = 0
     trace: list[tuple[str, str]] = field(default_factory=list)
     """Who said what while the present check ran; wires write it, and `note` does where there is no wire of ours."""
+    remarks: list[str] = field(default_factory=list)
+    """What a reader of the report is told beside findings; of the present check, as the trace is."""
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _seen: dict[str, tuple[Any, list[tuple[str, str]]]] = field(default_factory=dict, init=False)
 
@@ -59,6 +61,10 @@ class Subject:
     def note(self, who: str, text: str) -> None:
         """Add to what a reader of a failure sees of the traffic."""
         self.trace.append((who, text))
+
+    def remark(self, sentence: str) -> None:
+        """Tell a reader of the report something that no requirement is about."""
+        self.remarks.append(sentence)
 
     def once(self, name: str, ask: Callable[[], Answers]) -> Answers:
         """Return what was answered when this was asked for the first time: many checks look at the same answers."""

@@ -9,9 +9,9 @@ from importlib.metadata import version
 
 from corrigible.rules.failure import CorrigibleError
 
-from .command import demo, measure, pack, proxy, sandbox, translate
+from .command import demo, description, descriptors, measure, pack, proxy, sandbox, translate
 
-COMMANDS = (proxy, translate, pack, sandbox, demo, measure)
+COMMANDS = (proxy, translate, pack, sandbox, demo, measure, descriptors, description)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -135,7 +135,7 @@ class Loops:
         if families is None and feedback is None:
             return None
         leaves = leaves_of(request)
-        family = self._known(key, refusal, leaves) if families is not None else None
+        family = self._known(key, refusal, leaves, feedback) if families is not None else None
         if family is None and feedback is None:
             return None
         family = family or self._begun(key)
@@ -168,10 +168,14 @@ class Loops:
     def _digest(self, text: str) -> str:
         return blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=8).hexdigest()
 
-    def _known(self, key: Key, refusal: Refusal, leaves: Mapping[str, int]) -> _Family | None:
+    def _known(
+        self, key: Key, refusal: Refusal, leaves: Mapping[str, int], feedback: Feedback | None
+    ) -> _Family | None:
         families = self._families[key]
         for index, family in enumerate(families):
-            if refusal.started - family.last <= IDLE and _is_kin(refusal, leaves, family):
+            if refusal.started - family.last > IDLE or not _is_kin(refusal, leaves, family):
+                continue
+            if family.leaves == leaves or not _is_progress(refusal, feedback, family):
                 families.append(families.pop(index))
                 self._families.move_to_end(key)
                 return family
@@ -252,6 +256,25 @@ def _is_kin(refusal: Refusal, now: Mapping[str, int], family: _Family) -> bool:
     differing = [place for place, value in now.items() if before.get(place) != value]
     differing += [place for place in before if place not in now]
     return all(is_excused(place, places) for place in differing)
+
+
+def _is_progress(refusal: Refusal, feedback: Feedback | None, family: _Family) -> bool:
+    """Whether a refusal that names no place is about another one: all that is suggested is new.
+
+    An API that says "Validation failed" to everything cannot tell the second mistake from the first. The rules can.
+    """
+    if feedback is None or any(one.pointer for one in refusal.violations):
+        return False
+    before = set(family.open_places())
+    told = {
+        whole(place)
+        for suggestion in feedback["suggestions"]
+        for place in (
+            *(place for place, _ in advice_of(suggestion, refusal.request).effects),
+            *(placeholder["pointer"] for placeholder in suggestion.get("placeholders") or ()),
+        )
+    }
+    return bool(told and before) and not any(is_excused(place, before) for place in told)
 
 
 def _led_to(refusal: Refusal, family: _Family) -> bool:

@@ -1,10 +1,11 @@
-"""Servers that can be started here: those of other people, our recipe service, and the proxy itself."""
+"""Servers that can be started here: those of other people, our own examples, and the proxy itself."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
+from corrigible.adapters.acme.sandbox import ACME
 from corrigible.adapters.etcd.sandbox import SERVERS as ETCD
 from corrigible.adapters.github.sandbox import SERVERS as GITHUB
 from corrigible.adapters.kubernetes.sandbox import SERVERS as KUBERNETES
@@ -24,7 +25,14 @@ RECIPE = Server(
     deviation="is this project's own example and stands for no other API",
     command=_recipe,
 )
-SANDBOXES = {"stripe": STRIPE, "github": GITHUB, "kubernetes": KUBERNETES, "etcd": ETCD, "recipe": (RECIPE,)}
+SANDBOXES = {
+    "stripe": STRIPE,
+    "github": GITHUB,
+    "kubernetes": KUBERNETES,
+    "etcd": ETCD,
+    "recipe": (RECIPE,),
+    "acme": (ACME,),
+}
 """API -> the servers that stand for it, the default first."""
 
 

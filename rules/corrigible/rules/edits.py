@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .derive import Operation
@@ -114,4 +114,19 @@ def _identifying(document: Any, element: str) -> Operation:
         only = next(iter(value)) if len(value) == 1 else ""
         if isinstance(value.get(only), Mapping):  # one of several kinds: {put: {key: ...}}
             return _identifying(document, f"{element}/{escape(only)}")
+        told = sorted(_scalars(value, element), key=lambda leaf: leaf[0].rpartition("/")[2] not in _NAMES)
+        if told:  # less than all of it: a caller may have written out what goes without saying
+            return {"op": "test", "path": told[0][0], "value": told[0][1]}
     return {"op": "test", "path": element, "value": value}
+
+
+def _scalars(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
+    """Yield the scalars within a value, and where each stands."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _scalars(inner, f"{pointer}/{escape(str(name))}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _scalars(inner, f"{pointer}/{index}")
+    elif value is not None:
+        yield pointer, value

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import product
+from operator import mul
 
 import numpy as np
 import pytest
@@ -120,12 +122,18 @@ def test_mcnemar_sees_only_pairs_that_disagree() -> None:
     assert mcnemar(Paired(10, 0, 0, 10)) == 1.0
 
 
-def test_a_sign_flip_enumerates_few_tasks_and_draws_for_many() -> None:
+def test_sign_flips_are_counted_where_rates_are_fractions_and_drawn_otherwise() -> None:
     assert sign_flip([1.0, 1.0, 1.0, 1.0, 1.0]) == (2 / 32, True)
     assert sign_flip([0.0, 0.0]) == (1.0, True)
-    p, exact = sign_flip([0.5] * 30)
+    assert sign_flip([0.3]) == (1.0, True)
+    assert sign_flip([0.5] * 30) == (pytest.approx(2 / 2**30), True)
+    some = [1 / 3, -2 / 3, 1 / 2, 1.0, -1 / 4]
+    sums = [abs(sum(map(mul, some, signs))) for signs in product((1, -1), repeat=len(some))]
+    assert sign_flip(some) == (pytest.approx(sum(one >= sums[0] - 1e-9 for one in sums) / len(sums)), True)
+    odd = [0.123457 + n / 1009 for n in range(30)]
+    p, exact = sign_flip(odd)
     assert not exact and p < 0.001
-    assert sign_flip([0.5] * 30) == (p, exact)
+    assert sign_flip(odd) == (p, exact)
 
 
 def test_repeats_of_one_task_do_not_make_the_interval_narrow() -> None:

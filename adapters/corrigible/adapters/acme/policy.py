@@ -50,8 +50,9 @@ class Policy(_Part):
         """Return the policy as one caller may read it."""
         limits = self.roles.get(role)
         refunds = None if limits is None else {**limits.model_dump(), "left_today": limits.per_day - spent}
-        shown = self.model_dump(mode="json", include={"version", "currencies", "reasons", "whole_only", "disputes"})
-        return {**shown, "role": role, "refunds": refunds}
+        reasons = [{"code": code, **reason.model_dump()} for code, reason in self.reasons.items()]
+        shown = self.model_dump(mode="json", include={"version", "currencies", "whole_only", "disputes"})
+        return {**shown, "reasons": reasons, "role": role, "refunds": refunds}
 
 
 @cache

@@ -12,9 +12,11 @@ from .refusal import Refused, refuse
 class Processor:
     """Calls Stripe's API. What it says in refusing is for the log of whoever runs this, not for Acme's callers."""
 
-    def __init__(self, url: str, key: str = "sk_test_acme0000000000000001") -> None:
-        headers = {"authorization": f"Bearer {key}"}
-        self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=10, trust_env=False)
+    def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        headers = {"authorization": "Bearer sk_test_acme0000000000000001"}
+        self._client = httpx.AsyncClient(
+            base_url=url, headers=headers, timeout=10, trust_env=False, transport=transport
+        )
 
     async def close(self) -> None:
         await self._client.aclose()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictBool, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictInt, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from .refusal import Complaint, Refused

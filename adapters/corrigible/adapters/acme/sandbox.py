@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from ..sandbox.python import python_arguments
@@ -13,19 +12,19 @@ _CODE: Final = (
 )
 
 
-def _command(port: int, stripe: str = "") -> Command:
-    return Command(python_arguments(_CODE.format(HOST), str(port), *([stripe] if stripe else [])))
+def acme(stripe: str = "", now: str = "") -> Server:
+    """Return the server; `stripe`: in front of the one that runs there, `now`: with its clock at that moment."""
+
+    def command(port: int) -> Command:
+        return Command(python_arguments(_CODE.format(HOST), str(port), stripe, now))
+
+    return Server(
+        name="acme",
+        title="Acme billing",
+        deviation="is this project's own example: refunds and disputes under a policy, in front of a Stripe sandbox",
+        command=command,
+        access=lambda port: "keys: acme_test_ACCOUNT_agent, acme_test_ACCOUNT_supervisor, acme_test_ACCOUNT_owner",
+    )
 
 
-ACME: Final = Server(
-    name="acme",
-    title="Acme billing",
-    deviation="is this project's own example: refunds and disputes under a policy, in front of a Stripe sandbox",
-    command=_command,
-    access=lambda port: "keys: acme_test_ACCOUNT_agent, acme_test_ACCOUNT_supervisor, acme_test_ACCOUNT_owner",
-)
-
-
-def before(stripe: str) -> Server:
-    """Return the server in front of a Stripe-compatible server that runs already."""
-    return replace(ACME, command=lambda port: _command(port, stripe))
+ACME: Final = acme()

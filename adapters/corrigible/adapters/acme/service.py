@@ -1,7 +1,8 @@
 """Acme billing as an ASGI application, and as a process of its own.
 
-`Authorization: Bearer acme_test_ACCOUNT_ROLE` says whose call it is: each ACCOUNT has payments, refunds and a daily budget
-of its own, and is there from its first call on. ROLE is `agent`, `supervisor` or `owner`. The clock stands still.
+`Authorization: Bearer acme_test_ACCOUNT_ROLE` says whose call it is. Each ACCOUNT has payments, refunds and a daily
+budget of its own, and is there from its first call on. ROLE is `agent`, `supervisor` or `owner`. The clock stands
+still, so that what is in time today is so at every run.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from corrigible.adapters.sandbox.asgi import Receive, Scope, Send, lifespan, read_body, respond
+from corrigible.adapters.sandbox.asgi import LARGEST_BODY, Receive, Scope, Send, lifespan, read_body, respond
 
 from .desk import Asked, Desk
 from .operation import OPERATIONS
@@ -57,6 +58,8 @@ class Billing:
                     document = refuse(405, "method_not_allowed", f"{method} is not offered here.").document()
                     return 405, document, [(b"allow", ", ".join(others).encode())]
                 raise refuse(404, "path_unknown", "There is nothing at this path.")
+            if len(body) > LARGEST_BODY:
+                raise refuse(413, "body_too_large", "The body is too long.")
             operation, parameters = found
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             key = sent.get(b"idempotency-key")
@@ -68,9 +71,9 @@ class Billing:
             return refused.status, refused.document(), ()
 
 
-def billing(stripe: str, now: datetime = NOW) -> Billing:
+def billing(processor: Processor, now: datetime = NOW) -> Billing:
     """Return the application in front of a Stripe-compatible server."""
-    return Billing(Desk(policy(), Processor(stripe), now))
+    return Billing(Desk(policy(), processor, now))
 
 
 def serve(host: str, port: int, stripe: str = "", now: str = "") -> None:
@@ -80,5 +83,6 @@ def serve(host: str, port: int, stripe: str = "", now: str = "") -> None:
     from corrigible.adapters.stripe.sandbox import SERVERS
 
     with SERVERS[0].start() if not stripe else nullcontext() as own:
-        app = billing(own.url if own is not None else stripe, datetime.fromisoformat(now) if now else NOW)
+        processor = Processor(own.url if own is not None else stripe)
+        app = billing(processor, datetime.fromisoformat(now) if now else NOW)
         uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)

@@ -2,10 +2,12 @@
 
 A file is YAML or JSON: `{tasks: [...]}` or a list. Of a task, and of the file as a whole, this is read:
 
-  prompt, description, goal, instructions, hints,
+  prompt, about, description, goal, instructions, hints,
   success, success_criteria, success_criterion   what an agent sees: texts, or lists and maps of them
   name, title    so is the name, where one of those is there; `shown: [members]` says otherwise
   request        what the agent sends, or is given to send: nothing that it holds is an answer
+  domain         of the whole file: its tasks are those of `conformance lift`, and its pack's name. An agent sees `about` and `prompt`, never
+                 `success`; `facts` are what a prompt has to state, since no answer could tell it
   final, fixes, names    answers: the last request, values, texts that only the feedback may name
   paraphrases    other words that give an answer away
   pack, api      whose fixes to look for; default: those of the pack with the folder's name, else of all
@@ -30,10 +32,11 @@ from .text import Text
 from .value import Fix, Held, as_number, distinct, scalars
 
 TOLD: Final = (
-    *("prompt", "description", "goal", "instructions", "hints"),
+    *("prompt", "about", "description", "goal", "instructions", "hints"),
     *("success", "success_criteria", "success_criterion"),
 )
 NAMES: Final = ("name", "title")
+_LIFT: Final = ("about", "prompt")
 _SAVED = re.compile(r"\{[\w.]+\}")
 
 
@@ -54,7 +57,7 @@ def task_file(path: Path, packs: Sequence[Subject]) -> Subject:
     shown = 0
     for number, task in enumerate(tasks):
         name = str(task.get("id") or task.get("name") or number)
-        held = Held(task.get("request"), whole.get("headers"))
+        held = Held(task.get("request"), whole.get("headers"), task.get("facts") if "domain" in whole else None)
         texts = tuple(_texts(whole, task, f"{subject.name} {name}", held))
         shown += bool(texts)
         own = (*_answers(whole, subject.name, Held()), *_answers(task, f"{subject.name} {name}", held))
@@ -65,7 +68,7 @@ def task_file(path: Path, packs: Sequence[Subject]) -> Subject:
 
 
 def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[Subject]) -> tuple[Fix, ...]:
-    about = str(whole.get("pack") or whole.get("api") or path.absolute().parent.name)
+    about = str(whole.get("pack") or whole.get("api") or whole.get("domain") or path.absolute().parent.name)
     named = [pack for pack in packs if pack.name.partition(" ")[0] == about] or packs
     return tuple(
         fix
@@ -76,7 +79,7 @@ def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[Subject]) -> tu
 
 
 def _texts(whole: Mapping[str, Json], task: Mapping[str, Json], where: str, held: Held) -> Iterator[Text]:
-    listed = task.get("shown") or whole.get("shown")
+    listed = task.get("shown") or whole.get("shown") or (list(_LIFT) if "domain" in whole else None)
     told = tuple(map(str, listed)) if isinstance(listed, list) else TOLD
     if not isinstance(listed, list) and any(member in task for member in TOLD):
         told = (*NAMES, *TOLD)

@@ -271,8 +271,12 @@ def deadlines_pass(subject: Subject) -> Iterable[Finding]:
             said = "The upstream goes on with a call whose deadline is over."
             yield calls.finding("SRF-GRP-07", said, sent)
         free = calls.scripted(calls.sent("WatchOrder", {"name": "orders/1"}), Answer())
+        call = calls.target.open(free, iter(free.messages), None)
+        giving_up = threading.Timer(_SOON, call.cancel)
+        giving_up.start()
         with suppress(grpc.RpcError):
-            list(calls.target.open(free, iter(free.messages), None))
+            list(call)
+        giving_up.cancel()
         unlimited = calls.upstream.received(str(free.value(CASE)))
         if unlimited and unlimited[0].remaining is not None:
             said = "A call without a deadline has one when it reaches the upstream."

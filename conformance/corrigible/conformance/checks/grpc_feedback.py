@@ -327,9 +327,23 @@ def vectors_held(subject: Subject) -> Iterable[Finding]:
             got = calls.through(sent, refusal(one.answer["code"], one.answer["message"], *details))
             if got.feedback is None:
                 continue
-            if problem := vector.leads_to(one.allowed, got.feedback, one.request):
+            # How a number is written is SRF-GRP-05's matter; here it counts where it leads.
+            if problem := vector.leads_to(one.allowed, _whole(got.feedback), one.request):
                 said = f"{one.id}: {problem}."
                 yield calls.finding("SRF-COR-14", said, sent, [dict(way) for way in one.allowed], dict(got.feedback))
+
+
+def _whole(value: Json) -> Json:
+    """Return JSON with 500.0 written as 500."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case Mapping():
+            return {name: _whole(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_whole(inner) for inner in value]
+        case _:
+            return value
 
 
 def _detail(said: Mapping[str, Json]) -> Any:

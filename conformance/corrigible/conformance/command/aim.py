@@ -18,6 +18,7 @@ from corrigible.schema.exchange import Json
 
 from ..check import PROFILES, ROLES, Role
 from ..config import Config, SubjectConfig, load
+from ..generate import load as load_description
 from ..launch import SUITE, search_path
 from ..misuse import Misused, meant
 from ..record import Clause, Head, Judged
@@ -95,7 +96,24 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--pack", metavar="NAME_OR_PATH", action="append", default=[], help="a rule pack; may be given several times"
     )
     parser.add_argument(
-        "--spec", metavar="FILE", help="the API's own OpenAPI description: answers are judged by it as well"
+        "--spec",
+        metavar="FILE",
+        help="the API's own OpenAPI description: answers are judged by it as well, and a producer is sent bad requests "
+        "made from it",
+    )
+    parser.add_argument("--requests", metavar="N", type=int, help="how many of those at most; default: 200")
+    parser.add_argument("--rate", metavar="N", type=float, help="how many of those in a second; default: 50")
+    parser.add_argument(
+        "--unsafe",
+        action="store_true",
+        help="PUT, PATCH and DELETE too, and send writes as feedback mends them: for an API that may lose its data",
+    )
+    parser.add_argument(
+        "--header",
+        metavar="'NAME: VALUE'",
+        action="append",
+        default=[],
+        help="sent with every request made from --spec: credentials, say; may be given several times",
     )
     parser.add_argument("--seed", metavar="N", type=int, help="where chance plays a part, it is this; default: 0")
 
@@ -118,6 +136,8 @@ def read(args: argparse.Namespace) -> Aim:
     settings = dict(config.settings)
     if args.spec:
         settings["spec"] = str(Path(args.spec).absolute())
+        load_description(Path(args.spec))
+    settings |= _of_generated(args, settings)
     configured = [_found(pack, folder) for pack in config.packs]
     match role:
         case "consumer":
@@ -173,7 +193,36 @@ def _reached(
             if profiles:
                 raise Misused(f"{profile}: its role is {own}, as the config says: --role {role} does not fit")
             continue
-        yield Spec(profile, own, mine, settings=settings, seed=seed, folder=folder)
+        yield Spec(profile, own, mine, settings=_with_spec(settings, mine, folder), seed=seed, folder=folder)
+
+
+def _with_spec(settings: Mapping[str, Json], config: SubjectConfig, folder: Path | None) -> Mapping[str, Json]:
+    """Return settings with the description that the config names for one subject; an option goes before it."""
+    if config.spec is None or "spec" in settings:
+        return settings
+    path = (folder or Path()) / config.spec.replace("{suite}", str(SUITE))
+    load_description(path)
+    return {**settings, "spec": str(path)}
+
+
+def _of_generated(args: argparse.Namespace, settings: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the settings of requests that are made from a description."""
+    said = settings.get("generated")
+    made: dict[str, Json] = dict(said) if isinstance(said, Mapping) else {}
+    for name in ("requests", "rate"):
+        if (number := getattr(args, name)) is not None:
+            if number <= 0:
+                raise Misused(f"--{name} {number:g}: a number above 0")
+            made[name] = number
+    if args.unsafe:
+        made["unsafe"] = True
+    headers: dict[str, str] = {}
+    for one in args.header:
+        name, colon, value = one.partition(":")
+        if not colon or not name.strip():
+            raise Misused(f"--header {one}: not 'NAME: VALUE'")
+        headers[name.strip()] = value.strip()
+    return {**({"generated": made} if made else {}), **({"headers": headers} if headers else {})}
 
 
 def _shown(config: SubjectConfig) -> Role:
@@ -192,9 +241,10 @@ def _options(args: argparse.Namespace) -> str:
     """Return the options about the subject as they could be given again."""
     names = ("config", "target", "grpc", "upstream_listen", "role", "level", "consumer", "spec", "seed")
     given = [(name, getattr(args, name)) for name in names]
+    given += [(name, getattr(args, name)) for name in ("requests", "rate")]
     given += [("pack", pack) for pack in args.pack]
     words = [word for name, value in given if value is not None for word in (f"--{name.replace('_', '-')}", str(value))]
-    return shlex.join(words)
+    return shlex.join([*words, *(["--unsafe"] if args.unsafe else [])])  # headers are credentials: they stay out
 
 
 def _version(command: str, folder: Path | None) -> str:

@@ -5,6 +5,7 @@ Knows: the patterns of a world. Does not know: tasks, arms, which API this is. P
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -18,6 +19,7 @@ _TIMES: Final = (
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT",
 )
 _UUID: Final = r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
 _FINGERPRINT: Final = "fingerprint"
 """A member of `loop`, made with a key that every proxy draws anew."""
 
@@ -31,6 +33,7 @@ class Canon:
         self._own = {text: f"<{name}>" for name, text in own.items() if text}
         self._known = frozenset(world.known)
         self._clocks, self._numbered = frozenset(world.clocks), frozenset(world.numbered)
+        self._coded = world.grpc
         self._find_ids = re.compile("|".join((_UUID, *world.ids)))
         self._find_times = re.compile("|".join((*_TIMES, *world.times)))
         self._find_own = re.compile("|".join(map(re.escape, sorted(self._own, key=len, reverse=True))) or r"(?!)")
@@ -41,6 +44,8 @@ class Canon:
 
     def text(self, text: str) -> str:
         """Return a text with all names made canonical."""
+        if self._coded:
+            text = _BASE64.sub(self._decoded, text)
         out = self._find_own.sub(lambda found: self._own[found[0]], text)
         out = self._find_ids.sub(self._named, out)
         return self._find_times.sub("<time>", out)
@@ -59,12 +64,26 @@ class Canon:
                 return self._id(value)
             case str():
                 return self.text(value)
+            case Mapping() if "path" in value and "value" in value and self._is_clock(value["path"]):
+                return {**{name: self._value(inner, name) for name, inner in value.items()}, "value": "<time>"}
             case Mapping():
                 return {self.text(str(key)): self._value(inner, str(key)) for key, inner in value.items()}
             case list() | tuple():
                 return [self._value(inner, member) for inner in value]
             case _:
                 return value
+
+    def _is_clock(self, pointer: Json) -> bool:
+        """Whether a patch edits a clock."""
+        return isinstance(pointer, str) and pointer.rpartition("/")[2] in self._clocks
+
+    def _decoded(self, found: re.Match[str]) -> str:
+        """Show bytes as the text that they are, where the text holds a name of this episode."""
+        try:
+            plain = base64.b64decode(found[0], validate=True).decode()
+        except ValueError:
+            return found[0]
+        return f"<base64:{plain}>" if self._find_own.search(plain) else found[0]
 
     def _named(self, found: re.Match[str]) -> str:
         return found[0] if found[0] in self._known else self._id(found[0])

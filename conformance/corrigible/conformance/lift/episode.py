@@ -8,23 +8,25 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 from corrigible.schema.exchange import Json, Request
 
 from ..misuse import Misused
-from .agent.move import Agent, Briefing, Ending, Seen, Send, Stop, Usage
+from .agent.move import Agent, Briefing, Ending, Reflection, Seen, Send, Stop, Usage
 from .arm import Arm
 from .canonical import Canon
-from .client import Answer, Client, Unreachable
-from .record import Episode, Spent, Turn
-from .score import Found, Played, Verdict, at, feedback_of, follows, judge, secrets_of
+from .client import Answer, Unreachable
+from .record import Episode, Reflected, Spent, Turn
+from .score import Found, Played, Verdict, at, feedback_of, follows, judge, missing, secrets_of
 from .shown import Feedback, shown
 from .task import Kept, Read, Setup, Task, TaskFile, fill
 from .world import Site, World
 
 ATTEMPTS: Final = 5
+_MOST: Final = 60
+"""Calls of one episode, look-ups and steps too."""
 _SHOWN_HEADERS: Final = ("retry-after", "warning", "link", "content-type", "allow", "location")
 
 
@@ -55,7 +57,7 @@ class Job:
     @property
     def tenant(self) -> str:
         """A name that no other episode has, and that starts with a letter."""
-        return f"e{self.key[:7]}"
+        return f"e{self.key[:8]}"
 
 
 @dataclass(slots=True)
@@ -69,6 +71,7 @@ class Course:
     usage: Usage = field(default_factory=Usage)
     billed: bool = False
     attempts: int = 0
+    closing: tuple[Reflection, ...] = ()
 
 
 def play(job: Job, site: Site) -> Episode:
@@ -85,6 +88,8 @@ def play(job: Job, site: Site) -> Episode:
         trouble = str(problem)
     except Exception as problem:
         trouble = f"{type(problem).__name__}: {problem}{_place(problem)}"
+        if isinstance(usage := getattr(problem, "usage", None), Usage):  # billed, though no move came of it
+            course.usage, course.billed = course.usage + usage, True
     outcome = "error" if trouble else "success" if verdict.success else "failure"
     return _written(job, site.world, course, outcome, trouble, verdict, began, time.monotonic() - clock)
 
@@ -98,12 +103,16 @@ def _played(job: Job, site: Site, course: Course, until: float) -> Verdict:
         | {"kept": [fill(one.model_dump(), course.saved) for one in task.kept]}
     )
     before = [_look(one, job.file, site, course.saved) for one in filled.kept]
+    if task.needs == "impossible" and filled.success:
+        looked = [(one, Found(_look(one, job.file, site, course.saved))) for one in filled.success]
+        if not missing(filled, (), looked):
+            raise Broken("the task is wrong: what must not come about holds before the first call")
     _calls(job, site, filled, course, until)
     success = [(one, Found(_look(one, job.file, site, course.saved))) for one in filled.success]
     after = [_look(one, job.file, site, course.saved) for one in filled.kept]
     kept = [(one, Found(now, then)) for one, now, then in zip(filled.kept, after, before, strict=True)]
     secrets = secrets_of([world.credentials(name, course.saved) for name in world.callers])
-    return judge(filled, course.played, course.ending, success, kept, secrets)
+    return judge(filled, course.played, course.ending, success, kept, secrets, world.clocks)
 
 
 def prepare(calls: Sequence[Setup], file: TaskFile, site: Site, saved: dict[str, Json]) -> None:
@@ -146,11 +155,17 @@ def _calls(job: Job, site: Site, task: Task, course: Course, until: float) -> No
             if move is None or isinstance(move, Stop):
                 course.ending = move.ending if move is not None else "gave up"
                 course.reason = move.reason if move is not None else "the agent ended without a word"
+                if move is not None:
+                    course.attempts += move.lost
+                    course.closing = move.reflections
                 return
             if time.monotonic() > until:
                 raise Broken(f"time is out: {job.timeout:g} s")
-            seen = _made(job, site.through, move, headers, course)
-            if seen.succeeded or course.attempts >= job.attempts:
+            course.attempts += move.lost
+            if course.attempts >= job.attempts:
+                return  # before it came to this call
+            seen = _made(job, site, move, headers, course)
+            if (seen.succeeded and move.settles) or course.attempts >= job.attempts or len(course.played) >= _MOST:
                 return
             try:
                 move = moves.send(seen)
@@ -158,36 +173,40 @@ def _calls(job: Job, site: Site, task: Task, course: Course, until: float) -> No
                 move = None
 
 
-def _made(job: Job, client: Client, move: Send, headers: Mapping[str, str], course: Course) -> Seen:
+def _made(job: Job, site: Site, move: Send, headers: Mapping[str, str], course: Course) -> Seen:
     """Wait, make the steps and the call of a move. Return what is seen of the call."""
     if (wait := min(move.wait, job.longest_wait)) > 0:
         time.sleep(wait)
     tokens = move.usage.input + move.usage.output if move.usage is not None else 0
-    course.attempts += 1
     last = Seen(0, None)
     for index, request in enumerate((*move.steps, move.request)):
-        is_step = index < len(move.steps)
+        is_step = index < len(move.steps) or not move.settles
+        ends = index == len(move.steps)
         asked = Request(request.method, request.path, request.query, request.headers, request.body, job.file.form)
         began = time.monotonic()
-        answer = client.send(asked, headers)
+        answer = site.through.send(asked, headers)
         visible = {name: answer.headers[name] for name in _SHOWN_HEADERS if name in answer.headers}
         seen = Seen(answer.status, answer.body, visible, answer.succeeded)
         if not answer.succeeded:
-            seen = shown(seen, job.arm, f"{job.seed}:{job.task.id}:{len(course.played)}", job.pool)
+            seed = f"{job.seed}:{job.task.id}:{len(course.played)}"
+            seen = shown(seen, job.arm, seed, job.pool, Canon(site.world, {"tenant": job.tenant}))
         course.played.append(
             Played(
                 asked,
                 answer,
                 seen,
                 step=is_step,
-                applied=None if is_step else move.applied,
-                wait=0.0 if is_step else move.wait,
-                note="" if is_step else move.note,
-                tokens=0 if is_step else tokens,
+                applied=move.applied if ends else None,
+                wait=move.wait if ends else 0.0,
+                note=move.note if ends else "",
+                lost=move.lost if ends else 0,
+                reflections=move.reflections if ends else (),
+                tokens=tokens if ends else 0,
                 seconds=round(time.monotonic() - began, 6),
             )
         )
         last = seen
+    course.attempts += not (last.succeeded and not move.settles)  # a look-up that works is no attempt
     return last
 
 
@@ -215,7 +234,7 @@ def _written(
         agent=job.agent.name,
         kind=job.agent.kind,
         seed=job.seed,
-        outcome=outcome,  # type: ignore[arg-type]  # one of three words, from the line that made it
+        outcome=outcome,
         why=canon.text(trouble or verdict.why),
         ending=_ended(course),
         attempts=course.attempts,
@@ -224,6 +243,7 @@ def _written(
         harm=tuple(canon.text(line) for line in verdict.harm),
         loops=loops,
         strategy=job.strategy,
+        closing=_reflected(course.closing, canon),
         at=round(began, 3),
         seconds=round(seconds, 4),
     )
@@ -248,8 +268,14 @@ def _turn(one: Played, before: Played | None, canon: Canon) -> Turn:
         followed=before is not None and not one.step and follows(before, one),
         wait=one.wait,
         note=canon.text(one.note),
+        lost=one.lost,
+        reflections=_reflected(one.reflections, canon),
         seconds=one.seconds,
     )
+
+
+def _reflected(reflections: Sequence[Reflection], canon: Canon) -> tuple[Reflected, ...]:
+    return tuple(Reflected(**{**asdict(one), "text": canon.text(one.text)}) for one in reflections)
 
 
 def _call_before(played: Sequence[Played], index: int) -> Played | None:

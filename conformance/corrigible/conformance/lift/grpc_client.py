@@ -37,8 +37,8 @@ class GrpcClient:
     def __init__(self, address: str, descriptors: bytes) -> None:
         self._pool = descriptor_pool.DescriptorPool()
         for file in descriptor_pb2.FileDescriptorSet.FromString(descriptors).file:
-            self._pool.Add(file)  # type: ignore[no-untyped-call]
-        self._channel = grpc.insecure_channel(address, options=_OPTIONS)
+            self._pool.Add(file)
+        self._channel: Any = grpc.insecure_channel(address, options=_OPTIONS)
 
     def close(self) -> None:
         self._channel.close()
@@ -86,7 +86,7 @@ class GrpcClient:
     def _method(self, name: str) -> Any:
         try:
             service, _, method = name.lstrip("/").rpartition("/")
-            return self._pool.FindServiceByName(service).FindMethodByName(method)  # type: ignore[no-untyped-call]
+            return self._pool.FindServiceByName(service).FindMethodByName(method)
         except KeyError:
             return None
 
@@ -116,7 +116,7 @@ class GrpcClient:
 
     def _detail(self, detail: Any) -> Json:
         name = detail.type_url.rpartition("/")[2]
-        for pool in (self._pool, descriptor_pool.Default()):  # type: ignore[no-untyped-call]
+        for pool in (self._pool, descriptor_pool.Default()):
             try:
                 kind = message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
                 return {"@type": detail.type_url, **json_format.MessageToDict(kind.FromString(detail.value))}

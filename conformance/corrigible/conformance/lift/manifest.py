@@ -108,6 +108,11 @@ def manifest(
         versions=_versions(),
         digests=digests,
         agents={agent.name: agent_document(agent) for agent in agents},
+        tasks={
+            f"{domain}/{task.id}": {"origin": task.origin, "prompt": task.prompt}
+            for domain, file in files.items()
+            for task in file.tasks
+        },
         at=round(at, 3),
     )
 

@@ -58,8 +58,8 @@ class Registered(_Model):
     """What was declared before the run; its hash in the manifest proves that it was."""
 
     hypothesis: str = ""
-    primary: tuple[Arm, Arm] = (Arm.PATCHES, Arm.VERBOSE)
-    """The comparison that counts: first less second."""
+    primary: tuple[Arm, Arm] | None = None
+    """The comparison that counts: first less second. None: the rule of `summary.PRIMARY`, by the kind of agent."""
     margin: float | None = Field(default=None, gt=0, lt=1)
     """Within which two arms count as equivalent."""
     exclusions: tuple[str, ...] = ()

@@ -16,6 +16,18 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Reflected(_Model):
+    """What a model made of a refusal before it went on: agent.move.Reflection."""
+
+    form: Literal["free", "structured"]
+    text: str
+    category: str = ""
+    first: int = 0
+    repeated: bool = False
+    lifted: bool = False
+    tokens: int = 0
+
+
 class Turn(_Model):
     """One call and what the agent saw of its answer. Ids that the server made up are `<id:1>`, by appearance."""
 
@@ -34,6 +46,10 @@ class Turn(_Model):
     """This request is what a reader makes of the feedback before it."""
     wait: float = 0.0
     note: str = ""
+    lost: int = 0
+    """Attempts before this one that came to no call."""
+    reflections: tuple[Reflected, ...] = ()
+    """Made of the answers before this call."""
     seconds: float = 0.0
 
 
@@ -74,6 +90,8 @@ class Episode(_Model):
     """Answers that a loop breaker changed."""
     strategy: str = ""
     """The reflection strategy of a model agent."""
+    closing: tuple[Reflected, ...] = ()
+    """Reflections that no call came after."""
     at: float = 0.0
     """Unix seconds when it began."""
     seconds: float = 0.0
@@ -92,4 +110,6 @@ class Manifest(_Model):
     audit: str = ""
     """The digest of the audit certificate; empty: the tasks were not audited."""
     agents: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    tasks: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """Origin and prompt of each task, by domain/id: for reports."""
     at: float = 0.0

@@ -38,28 +38,33 @@ _WORDS: Final = (
 """Says nothing about any request."""
 
 
-def shown(seen: Seen, arm: Arm, seed: str, pool: Sequence[Feedback] = ()) -> Seen:
+def shown(
+    seen: Seen,
+    arm: Arm,
+    seed: str,
+    pool: Sequence[Feedback] = (),
+    plain: Callable[[Json], Json] = lambda value: value,
+) -> Seen:
     """Return what the arm shows of an answer that the proxy gave.
 
     `seed` is text: all that a control draws follows from it and from the shape of the feedback, never from its ids.
     `pool` is feedback of other tasks, in a fixed order; where it is empty, `shuffled` shows none.
+    `plain` takes out of an answer what no two runs share, so that lengths do not depend on it.
     """
     if arm in PLAIN:
         return seen
-    rng = random.Random(seed)
     match arm:
         case Arm.REFLECTIVE:
             change: Callable[[Feedback], Feedback | None] = core
         case Arm.SHUFFLED:
-            other = rng.choice(pool) if pool else None
+            other = random.Random(seed).choice(pool) if pool else None
             change = lambda _: other  # noqa: E731  one of four, all in one place
         case Arm.NOISE:
-            change = lambda found: noisy(found, rng)  # noqa: E731
+            change = lambda found: noisy(found, seed)  # noqa: E731
         case _:
             change = lambda _: None  # noqa: E731
-    before = _size(seen.body)
     body = _changed(seen.body, change)
-    if arm is Arm.LENGTH and isinstance(body, dict) and (missing := before - _size(body)) > 0:
+    if arm is Arm.LENGTH and isinstance(body, dict) and (missing := _size(plain(seen.body)) - _size(plain(body))) > 0:
         body = {**body, FILLER_MEMBER: _filler(missing - len(FILLER_MEMBER) - 6)}
     return replace(seen, body=body, headers=_without_lines(seen.headers))
 
@@ -72,22 +77,23 @@ def core(feedback: Feedback) -> Feedback:
     return {**{name: feedback[name] for name in CORE if name in feedback}, "suggestions": suggestions}
 
 
-def noisy(feedback: Feedback, rng: random.Random) -> Feedback:
+def noisy(feedback: Feedback, seed: str) -> Feedback:
     """Return feedback of the same form whose values are wrong: another number of that size, another word.
 
     Where values go, and what a patch tests, stay: blind obedience is to be possible. Ends stay ends.
+    What is drawn for a value depends on the seed and on where the value first stands.
     """
     suggestions = []
-    for one in feedback.get("suggestions") or ():
+    for index, one in enumerate(feedback.get("suggestions") or ()):
         if one.get("action") in TERMINAL_ACTIONS or one.get("base_action") in TERMINAL_ACTIONS:
             suggestions.append(one)
             continue
         wrong: dict[str, tuple[Json, Json]] = {}
         new = dict(one)
-        new["parameters"] = {name: _wrong(value, rng, wrong) for name, value in (one.get("parameters") or {}).items()}
+        new["parameters"] = _wrong(one.get("parameters") or {}, f"{seed}/{index}", wrong)
         if one.get("patch"):
             new["patch"] = [
-                {**edit, "value": _wrong(edit["value"], rng, wrong)}
+                {**edit, "value": _wrong(edit["value"], f"{seed}/{index}{edit['path']}", wrong)}
                 if edit.get("op") in ("add", "replace") and "value" in edit
                 else edit
                 for edit in one["patch"]
@@ -98,24 +104,20 @@ def noisy(feedback: Feedback, rng: random.Random) -> Feedback:
     return {**feedback, "suggestions": suggestions}
 
 
-def _wrong(value: Json, rng: random.Random, known: dict[str, tuple[Json, Json]]) -> Json:
+def _wrong(value: Json, place: str, known: dict[str, tuple[Json, Json]]) -> Json:
     """Return a wrong value of the same type; the same one for the same value."""
     match value:
         case Mapping():
-            return {name: _wrong(inner, rng, known) for name, inner in value.items()}
+            return {name: _wrong(inner, f"{place}/{name}", known) for name, inner in value.items()}
         case list():
-            return [_wrong(inner, rng, known) for inner in value]
+            return [_wrong(inner, f"{place}/{index}", known) for index, inner in enumerate(value)]
         case None:
             return None
-    key = json.dumps(value)
-    if key not in known:
-        known[key] = (value, _other(value, rng))
-    return known[key][1]
+    return known.setdefault(json.dumps(value), (value, _other(value, random.Random(place))))[1]
 
 
 def _other(value: Json, rng: random.Random) -> Json:
     factor = rng.choice((0.25, 0.5, 2, 3, 4))
-    shift = rng.randrange(1, 26)
     match value:
         case bool():
             return not value
@@ -125,9 +127,9 @@ def _other(value: Json, rng: random.Random) -> Json:
         case float():
             return round(value * factor, 4) if value else 1.5
         case str() if value.isdecimal():
-            return str(_other(int(value), random.Random(shift)))
+            return str(_other(int(value), rng))
         case _:
-            return _shifted(str(value), shift)
+            return _shifted(str(value), rng.randrange(1, 26))
 
 
 def _shifted(text: str, shift: int) -> str:

@@ -79,7 +79,8 @@ class Store:
 
     def add(self, entry: Episode | Manifest) -> None:
         """Append one line. When this returns, it is on the disk."""
-        line = entry.model_dump_json().encode("utf-8", "replace") + b"\n"
+        # ASCII: half a character, which a model or a server may write, has no UTF-8.
+        line = json.dumps(entry.model_dump(mode="json"), separators=(",", ":")).encode() + b"\n"
         with self._lock:
             left = memoryview(line)
             while left:

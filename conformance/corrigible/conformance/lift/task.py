@@ -5,6 +5,7 @@ Knows: the YAML of a task file, saved values. Does not know: agents, arms, how a
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from corrigible.schema.exchange import Json, Request
 
 _SAVED = re.compile(r"\{(\w+)\}")
+_BYTES = re.compile(r"\{base64:([^{}]*)\}")
+"""What a message of gRPC holds as bytes, written as the text that it is: `{base64:/{tenant}/name}`."""
 
 Needs = Literal["nothing", "prompt", "impossible"]
 """What a repair takes beyond the answer: nothing, a value that the prompt states, or there is none."""
@@ -75,7 +78,7 @@ class Kept(_Model):
 
 
 class Task(_Model):
-    """One thing that somebody wants. `{name}` stands for a saved value, everywhere."""
+    """One thing that somebody wants. `{name}` stands for a saved value, everywhere, `{base64:text}` for bytes."""
 
     id: str = Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$")
     origin: str = Field(min_length=1)
@@ -138,12 +141,13 @@ def read_tasks(path: Path) -> TaskFile:
 
 
 def fill(value: Json, saved: Mapping[str, Json]) -> Json:
-    """Put saved values where `{name}` stands. Alone it keeps the type of the value."""
+    """Put saved values where `{name}` stands. Alone it keeps the type of the value. Then encode `{base64:text}`."""
     match value:
         case str():
             if (alone := _SAVED.fullmatch(value)) and alone[1] in saved:
                 return saved[alone[1]]
-            return _SAVED.sub(lambda found: str(saved.get(found[1], found[0])), value)
+            text = _SAVED.sub(lambda found: str(saved.get(found[1], found[0])), value)
+            return _BYTES.sub(lambda found: base64.b64encode(found[1].encode()).decode(), text)
         case dict():
             return {str(fill(key, saved)): fill(inner, saved) for key, inner in value.items()}
         case list() | tuple():

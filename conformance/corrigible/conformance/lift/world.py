@@ -5,6 +5,7 @@ Knows: worlds.yaml, processes. Does not know: tasks, arms, agents.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -29,6 +30,7 @@ from .task import Setup, fill
 
 WORLDS: Final = Path(__file__).with_name("worlds.yaml")
 _READY: Final = re.compile(r"listening on (?:[a-z]+://)?(\S+?:\d+)")
+_UNSAVED: Final = re.compile(r"\{\w+\}")
 _WAIT: Final = 90.0
 
 
@@ -45,6 +47,7 @@ class World(_Model):
     scheme: str = "http"
     grpc: bool = False
     descriptors: str = ""
+    description: str = ""
     learn: dict[str, str] = Field(default_factory=dict)
     needs: dict[str, str] = Field(default_factory=dict)
     callers: dict[str, dict[str, str]]
@@ -65,11 +68,11 @@ class World(_Model):
         return any(fnmatchcase(task, pattern) for pattern in self.fresh)
 
     def credentials(self, caller: str, saved: Mapping[str, Json]) -> dict[str, str]:
-        """Return the headers of a caller. Raises Misused for one that is not there."""
+        """Return the headers of a caller, without those that nothing was saved for. Raises Misused for one not there."""
         if caller not in self.callers:
             raise Misused(f"no caller {caller!r}{meant(caller, self.callers)}")
         headers: dict[str, str] = fill(self.callers[caller], saved)
-        return headers
+        return {name: value for name, value in headers.items() if not _UNSAVED.search(value)}
 
     @property
     def agent(self) -> str:
@@ -162,11 +165,22 @@ def _grpc(world: World, address: str) -> Client:
         from .grpc_client import GrpcClient
     except ModuleNotFoundError as problem:
         raise Misused(f"this needs a package that is not installed: {problem.name}: corrigible[conformance]") from None
-    return GrpcClient(address, descriptor_set(world.descriptors))
+    return GrpcClient(address, printed(world.descriptors))
 
 
 @cache
-def descriptor_set(command: str) -> bytes:
+def description_of(command: str) -> Json:
+    """Return the OpenAPI description that a command prints, None without a command."""
+    if not command:
+        return None
+    try:
+        return json.loads(printed(command))
+    except ValueError:
+        raise Misused(f"{command}: what it prints is no JSON") from None
+
+
+@cache
+def printed(command: str) -> bytes:
     """Return what a command prints."""
     try:
         ran = subprocess.run(

@@ -36,9 +36,15 @@ def render(record: Record, *, coloured: bool = False) -> str:
     for alike in _alike([*(one for one in judged if not one.advice), *(one for one in judged if one.advice)]):
         lines = [*_failure(record, alike[0], paint), *_others(alike[1:], paint)]
         parts.append("\n".join(lines))
+    parts += [_remark(entry, sentence) for entry in record.entries for sentence in entry.remarks]
     parts += list(_not_run([entry for entry in bad if entry.outcome is Outcome.COULD_NOT_RUN], paint))
     parts.append("\n".join(_ending(record, paint)))
     return "\n\n".join(parts) + "\n"
+
+
+def _remark(entry: Entry, sentence: str) -> str:
+    said = f"NOTE  {entry.name.partition('/')[0]}: {one_line(sentence, 600)}"
+    return fill(said, _WIDTH, subsequent_indent="      ", break_on_hyphens=False)
 
 
 def _alike(entries: list[Entry]) -> Iterator[list[Entry]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from corrigible.adapters.acme.sandbox import acme
 from corrigible.adapters.sandbox.error import SandboxError
 
 from ..sandbox import SANDBOXES, find_server
@@ -28,6 +30,8 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--server", help="another server than the default: " + _choices("stripe"))
     parser.add_argument("--port", type=int, default=0, help="default: a free one, see the ready line")
     parser.add_argument("--seed", type=Path, metavar="FILE", help="what the server has when it starts (github)")
+    parser.add_argument("--stripe", metavar="URL", help="a Stripe-compatible server that runs already (acme)")
+    parser.add_argument("--now", metavar="TIME", help="where the clock stands, in ISO 8601 with its zone (acme)")
     parser.set_defaults(run=run)
 
 
@@ -43,6 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.seed.is_file():
             raise SandboxError(f"--seed {arguments.seed}: no such file")
         server = server.seeded(arguments.seed)
+    if arguments.stripe is not None or arguments.now is not None:
+        if arguments.api != "acme":
+            raise SandboxError(f"--stripe and --now are for acme, not for {server.title}")
+        server = acme(arguments.stripe or "", _moment(arguments.now))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
     try:
@@ -54,6 +62,15 @@ def run(arguments: argparse.Namespace) -> int:
     except SandboxError as error:
         print(f"corrigible sandbox: {error}", file=sys.stderr)
         return 1
+
+
+def _moment(text: str | None) -> str:
+    try:
+        if text is not None and datetime.fromisoformat(text).tzinfo is None:
+            raise ValueError("it says no zone")
+    except ValueError as problem:
+        raise SandboxError(f"--now {text}: {problem}") from None
+    return text or ""
 
 
 def _choices(api: str) -> str:

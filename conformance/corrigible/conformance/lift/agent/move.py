@@ -53,6 +53,25 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Reflection:
+    """What a model made of a refusal before it went on."""
+
+    form: Literal["free", "structured"]
+    text: str
+    """Free text, or the correction rule."""
+    category: str = ""
+    """A name from `strategy.category`; empty: free text, or an answer that could not be read."""
+    first: int = 0
+    """The call that the first error was made in, counted from 1; 0: not said."""
+    repeated: bool = False
+    """The same correction as before, which did not help."""
+    lifted: bool = False
+    """Free text where structure was due: the structure had been repeated without success."""
+    tokens: int = 0
+    """Input and output together, as billed; part of the usage of the move."""
+
+
+@dataclass(frozen=True, slots=True)
 class Send:
     """Call the API: the steps first, in order, after the wait."""
 
@@ -65,6 +84,12 @@ class Send:
     usage: Usage | None = None
     note: str = ""
     """What the agent says it does, for the viewer."""
+    settles: bool = True
+    """Success of this call ends the episode. False: a look-up, or a step on the way; the agent goes on."""
+    lost: int = 0
+    """Attempts before this one that came to no call: what a model wrote could not be read."""
+    reflections: tuple[Reflection, ...] = ()
+    """What went before this call, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +99,8 @@ class Stop:
     ending: Ending
     reason: str = ""
     usage: Usage | None = None
+    lost: int = 0
+    reflections: tuple[Reflection, ...] = ()
 
 
 Move = Send | Stop

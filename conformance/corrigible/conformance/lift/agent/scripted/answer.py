@@ -44,17 +44,15 @@ def native(body: Json) -> Json:
 
 def is_broken_off(feedback: Json) -> bool:
     """Whether a loop breaker ends the conversation. In the core of the contract only `attempts` tells."""
-    if not isinstance(feedback, Mapping):
-        return False
-    loop = feedback.get("loop")
-    if isinstance(loop, Mapping) and str(loop.get("action")).lower() == LoopAction.ESCALATE:
-        return True
-    suggestions = feedback.get("suggestions")
+    suggestions = feedback.get("suggestions") if isinstance(feedback, Mapping) else None
     if not isinstance(suggestions, list) or len(suggestions) != 1 or not isinstance(suggestions[0], Mapping):
         return False
-    only = suggestions[0]
+    only, loop = suggestions[0], feedback.get("loop")
+    if str(only.get("action")).upper() != BaseAction.ESCALATE:
+        return False
     parameters = only.get("parameters")
-    return only.get("action") == BaseAction.ESCALATE and isinstance(parameters, Mapping) and "attempts" in parameters
+    counted = isinstance(parameters, Mapping) and "attempts" in parameters
+    return counted or (isinstance(loop, Mapping) and str(loop.get("action")).lower() == LoopAction.ESCALATE)
 
 
 def complaints(body: Json) -> tuple[Complaint, ...]:

@@ -56,14 +56,16 @@ def obeyed(outcome: Next | Terminal | NeedsInput, before: Request, refusals: int
         case NeedsInput(reason=reason):
             return Stop("needs input", reason)
         case Next():
-            request = _rekeyed(outcome.request, before, refusals) if outcome.new_idempotency_key else outcome.request
+            request = outcome.request
+            if outcome.new_idempotency_key and _key(request) == _key(before):  # one that the answer gave stays
+                request = rekeyed(request, str(refusals + 1))
             return Send(request, outcome.steps, outcome.wait_seconds, outcome.applied, note=note)
 
 
-def _rekeyed(request: Request, before: Request, refusals: int) -> Request:
-    """Put a fresh key where the old one is still in; one that the answer gave stays."""
-    headers = {name.lower(): value for name, value in request.headers.items()}
-    old = {name.lower(): value for name, value in before.headers.items()}.get(_KEY)
-    if old is None or headers.get(_KEY) != old:
-        return request
-    return replace(request, headers={**headers, _KEY: f"{old}-{refusals + 1}"})
+def rekeyed(request: Request, word: str) -> Request:
+    """Return the request under another idempotency key, itself where it has none."""
+    return replace(request, headers={n: f"{v}-{word}" if n.lower() == _KEY else v for n, v in request.headers.items()})
+
+
+def _key(request: Request) -> str | None:
+    return next((value for name, value in request.headers.items() if name.lower() == _KEY), None)

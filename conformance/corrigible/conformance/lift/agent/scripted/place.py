@@ -5,7 +5,7 @@ Requests are never changed; what is set comes back as a new one. Places are with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
@@ -55,13 +55,9 @@ def with_value(request: Request, place: Place, value: Json) -> Request | None:
     """Return the request with a value at a place, objects made on the way; None where it would be no request."""
     document = _document(request)
     holder: Any = document
-    for part, following in zip(place, place[1:], strict=False):
-        inner = _inside(holder, part)
-        if inner is ABSENT or inner is None:
-            inner = {}
-            if not _set(holder, part, inner):
-                return None
-        del following
+    for part in place[:-1]:
+        if _inside(holder, part) in (ABSENT, None) and not _set(holder, part, {}):
+            return None
         holder = _inside(holder, part)
     return _request(document, request) if place and _set(holder, place[-1], deepcopy(value)) else None
 
@@ -190,6 +186,3 @@ def _request(document: Mapping[str, Any], before: Request) -> Request | None:
         return None
     kept = {**headers, **changed}
     return replace(before, method=method, path=path, query=document["query"], headers=kept, body=document["body"])
-
-
-Edit = Callable[[Request], Request | None]

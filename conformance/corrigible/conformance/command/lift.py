@@ -1,0 +1,127 @@
+"""`conformance lift`: what the feedback is worth to an agent."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corrigible.schema.exchange import Json
+
+from ..lift.agent.model import option
+from ..lift.arm import Arm
+from ..lift.plan import Plan, made, read_plan
+from ..lift.progress import progress
+from ..lift.run import Tally, look_up, run
+from ..lift.store import opened
+from ..lift.task import TaskError
+from ..misuse import Misused
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_OTHERS = ("compare", "tasks", "power", "paper", "serve", "report")
+"""Subcommands with a module of their own beside the run."""
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command and its subcommands."""
+    parser = subparsers.add_parser(
+        "lift",
+        help="measure what the feedback is worth to an agent",
+        description="Play episodes (task, arm, agent, seed) against real servers, score them by the end state, and"
+        " compare. Scripted agents show that the payload is sufficient and safe, never what a model makes of it.",
+    )
+    inner = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(inner)
+    for name in _OTHERS:
+        if find_spec(f"{__package__}.lift_{name}") is not None:
+            import_module(f"{__package__}.lift_{name}").add(inner)
+
+
+def _add_run(inner: Subparsers) -> None:
+    parser = inner.add_parser(
+        "run",
+        help="play episodes",
+        description="Play every episode that the log in DIR does not have yet; run it again to go on after a stop."
+        " Options stand for a plan file, and win over it. Exit status: 0 ran, 1 an agent that does what the feedback"
+        " says did harm, 2 could not run, or not to the end.",
+    )
+    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="what to run")
+    parser.add_argument("--out", type=Path, default=Path("lift"), metavar="DIR", help="where the log is; default: lift")
+    parser.add_argument("--domain", action="append", default=[], metavar="NAME", help="default: all that start here")
+    parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="task ids, or domain/id")
+    parser.add_argument("--arm", "--arms", action="append", default=[], metavar="NAME,...", help=", ".join(Arm))
+    parser.add_argument("--agent", "--agents", action="append", default=[], metavar="NAME,...", help="scripted: all")
+    parser.add_argument("--seed", type=int, action="append", default=[], metavar="N", help="default: 0")
+    parser.add_argument("--attempts", type=int, metavar="N", help="at most, of each episode; default: 5")
+    parser.add_argument("--concurrency", type=int, metavar="N", help="episodes at a time; default: 2")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 120")
+    parser.add_argument("--cost-cap", type=float, metavar="AMOUNT", help="needs a price table in the plan")
+    parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
+    parser.add_argument("--quiet", action="store_true", help="no summary")
+    option.add(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    plan = _plan(args)
+    try:
+        planned = look_up(plan, args.task_files) if args.task_files else look_up(plan)
+    except TaskError as problem:
+        raise Misused(str(problem)) from None
+    for domain, why in planned.skipped.items():
+        print(f"skipped {domain}: {why}", file=sys.stderr)
+    with opened(args.out) as store:
+        for warning in store.log.warnings if store.log is not None else ():
+            print(warning, file=sys.stderr)
+        with progress(len(planned.jobs)) as told:
+            tally = run(planned, store, told)
+    if not args.quiet:
+        print("\n".join(_summary(tally, args.out)))
+    return _status(tally, scripted=all(agent.kind == "scripted" for agent in planned.agents))
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    document: dict[str, Json] = read_plan(args.plan).model_dump(mode="json") if args.plan is not None else {}
+    names = {"domains": args.domain, "tasks": args.task, "arms": args.arm, "seeds": args.seed}
+    document |= {name: _split(given) for name, given in names.items() if given}
+    if named := [*({"name": name} for name in _split(args.agent)), *option.plans(args)]:
+        document["agents"] = named
+    options = ("attempts", "concurrency", "timeout", "cost_cap", "rate")
+    document |= {name: getattr(args, name) for name in options if getattr(args, name) is not None}
+    return made(document, str(args.plan or "options"))
+
+
+def _split(given: list[Json]) -> list[Json]:
+    return [part for one in given for part in (one.split(",") if isinstance(one, str) else [one]) if part != ""]
+
+
+def _status(tally: Tally, *, scripted: bool) -> int:
+    if tally.broken_law:
+        return 1
+    observed = tally.outcomes["success"] + tally.outcomes["failure"]
+    return 2 if tally.stopped or not observed or (scripted and tally.errors) else 0
+
+
+def _summary(tally: Tally, out: Path) -> list[str]:
+    pace = f" ({tally.done / tally.seconds:.1f} a second)" if tally.done and tally.seconds else ""
+    lines = [
+        f"{tally.planned} episodes: {tally.before} were in the log, {tally.done} played in {tally.seconds:.0f} s{pace}",
+        ", ".join(f"{tally.outcomes[name]} {name}" for name in ("success", "failure", "error")),
+    ]
+    if tally.tokens:
+        lines.append(f"{tally.tokens} tokens" + (f", cost {tally.cost:.2f}" if tally.cost else ""))
+    for episode in tally.errors[:10]:
+        lines.append(f"ERROR {episode.domain}/{episode.task} {episode.arm} {episode.agent}: {episode.why}")
+    for episode in tally.broken_law[:10]:
+        lines.append(f"HARM  {episode.domain}/{episode.task} {episode.arm} {episode.agent}: {'; '.join(episode.harm)}")
+    if tally.stopped:
+        lines.append(
+            f"{tally.stopped}: {tally.planned - tally.before - tally.done} episodes are not played;"
+            f" run it again with --out {out} to go on"
+        )
+    return lines

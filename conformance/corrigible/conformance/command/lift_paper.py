@@ -1,0 +1,106 @@
+"""`conformance lift paper`: the figures of the paper from its counts, and what clustering by task does to them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..lift.statistics.estimate import Estimate
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_PAIRS = (("reflective", "traditional"), ("reflective", "verbose"), ("verbose", "traditional"))
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "paper",
+        help="recompute the paper's figures, and what clustering does to them",
+        description='From the counts that "Structure Beats Verbosity for AI Agent Recovery" prints, recompute its'
+        " tables 2 and 4 and its Acme intervals; then say what is left when repeats of a task are not taken for"
+        " independent.",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print, and return the exit status."""
+    print("\n".join((*_table_2(), "", *_table_4(), "", *_acme(), "", *_clustered())))
+    return 0
+
+
+def _table_2() -> Iterator[str]:
+    from ..lift.statistics import paper
+    from ..lift.statistics.estimate import wilson
+
+    yield "Table 2: success of 30, with Wilson intervals"
+    yield f"  {'model':<20}" + "".join(f"{arm:>27}" for arm in paper.ARMS)
+    for model, cells in paper.RECIPE.items():
+        yield f"  {model:<20}" + "".join(f"{_share(wilson(cells[arm])):>27}" for arm in paper.ARMS)
+
+
+def _table_4() -> Iterator[str]:
+    from ..lift.statistics import paper
+    from ..lift.statistics.estimate import fisher, holm
+
+    found = {
+        (model, pair): fisher(cells[pair[0]], cells[pair[1]])
+        for model, cells in paper.RECIPE.items()
+        for pair in _PAIRS
+    }
+    adjusted = holm({f"{model} {pair}": p for (model, pair), (_, p) in found.items()})
+    yield "Table 4: odds ratios and Fisher's exact p, every episode taken for independent; Holm over the nine"
+    for (model, pair), (odds, p) in found.items():
+        ratio = f"{odds:.1f}" if odds is not None else "unbounded"
+        holms = adjusted[f"{model} {pair}"]
+        yield f"  {model:<20}{pair[0]:>11} - {pair[1]:<12} OR {ratio:>7}   p {p:<9.3g} Holm {holms:.3g}"
+
+
+def _acme() -> Iterator[str]:
+    from ..lift.statistics import paper
+    from ..lift.statistics.estimate import fisher, wilson
+
+    yield "Acme billing (5.5.3), 90 episodes an arm"
+    for arm, cell in paper.ACME.items():
+        yield f"  {arm:<12} {cell.successes} of {cell.trials}: {_share(wilson(cell))}"
+    for first, second in _PAIRS:
+        yield f"  {first} - {second}: p {fisher(paper.ACME[first], paper.ACME[second])[1]:.3g}"
+    yield "  (its counts by task are not printed, so nothing can be said of clustering there)"
+
+
+def _clustered() -> Iterator[str]:
+    from ..lift.statistics import paper
+    from ..lift.statistics.estimate import clustered_difference, clustering, fisher
+    from ..lift.statistics.observation import by_task, counts
+
+    observations = paper.recipe_observations()
+    yield "What clustering does: ten tasks, nine episodes each an arm (three models together)"
+    for arm in paper.ARMS:
+        groups = [[one.success for one in inside if one.arm == arm] for inside in by_task(observations).values()]
+        found = clustering(groups)
+        if found is not None:
+            yield (
+                f"  {arm:<12} intraclass correlation {found.icc:.2f}, design effect {found.design_effect:.1f}:"
+                f" {found.n} episodes are worth {found.effective_n:.0f}"
+            )
+    for first, second in _PAIRS:
+        difference = clustered_difference(observations, first, second)
+        naive = fisher(counts(observations, first), counts(observations, second))[1]
+        one = difference.estimate
+        how = "exact " if difference.exact else ""
+        yield (
+            f"  {first} - {second}: {_signed(one.value)}, task bootstrap {_signed(one.low)} to {_signed(one.high)},"
+            f" {how}sign-flip p {difference.p:.3g}; episodes taken for independent: p {naive:.2g}"
+        )
+
+
+def _share(one: Estimate) -> str:
+    assert one.value is not None and one.low is not None and one.high is not None
+    return f"{one.value:.1%} ({one.low:.1%} to {one.high:.1%})"
+
+
+def _signed(value: float | None) -> str:
+    return f"{value:+.2f}" if value is not None else "?"

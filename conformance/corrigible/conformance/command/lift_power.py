@@ -1,0 +1,57 @@
+"""`conformance lift power`: how many tasks a comparison needs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..misuse import Misused
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "power",
+        help="say how many tasks a comparison needs",
+        description="Repeats of a task are alike, so tasks are what counts: say how many of them show a difference of"
+        " two arms, or with --tasks what so many can show. McNemar's test of one pair per task.",
+    )
+    parser.add_argument("--difference", type=float, action="append", metavar="SHARE", help="default: 0.1 0.15 0.2 0.3")
+    parser.add_argument(
+        "--discordance",
+        type=float,
+        action="append",
+        metavar="SHARE",
+        help="of tasks with one success; default: 0.3 0.4",
+    )
+    parser.add_argument("--tasks", type=int, metavar="N", help="what so many show")
+    parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--power", type=float, default=0.8)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print, and return the exit status."""
+    from ..lift.statistics.power import detectable, power_of, tasks_needed
+
+    shares: list[float] = args.discordance or [0.3, 0.4]
+    gains: list[float] = args.difference or [0.1, 0.15, 0.2, 0.3]
+    print(f"two-sided alpha {args.alpha:g}, power {args.power:g}, one pair per task")
+    try:
+        for share in shares:
+            for gain in gains:
+                needed = tasks_needed(gain, share, alpha=args.alpha, power=args.power)
+                line = f"  {gain:+.0%} where {share:.0%} of tasks differ: {needed} tasks"
+                if args.tasks:
+                    line += f"; {args.tasks} show it with {power_of(args.tasks, gain, share, alpha=args.alpha):.0%}"
+                print(line)
+            if args.tasks:
+                least = detectable(args.tasks, share, alpha=args.alpha, power=args.power)
+                said = f"{least:+.0%}" if least is not None else "no difference"
+                print(f"  {args.tasks} tasks, where {share:.0%} differ, show {said} or more")
+    except ValueError as problem:
+        raise Misused(str(problem)) from None
+    return 0

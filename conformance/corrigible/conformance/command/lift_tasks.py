@@ -1,0 +1,56 @@
+"""`conformance lift tasks`: what there is to be wanted of each API."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..lift.run import TASKS, task_files
+from ..lift.task import Task, TaskError
+from ..lift.world import worlds
+from ..misuse import Misused
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "tasks",
+        help="list the tasks, and check their files",
+        description="Read every task file, and list its tasks. Exit status: 0 fine, 2 a file is wrong.",
+    )
+    parser.add_argument("domain", nargs="*", metavar="DOMAIN", help="default: all")
+    parser.add_argument("--task-files", type=Path, default=TASKS, metavar="FOLDER", help="instead of the suite's own")
+    parser.add_argument("--prompts", action="store_true", help="with what an agent is told")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print, and return the exit status."""
+    try:
+        files = task_files(args.task_files)
+    except TaskError as problem:
+        raise Misused(str(problem)) from None
+    known = worlds()
+    for domain in args.domain:
+        if domain not in files:
+            raise Misused(f"no domain {domain!r} (there are {', '.join(files)})")
+    total = 0
+    for domain in args.domain or files:
+        file = files[domain]
+        lacks = known[domain].lacks() if domain in known else "nothing says how it is started"
+        print(f"{domain}: {len(file.tasks)} tasks{f' (cannot be started here: {lacks})' if lacks else ''}")
+        for task in file.tasks:
+            print(_line(task))
+            if args.prompts:
+                print(f"    {task.prompt}")
+        total += len(file.tasks)
+    print(f"{total} tasks")
+    return 0
+
+
+def _line(task: Task) -> str:
+    return f"  {task.id:<44} {task.needs:<10} {task.origin}"

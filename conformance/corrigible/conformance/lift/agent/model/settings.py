@@ -1,0 +1,110 @@
+"""How a model is to be asked: the settings of an agent in a plan, and the options of the command.
+
+Knows: names, environment variables. Does not know: wire formats, episodes. A key is read late and kept nowhere else.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ....misuse import Misused, meant
+from .prompt import Mode, Vocabulary
+
+
+class Settings(BaseModel):
+    """What may stand under `settings` of an agent."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = ""
+    """What the agent is called in reports; default: PROVIDER:MODEL, and the strategy where there is one."""
+    base_url: str = ""
+    """Of the provider's API. `compatible` needs it: http://127.0.0.1:11434/v1 for Ollama, :8000/v1 for vLLM,
+    :1234/v1 for LM Studio."""
+    key_env: str = ""
+    """The environment variable that holds the key; default: the provider's own."""
+    local: bool = False
+    """What answers at a loopback address is a model that runs here. Without it such an agent counts as a fake."""
+    mode: Mode = "tools"
+    """`json`: for models that know no tools."""
+    first_call: Literal["given", "own"] = "given"
+    """`given`: every episode starts with the task's refused call, so that arms differ in its answer only and every
+    pair of episodes compares recoveries from the same refusal. `own`: the model writes it; then some meet none."""
+    vocabulary: Vocabulary = "sentence"
+    """Whether the prompt says nothing of feedback, that it may come, or what its words mean: the same in every arm."""
+    reflection: Literal["schema", "words"] = "schema"
+    """`words`: ask for a structured reflection in words only, where a server cannot constrain decoding."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """None: the provider's. Newer models of Anthropic and OpenAI refuse to be told one."""
+    max_tokens: int = Field(default=4096, ge=16)
+    """Of one answer, reasoning included."""
+    seed: bool = True
+    """Send the episode's seed where the API has a place for it (chat completions)."""
+    timeout: float = Field(default=120.0, gt=0)
+    """Seconds that one request may take."""
+    retries: int = Field(default=5, ge=0, le=20)
+    """Of one question, where the provider is busy."""
+    longest_wait: float = Field(default=60.0, ge=0)
+    """Seconds that a provider may let wait before the next try; beyond that the episode is an error."""
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Further members of every request, in the provider's words: {reasoning_effort: low}. No secrets."""
+
+
+_NOT_IDENTITY = frozenset(
+    {"name", "base_url", "key_env", "local", "timeout", "retries", "longest_wait", "tokens_per_minute"}
+)
+"""Changes how an answer is got, never which."""
+
+
+def settings(document: Mapping[str, Any], source: str) -> Settings:
+    """Read settings. Raises Misused with what is wrong."""
+    for name in document:
+        if name not in Settings.model_fields:
+            raise Misused(f"{source}: settings: {name} is none{meant(str(name), Settings.model_fields)}")
+    try:
+        return Settings.model_validate(dict(document))
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_input=False)[0]
+        raise Misused(f"{source}: settings.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def identity(chosen: Settings) -> dict[str, Any]:
+    """Return the settings that a result depends on."""
+    return chosen.model_dump(mode="json", exclude=set(_NOT_IDENTITY))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads to this machine."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def checked(url: str, *, has_key: bool) -> str:
+    """Return a base URL without a slash at its end. Raises Misused where a key would leave in the open."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Misused(f"{url}: a base URL starts with http:// or https://")
+    if parts.username is not None or parts.password is not None:
+        raise Misused("a base URL holds no credentials: name an environment variable with settings.key_env")
+    if parts.scheme == "http" and has_key and not is_loopback(url):
+        raise Misused(f"{url}: the key would be sent unencrypted")
+    return url.rstrip("/")
+
+
+def address(url: str) -> str:
+    """Return where a URL leads, for reports: a port of this machine is different each time."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    port = f":{parts.port}" if parts.port is not None and not is_loopback(url) else ""
+    return f"{parts.scheme}://{host}{port}{parts.path}"

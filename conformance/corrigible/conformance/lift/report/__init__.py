@@ -1,0 +1,1 @@
+"""How a summary is shown: at a terminal, as JSON, as one page."""

@@ -1,0 +1,264 @@
+"""The figures, as SVG that stands in a page: colours are the page's variables, all text is escaped.
+
+Knows: numbers and names. Does not know: logs, how anything was estimated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from ...report.plain import visible
+from ..statistics.estimate import Estimate
+
+COLOURS: Final[Mapping[str, str]] = {
+    "none": "--arm-none",
+    "traditional": "--arm-traditional",
+    "verbose": "--arm-verbose",
+    "reflective": "--arm-reflective",
+    "reflective-patches": "--arm-patches",
+    "shuffled": "--arm-control-1",
+    "noise": "--arm-control-2",
+    "length-matched": "--arm-control-3",
+}
+_GOLDEN: Final = math.pi * (3 - math.sqrt(5))
+
+
+def colour(arm: str) -> str:
+    """Return the page's colour of an arm."""
+    return f"var({COLOURS.get(arm, '--soft')})"
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One task of the figure of tasks."""
+
+    name: str
+    x: float
+    y: float
+    shade: float | None
+    """Success under the third arm; None where it was not run."""
+    n: int
+
+
+def _text(value: object) -> str:
+    return str(escape(visible(str(value))))
+
+
+def _label(x: float, y: float, text: object, anchor: str = "start", kind: str = "") -> str:
+    shown = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{shown}>{_text(text)}</text>'
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", style: str = "") -> str:
+    more = f' style="{style}"' if style else ""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"{more}/>'
+
+
+def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> Markup:
+    head = f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{_text(title)}" style="max-width:{width:.0f}px">'
+    return Markup("".join((head, *parts, "</svg>")))
+
+
+def dots(found: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
+    """Draw every task at (success under x, success under y): above the diagonal y was better.
+
+    Darker: solved more often under `shade`; larger: farther above it. Tasks with the same figures are spread round
+    their place, else one would hide the other.
+    """
+    left, top, side, lead = 92.0, 46.0, 430.0, 34.0
+    width, height = left + side + 2 * lead + 178, top + side + 2 * lead + 56
+
+    def at(dot_x: float, dot_y: float) -> tuple[float, float]:
+        return left + lead + side * dot_x, top + lead + side * (1 - dot_y)
+
+    low, high = at(0, 0), at(1, 1)
+    box = f'<rect x="{left}" y="{top}" width="{side + 2 * lead}" height="{side + 2 * lead}" class="frame"/>'
+    parts = [box]
+    for tick in (0, 0.25, 0.5, 0.75, 1):
+        px, py = at(tick, tick)
+        parts += [_line(px, top, px, top + side + 2 * lead), _line(left, py, left + side + 2 * lead, py)]
+        parts += [
+            _label(px, top + side + 2 * lead + 18, f"{tick:.0%}", "middle"),
+            _label(left - 8, py + 4, f"{tick:.0%}", "end"),
+        ]
+    parts.append(_line(*low, *high, "diagonal"))
+    parts.append(_label(left + lead + side / 2, height - 8, f"success under {x}", "middle", "axis"))
+    middle = top + lead + side / 2
+    parts.append(
+        f'<text transform="translate(24 {middle:.0f}) rotate(-90)" text-anchor="middle" class="axis">success under {_text(y)}</text>'
+    )
+    groups: dict[tuple[float, float], list[Dot]] = {}
+    for one in found:
+        groups.setdefault((round(one.x, 3), round(one.y, 3)), []).append(one)
+    labels: list[tuple[float, float, str]] = []
+    for (gx, gy), inside in sorted(groups.items()):
+        cx, cy = at(gx, gy)
+        for index, one in enumerate(sorted(inside, key=lambda d: -_radius(d))):
+            reach = 0.0 if len(inside) == 1 else 5.6 * math.sqrt(index + 0.5)
+            px, py = cx + reach * math.cos(index * _GOLDEN), cy + reach * math.sin(index * _GOLDEN)
+            parts.append(_dot(one, px, py, (x, y, shade)))
+        if len(inside) == 1 and gx != gy:
+            labels.append((cx + _radius(inside[0]) + 3, cy + 4, inside[0].name.rpartition("/")[2]))
+        elif len(inside) > 2:
+            labels.append((cx + 5.6 * math.sqrt(len(inside)) + 8, cy + 4, f"{len(inside)} tasks"))
+    parts += [_label(px, py, text, kind="tag") for px, py, text in _apart(labels)]
+    parts += _dot_legend(left + side + 2 * lead + 22, top + 10, shade, y, any(d.shade is not None for d in found))
+    above, below = (sum(d.y > d.x for d in found), sum(d.y < d.x for d in found))
+    n = sorted({d.n for d in found})
+    each = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}" if n else "0"
+    told = f"{len(found)} tasks, n = {each} each per arm: {above} above the line, {len(found) - above - below} on it, {below} below"
+    parts.append(_label(left, 26, told, kind="head"))
+    return _svg(width, height, f"{y} against {x}, by task", parts)
+
+
+def _radius(one: Dot) -> float:
+    return 4.0 if one.shade is None else 3.5 + 6 * max(one.y - one.shade, 0.0)
+
+
+def _dot(one: Dot, x: float, y: float, arms: tuple[str, str, str]) -> str:
+    shade = "" if one.shade is None else f", {arms[2]} {one.shade:.0%}"
+    told = f"{one.name}: {arms[0]} {one.x:.0%}, {arms[1]} {one.y:.0%}{shade}, n = {one.n}"
+    opacity = 0.75 if one.shade is None else 0.18 + 0.8 * one.shade
+    return (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_radius(one):.1f}" class="dot" style="fill-opacity:{opacity:.2f}">'
+        f"<title>{_text(told)}</title></circle>"
+    )
+
+
+def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list[str]:
+    parts = [_label(x, y + 2, "one dot: one task", kind="key")]
+    if shaded:
+        parts.append(_label(x, y + 32, f"darker: {shade}", kind="key"))
+        for index, value in enumerate((0.0, 0.5, 1.0)):
+            cx = x + 8 + 50 * index
+            parts.append(
+                f'<circle cx="{cx:.0f}" cy="{y + 46:.0f}" r="6" class="dot" style="fill-opacity:{0.18 + 0.8 * value:.2f}"/>'
+            )
+            parts.append(_label(cx + 9, y + 50, f"{value:.0%}", kind="key"))
+        parts.append(_label(x, y + 82, f"larger: {over}", kind="key"))
+        parts.append(_label(x, y + 98, f"ahead of {shade} by", kind="key"))
+        for index, value in enumerate((0.0, 0.5, 1.0)):
+            cx = x + 8 + 50 * index
+            parts.append(
+                f'<circle cx="{cx:.0f}" cy="{y + 116:.0f}" r="{3.5 + 6 * value:.1f}" class="dot" style="fill-opacity:.3"/>'
+            )
+            parts.append(_label(cx + 13, y + 120, f"{100 * value:.0f}", kind="key"))
+    return parts
+
+
+def _apart(labels: Sequence[tuple[float, float, str]]) -> list[tuple[float, float, str]]:
+    """Keep the labels that do not lie on one kept before."""
+    kept: list[tuple[float, float, str]] = []
+    for x, y, text in labels:
+        short = text if len(text) <= 24 else f"{text[:22]}…"
+        if all(abs(y - other) > 12 or x > end + 6 * len(had) or x + 6 * len(short) < end for end, other, had in kept):
+            kept.append((x, y, short))
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One estimate with its interval, in a row of its own."""
+
+    name: str
+    estimate: Estimate
+    colour: str
+    note: str = ""
+
+
+def panels(found: Mapping[str, Sequence[Bar]]) -> Markup:
+    """Draw one panel for each domain: a row for each arm, a dot and an interval from 0 to 100 %."""
+    wide, across, row, head, names = 330.0, 3, 20.0, 34.0, 128.0
+    rows = max((len(bars) for bars in found.values()), default=0)
+    tall = head + rows * row + 30
+    count = len(found)
+    columns = min(across, count) or 1
+    parts: list[str] = []
+    for index, (name, bars) in enumerate(found.items()):
+        x0, y0 = (index % columns) * wide, (index // columns) * tall
+        left, side = x0 + names, wide - names - 48
+        parts.append(_label(x0 + 4, y0 + 18, name, kind="head"))
+        for tick in (0.0, 0.5, 1.0):
+            px = left + side * tick
+            parts += [
+                _line(px, y0 + head - 6, px, y0 + head + len(bars) * row),
+                _label(px, y0 + head + len(bars) * row + 14, f"{tick:.0%}", "middle", "key"),
+            ]
+        for number, bar in enumerate(bars):
+            parts += _interval(bar, x0, left, side, y0 + head + row * (number + 0.5), (0.0, 1.0))
+    return _svg(columns * wide, math.ceil(count / columns) * tall, "success by domain", parts)
+
+
+def _interval(bar: Bar, x0: float, left: float, side: float, y: float, span: tuple[float, float]) -> list[str]:
+    low, high = span
+
+    def at(value: float) -> float:
+        return left + side * (min(max(value, low), high) - low) / (high - low)
+
+    one = bar.estimate
+    parts = [_label(left - 10, y + 4, bar.name, "end", "key")]
+    if one.value is None:
+        return [*parts, _label(left + 4, y + 4, "no observation", kind="key")]
+    if one.low is not None and one.high is not None:
+        parts.append(_line(at(one.low), y, at(one.high), y, "whisker", f"stroke:{bar.colour}"))
+    told = f"{bar.name}: {bar.note}" if bar.note else bar.name
+    parts.append(
+        f'<circle cx="{at(one.value):.1f}" cy="{y:.1f}" r="4.6" style="fill:{bar.colour}"><title>{_text(told)}</title></circle>'
+    )
+    parts.append(_label(left + side + 10, y + 4, bar.note, kind="key"))
+    return parts
+
+
+def forest(bars: Sequence[Bar], title: str) -> Markup:
+    """Draw differences with their intervals round a line at nothing."""
+    width, names, notes, row, top = 860.0, 230.0, 250.0, 24.0, 26.0
+    left, side = names, width - names - notes
+    values = [abs(v) for b in bars for v in (b.estimate.value, b.estimate.low, b.estimate.high) if v is not None]
+    reach = max(0.25, math.ceil(max(values, default=0.0) * 4) / 4)
+    bottom = top + row * len(bars)
+    parts: list[str] = []
+    for tick in (-reach, -reach / 2, 0.0, reach / 2, reach):
+        px = left + side * (tick + reach) / (2 * reach)
+        parts.append(_line(px, top - 8, px, bottom, "grid" if tick else "diagonal"))
+        parts.append(_label(px, bottom + 16, f"{100 * tick:+.0f}" if tick else "0", "middle", "key"))
+    for number, bar in enumerate(bars):
+        parts += _interval(bar, 0, left, side, top + row * (number + 0.5), (-reach, reach))
+    parts.append(_label(left + side / 2, bottom + 34, title, "middle", "axis"))
+    return _svg(width, bottom + 42, title, parts)
+
+
+def curves(found: Mapping[str, tuple[Sequence[int], int]]) -> Markup:
+    """Draw, for each arm, the share of episodes that had succeeded after 1, 2, ... attempts."""
+    left, top, wide, tall = 56.0, 14.0, 420.0, 220.0
+    most = max((len(taken) for taken, _ in found.values()), default=1)
+
+    def at(attempt: int, share: float) -> tuple[float, float]:
+        return left + wide * attempt / max(most, 1), top + tall * (1 - share)
+
+    parts: list[str] = []
+    for tick in (0, 0.25, 0.5, 0.75, 1):
+        _, py = at(0, tick)
+        parts += [_line(left, py, left + wide, py), _label(left - 8, py + 4, f"{tick:.0%}", "end", "key")]
+    parts += [_label(at(n, 0)[0], top + tall + 18, n, "middle", "key") for n in range(most + 1)]
+    parts.append(_label(left + wide / 2, top + tall + 38, "attempts", "middle", "axis"))
+    ends: list[tuple[float, str, str]] = []
+    for arm, (taken, n) in found.items():
+        share, path = 0.0, ["M{:.1f} {:.1f}".format(*at(0, 0))]
+        for attempt, won in enumerate([*taken, *[0] * (most - len(taken))], start=1):
+            path.append(f"H{at(attempt, 0)[0]:.1f}")
+            share += won / n if n else 0
+            path.append(f"V{at(attempt, share)[1]:.1f}")
+        parts.append(f'<path d="{"".join(path)}" class="curve" style="stroke:{colour(arm)}"/>')
+        ends.append((at(most, share)[1], f"{arm} {share:.0%}, n = {n}", colour(arm)))
+    y = 0.0
+    for wanted, text, tone in sorted(ends):
+        y = max(wanted + 4, y + 15)
+        parts.append(
+            f'<text x="{left + wide + 10:.0f}" y="{y:.1f}" class="key" style="fill:{tone}">{_text(text)}</text>'
+        )
+    return _svg(left + wide + 230, max(top + tall + 46, y + 10), "success by attempt", parts)

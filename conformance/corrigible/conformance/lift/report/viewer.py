@@ -1,0 +1,131 @@
+"""Episodes packed into a page for its step viewer: a list of all of them, and their turns in compressed blocks.
+
+A block is the episodes of one task. Requests and answers that are the same (most are: arms and agents share them)
+stand in it once. Knows: the log. Does not know: how it is shown.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from corrigible.schema.exchange import Json
+
+from ..metrics.group import name_of, split
+from ..record import Episode, Turn
+
+LIMIT: Final = 12_000_000
+"""Bytes of blocks in a page, as they stand in it."""
+_COLUMNS: Final = (
+    "key",
+    "task",
+    "arm",
+    "agent",
+    "seed",
+    "outcome",
+    "attempts",
+    "why",
+    "ending",
+    "harm",
+    "needs",
+    "loops",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What a page embeds."""
+
+    index: str
+    """Compressed JSON: {columns, rows, tasks, blocks}; a row ends with whether its turns are there."""
+    blocks: tuple[str, ...]
+    """Compressed JSON, one for each task: {values, episodes: {key: turns}}."""
+    left_out: int
+    """Episodes whose turns are not embedded."""
+    rule: str
+    """Which ones, in words."""
+
+
+def pack(episodes: Sequence[Episode], prompts: dict[str, str], *, limit: int = LIMIT) -> Packed:
+    """Pack all turns; where they are too big, those of failures and harm; then one failure of each (task, arm)."""
+    rules: tuple[tuple[str, Callable[[Sequence[Episode]], list[Episode]]], ...] = (
+        ("", list),
+        ("Turns are embedded of episodes that failed or did harm only", _bad),
+        ("Turns are embedded of one failure of each task and arm, and of harm, only", _one_bad),
+        ("Turns are embedded of episodes that did harm only", lambda inside: [one for one in inside if one.harm]),
+        ("No turns are embedded", lambda inside: []),
+    )
+    tasks = split(episodes, name_of)
+    for rule, chosen in rules:
+        kept = {task: chosen(inside) for task, inside in tasks.items()}
+        blocks = tuple(squeezed(_block(inside)) for inside in kept.values())
+        if sum(map(len, blocks)) <= limit:
+            break
+    there = {id(one) for inside in kept.values() for one in inside}
+    rows = [_row(one, id(one) in there) for inside in tasks.values() for one in inside]
+    index = {"columns": _COLUMNS, "rows": rows, "tasks": list(tasks), "prompts": {t: prompts.get(t, "") for t in tasks}}
+    return Packed(squeezed(index), blocks, len(rows) - len(there), rule)
+
+
+def _bad(episodes: Sequence[Episode]) -> list[Episode]:
+    return [one for one in episodes if one.outcome != "success" or one.harm]
+
+
+def _one_bad(episodes: Sequence[Episode]) -> list[Episode]:
+    seen: set[str] = set()
+    return [one for one in _bad(episodes) if one.harm or (one.arm not in seen and not seen.add(one.arm))]  # type: ignore[func-returns-value]
+
+
+def squeezed(value: Json) -> str:
+    """Return JSON, gzipped, in base64: nothing in it can end the element that it stands in."""
+    content = json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+
+
+def _row(one: Episode, there: bool) -> list[Json]:
+    return [
+        one.key[:16],
+        name_of(one),
+        one.arm,
+        one.agent,
+        one.seed,
+        one.outcome,
+        one.attempts,
+        one.why,
+        one.ending,
+        list(one.harm),
+        one.needs,
+        one.loops,
+        there,
+    ]
+
+
+def _block(episodes: Sequence[Episode]) -> dict[str, Json]:
+    places: dict[str, int] = {}
+    values: list[Json] = []
+
+    def place(value: Json) -> int:
+        text = json.dumps(value, sort_keys=True)
+        if text not in places:
+            places[text] = len(values)
+            values.append(value)
+        return places[text]
+
+    def turn(one: Turn, tokens: int | None) -> dict[str, Json]:
+        found: dict[str, Json] = {"request": place(one.request), "shown": place(one.shown), "status": one.status}
+        rest = one.model_dump(exclude={"request", "shown", "status", "seconds"}, exclude_defaults=True, mode="json")
+        return {**found, **rest, **({"tokens": tokens} if tokens else {})}
+
+    def turns(one: Episode) -> Json:
+        billed = one.spent.by_turn if one.spent is not None else ()
+        return {
+            "turns": [turn(made, billed[n] if n < len(billed) else None) for n, made in enumerate(one.turns)],
+            "closing": [made.model_dump(exclude_defaults=True) for made in one.closing],
+        }
+
+    made = {one.key[:16]: turns(one) for one in episodes}
+    return {"values": values, "episodes": made}

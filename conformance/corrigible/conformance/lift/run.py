@@ -1,0 +1,320 @@
+"""The run: every episode of a plan that the log does not have yet, by a few workers, until all is done or stopped.
+
+Knows: plans, sites, the store. Does not know: how an episode is played or judged, what agents are, reports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from corrigible.schema.exchange import Json
+
+from ..misuse import Misused, meant
+from .agent.catalogue import agents as catalogue
+from .agent.move import Agent
+from .arm import Arm
+from .client import Unreachable
+from .episode import Broken, Job, first_answer, play
+from .manifest import key_of, manifest
+from .plan import Plan, Prices
+from .record import Episode
+from .shown import Feedback
+from .store import Store
+from .task import TaskFile, read_tasks
+from .world import Site, World, description_of, start, worlds
+
+TASKS: Final = Path(__file__).with_name("tasks")
+FAITHFUL: Final = frozenset({"patch-executor", "informed"})
+"""Scripts that do what the contract says: when they do harm, the feedback was wrong."""
+CONTROLS: Final = frozenset({Arm.SHUFFLED, Arm.NOISE})
+"""Arms whose feedback is wrong on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan with its names looked up."""
+
+    plan: Plan
+    files: Mapping[str, TaskFile]
+    agents: Sequence[Agent]
+    worlds: Mapping[str, World]
+    jobs: Sequence[Job]
+    skipped: Mapping[str, str]
+    """Domains that cannot be started here, and why."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run has come to so far."""
+
+    planned: int = 0
+    before: int = 0
+    """Episodes that the log had already."""
+    done: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    tokens: int = 0
+    cost: float = 0.0
+    broken_law: list[Episode] = field(default_factory=list)
+    errors: list[Episode] = field(default_factory=list)
+    stopped: str = ""
+    """Why it ended early."""
+    seconds: float = 0.0
+
+    def add(self, episode: Episode, cost: float) -> None:
+        self.outcomes[episode.outcome] += 1
+        if episode.spent is not None:
+            self.tokens += episode.spent.input + episode.spent.output
+        self.cost += cost
+        if breaks_law(episode):
+            self.broken_law.append(episode)
+        if episode.outcome == "error":
+            self.errors.append(episode)
+
+
+Told = Callable[[Tally, Episode | None], None]
+
+
+def task_files(folder: Path = TASKS) -> dict[str, TaskFile]:
+    """Read the task files of a folder, by domain. Raises TaskError."""
+    return {path.stem: read_tasks(path) for path in sorted(folder.glob("*.yaml"))}
+
+
+def look_up(plan: Plan, folder: Path = TASKS) -> Planned:
+    """Look up all that a plan names. Raises Misused for what is not there, TaskError for broken task files."""
+    files, known = task_files(folder), worlds()
+    for domain in plan.domains:
+        if domain not in files:
+            raise Misused(f"no domain {domain!r}{meant(domain, files)} (there are {', '.join(files)})")
+        if domain not in known:
+            raise Misused(f"nothing says how {domain} is started")
+        if why := known[domain].lacks():
+            raise Misused(f"{domain} cannot be started here: {why}")
+    wanted = {domain: files[domain] for domain in plan.domains or files}
+    skipped = {d: known[d].lacks() if d in known else "nothing says how it is started" for d in wanted}
+    skipped = {domain: why for domain, why in skipped.items() if why}
+    chosen = {domain: _chosen(plan, domain, file) for domain, file in wanted.items() if domain not in skipped}
+    chosen = {domain: file for domain, file in chosen.items() if file.tasks}
+    if not chosen:
+        raise Misused(f"no task is called {' or '.join(plan.tasks)} (`conformance lift tasks` lists them)")
+    agents = catalogue(plan.agents, plan.rate)
+    jobs = [job for domain in chosen for job in _jobs(plan, domain, chosen[domain], files[domain], known, agents)]
+    return Planned(plan, chosen, agents, known, jobs, skipped)
+
+
+def _chosen(plan: Plan, domain: str, file: TaskFile) -> TaskFile:
+    names = {task.id: (task.id, f"{domain}/{task.id}") for task in file.tasks}
+    tasks = tuple(t for t in file.tasks if any(fnmatchcase(n, p) for n in names[t.id] for p in plan.tasks))
+    return file.model_copy(update={"tasks": tasks})
+
+
+def _jobs(
+    plan: Plan, domain: str, chosen: TaskFile, whole: TaskFile, known: Mapping[str, World], agents: Sequence[Agent]
+) -> Iterator[Job]:
+    pool = hashlib.sha256(whole.model_dump_json().encode()).hexdigest()
+    for seed in plan.seeds:
+        for task in chosen.tasks:
+            for arm in dict.fromkeys(plan.arms):
+                for agent in agents:
+                    yield Job(
+                        key=key_of(domain, chosen, task, known[domain], arm.value, agent, seed, plan, pool),
+                        domain=domain,
+                        file=whole,
+                        task=task,
+                        arm=arm,
+                        agent=agent,
+                        seed=seed,
+                        attempts=plan.attempts,
+                        timeout=plan.timeout,
+                        longest_wait=plan.wait_for(agent.kind),
+                        strategy=str(agent.identity.get("strategy", "")),
+                        description=description_of(known[domain].description),
+                    )
+
+
+def run(planned: Planned, store: Store, told: Told = lambda tally, episode: None) -> Tally:
+    """Play what is missing. Returns what the whole log comes to, as far as this plan goes."""
+    began = time.monotonic()
+    tally = Tally(planned=len(planned.jobs))
+    wanted = {job.key: job for job in planned.jobs}
+    for episode in store.log.episodes if store.log is not None else ():
+        if episode.key in wanted and episode.outcome != "error":
+            del wanted[episode.key]
+            tally.before += 1
+            tally.add(episode, cost_of(episode, planned))
+    record = manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped)
+    before = store.log.manifests[-1] if store.log is not None else None
+    if before is None or before.model_copy(update={"at": 0.0}) != record.model_copy(update={"at": 0.0}):
+        store.add(record)
+    told(tally, None)
+    if wanted:
+        _Floor(planned, store, list(wanted.values()), tally, told).work()
+    tally.seconds = time.monotonic() - began
+    return tally
+
+
+class _Floor:
+    """Where workers take jobs from. Each keeps to a domain that nobody else is at, as long as there is one."""
+
+    def __init__(self, planned: Planned, store: Store, jobs: Sequence[Job], tally: Tally, told: Told) -> None:
+        self._planned, self._store, self._tally, self._told = planned, store, tally, told
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._failed: list[BaseException] = []
+        rng = random.Random(planned.plan.seeds[0])
+        self._queues: dict[str, deque[Job]] = {}
+        for domain in planned.files:
+            mine = sorted((job for job in jobs if job.domain == domain), key=lambda job: job.key)
+            rng.shuffle(mine)
+            if mine:
+                self._queues[domain] = deque(mine)
+        self._at: Counter[str] = Counter()
+        self._sites = {domain: _Shared(planned, domain) for domain in self._queues}
+
+    def work(self) -> None:
+        count = min(self._planned.plan.concurrency, sum(map(len, self._queues.values())))
+        threads = [threading.Thread(target=self._worker, name=f"worker {n}", daemon=True) for n in range(count)]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(0.2)
+        except KeyboardInterrupt:
+            self._end("stopped by Ctrl-C")
+            for thread in threads:
+                thread.join(10.0)
+        finally:
+            self._stop.set()
+            for site in self._sites.values():
+                site.close()
+        if self._failed:
+            raise self._failed[0]
+
+    def _end(self, why: str) -> None:
+        self._tally.stopped = self._tally.stopped or why
+        self._stop.set()
+
+    def _worker(self) -> None:
+        domain = ""
+        try:
+            while not self._stop.is_set() and (job := self._take(domain)) is not None:
+                if job.domain != domain:
+                    domain = self._moved(domain, job.domain)
+                episode = self._play(job)
+                self._store.add(episode)
+                with self._lock:
+                    self._tally.done += 1
+                    self._tally.add(episode, cost_of(episode, self._planned))
+                    self._told(self._tally, episode)
+                    cap = self._planned.plan.cost_cap
+                    if cap is not None and self._tally.cost >= cap:
+                        self._end(f"the cost cap is reached: {self._tally.cost:.2f} of {cap:.2f}")
+        except BaseException as problem:
+            self._failed.append(problem)
+            self._stop.set()
+        finally:
+            self._moved(domain, "")
+
+    def _moved(self, before: str, after: str) -> str:
+        with self._lock:
+            self._at[before] -= 1
+            self._at[after] += 1
+            left = before and not self._queues[before] and not self._at[before]
+        if left:
+            self._sites[before].close()
+        return after
+
+    def _take(self, domain: str) -> Job | None:
+        with self._lock:
+            if domain and self._queues[domain]:
+                return self._queues[domain].popleft()
+            open_ones = [name for name, queue in self._queues.items() if queue]
+            if not open_ones:
+                return None
+            alone = [name for name in open_ones if self._at[name] <= 0]
+            return self._queues[max(alone or open_ones, key=lambda name: len(self._queues[name]))].popleft()
+
+    def _play(self, job: Job) -> Episode:
+        world = self._planned.worlds[job.domain]
+        shared = self._sites[job.domain]
+        if job.arm is Arm.SHUFFLED:
+            job = replace(job, pool=shared.pool_for(job))
+        if not world.is_fresh(job.task.id):
+            return play(job, shared.site())
+        with start(world) as site:
+            return play(job, site)
+
+
+class _Shared:
+    """The site that the episodes of a domain share, started when it is first needed, and again where it died."""
+
+    def __init__(self, planned: Planned, domain: str) -> None:
+        self._planned, self._domain = planned, domain
+        self._world = planned.worlds[domain]
+        self._lock = threading.RLock()
+        self._stack = ExitStack()
+        self._site: Site | None = None
+        self._pool: dict[str, Feedback] | None = None
+
+    def site(self) -> Site:
+        """Return the site. Raises Misused where it cannot be started."""
+        with self._lock:
+            if self._site is not None and self._site.ended() is not None:
+                self.close()
+            if self._site is None:
+                self._site = self._stack.enter_context(start(self._world))
+            return self._site
+
+    def close(self) -> None:
+        with self._lock:
+            self._site = None
+            self._stack.close()
+            self._stack = ExitStack()
+
+    def pool_for(self, job: Job) -> tuple[Feedback, ...]:
+        """Return the feedback of every other task of the domain, in the order of the file."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = {}
+                for task in job.file.tasks:
+                    if self._world.is_fresh(task.id):
+                        continue
+                    digest = hashlib.sha256(f"{self._domain}/{task.id}/{job.seed}".encode()).hexdigest()
+                    with suppress(Broken, Unreachable):
+                        found = first_answer(replace(job, key=digest, task=task), self.site())
+                        if found is not None:
+                            self._pool[task.id] = found
+            return tuple(found for name, found in self._pool.items() if name != job.task.id)
+
+
+def breaks_law(episode: Episode) -> bool:
+    """Whether harm was done by doing what the feedback of the contract said."""
+    return bool(episode.harm) and episode.agent in FAITHFUL and Arm(episode.arm) not in CONTROLS
+
+
+def cost_of(episode: Episode, planned: Planned) -> float:
+    """Return what an episode cost by the plan's price table; 0 without one."""
+    if episode.spent is None or planned.plan.prices is None:
+        return 0.0
+    agent = next((one for one in planned.agents if one.name == episode.agent), None)
+    model: Json = agent.identity.get("model") if agent is not None else None
+    return priced(episode, planned.plan.prices, str(model))
+
+
+def priced(episode: Episode, prices: Prices, model: str) -> float:
+    """Return what an episode cost."""
+    spent, price = episode.spent, prices.models.get(model)
+    if spent is None or price is None:
+        return 0.0
+    cached = price.cached if price.cached is not None else price.input
+    return ((spent.input - spent.cached) * price.input + spent.cached * cached + spent.output * price.output) / 1e6

@@ -1,0 +1,1 @@
+"""How a model reflects on a refusal before it calls again."""

@@ -1,0 +1,173 @@
+"""What may be wrong with a proxy, each judged by the whole profile: its own requirements break, and no others do.
+
+The proxy is ours, and conforms; the fault is in a relay before it. `test_transparency` and `test_feedback_checks` hold
+that single checks catch single faults: here is what else such a fault sets off, and what it must not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from corrigible.conformance.check import NotApplicable
+from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.stage import Spec, stage
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Wire
+
+from .faults import Planted, explained, native, planted, preferring, success
+from .faulty import Answer, Fault, Request, relay
+
+START = (
+    "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
+    "--listen 127.0.0.1:{port}"
+)
+SLOW = {
+    "transparency/latency",
+    "transparency/open/look-up",
+    "transparency/success/large",
+    "transparency/error/large",
+    "transparency/request/large",
+    "trust/injection",
+}
+"""They wait, or carry megabytes, or ask a thousand times. The faults that only they see name them."""
+PROFILE = [one for one in CHECKS if "http-json" in one.profiles and "proxy" in one.roles]
+SEEDS = count(9000)
+"""Every relay has callers of its own, so that no loop goes on from one fault to the next."""
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+def feedback(edit: Edit) -> Fault:
+    """Change the feedback of every annotated answer."""
+
+    def changed(answer: Answer) -> Answer:
+        said = re.search(rb'"recovery_feedback":(\{.*)', answer.body, re.DOTALL)
+        if said is None:
+            return answer
+        text = said[1].decode("utf-8", "surrogatepass")
+        member, end = json.JSONDecoder().raw_decode(text)
+        edit(member)
+        made = json.dumps(member, ensure_ascii=False, separators=(",", ":")) + text[end:]
+        return answer.with_body(answer.body[: said.start(1)] + made.encode("utf-8", "surrogatepass"))
+
+    return explained(changed)
+
+
+def suggestions(edit: Edit) -> Fault:
+    def each(member: dict[str, Any]) -> None:
+        for one in member["suggestions"]:
+            edit(one)
+
+    return feedback(each)
+
+
+def upside_down(member: dict[str, Any]) -> None:
+    member["suggestions"].reverse()
+
+
+def unguarded(one: dict[str, Any]) -> None:
+    if "patch" in one:
+        one["patch"] = [op for op in one["patch"] if op["op"] != "test"]
+
+
+def inventing(one: dict[str, Any]) -> None:
+    """Put a currency that nobody takes, and say so."""
+    for op in one.get("patch", ()):
+        if op["op"] == "replace" and op["path"] == "/body/currency":
+            op["value"] = one["parameters"]["currency"] = "xau"
+
+
+def quoting(answer: Answer) -> Answer:
+    """Repeat what the upstream wrote."""
+    body = json.loads(answer.body)
+    error = body.get("error")
+    said = error.get("message") if isinstance(error, dict) else None
+    if not isinstance(said, str):
+        return answer
+    first = b'"message":' + json.dumps(body["recovery_feedback"]["message"], ensure_ascii=False).encode()
+    head, mark, rest = answer.body.partition(b'"recovery_feedback":')
+    return answer.with_body(head + mark + rest.replace(first, b'"message":' + json.dumps(said).encode(), 1))
+
+
+def leaking(request: Request, answer: Answer) -> Answer:
+    """Greet a caller by the key."""
+    key = request.header("x-api-key")
+    if key is None or b'"recovery_feedback":' not in answer.body:
+        return answer
+    head, mark, rest = answer.body.partition(b'"recovery_feedback":')
+    return answer.with_body(head + mark + rest.replace(b'"message":"', b'"message":"%s: ' % key.encode(), 1))
+
+
+def helpful(answer: Answer) -> Answer:
+    if not answer.body.startswith(b"{") or not answer.body.endswith(b"}") or answer.body == b"{}":
+        return answer
+    said = b'"recovery_feedback":{"type":"confidence_signal","message":"Fine.","suggestions":[]},'
+    return answer.with_body(answer.body.replace(b"{", b"{" + said, 1))
+
+
+def always_asking(request: Request) -> Request:
+    kept = tuple(one for one in request.headers if one[0].lower() != "prefer")
+    return replace(request, headers=(*kept, ("Prefer", "recovery-feedback=reflective")))
+
+
+def numbered() -> Edit:
+    numbers = count()
+    return lambda member: member.update(message=f"Refusal number {next(numbers)}.")
+
+
+FAULTS: tuple[Planted, ...] = (
+    planted("says another status", explained(lambda a: replace(a, status=400) if a.status == 422 else a), "TRN-03"),
+    planted("drops Vary", explained(lambda a: a.without("vary")), "NEG-03"),
+    planted("wraps what it explains", explained(lambda a: a.with_body(b'{"result":%s}' % a.body)), "TRN-05"),
+    planted("invents a value", suggestions(inventing), "OPS-05"),
+    planted("repeats a key", Fault(whole=leaking), "SEC-05"),
+    planted("turns suggestions upside down", feedback(upside_down), "COR-14"),
+    planted(
+        "claims verification",
+        suggestions(lambda one: one.update(verification={"status": "verified", "method": "dry_run"})),
+        "SEC-09",
+    ),
+    planted("does not say what is lost", suggestions(lambda one: one.pop("safety", None)), "OPS-09"),
+    planted("says what the upstream wrote", explained(quoting), "SEC-01"),
+    planted("explains successes", native(helpful, success), "COR-07", "TRN-01"),
+    planted("explains without being asked", Fault(request=always_asking), "COR-08"),
+    planted("never hears that it is asked", preferring(lambda value: None), "COR-01"),
+    planted("forgets guards", suggestions(unguarded), "OPS-03"),
+    planted("loses trailers", Fault(trailers=lambda trailers: ()), "TRN-01"),
+    planted("throws dice", feedback(numbered()), "COR-10"),
+    planted("forgets where it is from", suggestions(lambda one: one.pop("evidence", None)), "SEC-03"),
+    planted("has actions of its own", suggestions(lambda one: one.update(action="FIX_IT")), "COR-05"),
+    planted("keeps idempotency keys", feedback(lambda said: said.get("retry", {}).pop("idempotency_key", 0)), "RTY-05"),
+    planted("loses waits", feedback(lambda said: said.get("retry", {}).pop("after_seconds", 0)), "RTY-01"),
+)
+ONLY_SEEN_BY = {"says what the upstream wrote": "trust/injection"}
+
+
+@pytest.fixture(scope="module")
+def conforming() -> Iterator[Subject]:
+    pytest.importorskip("mitmproxy")
+    with stage(Spec("http-json", "proxy", SubjectConfig(start=START))) as staged:
+        yield staged.subject
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda one: one.name)
+def test_a_fault_breaks_its_own_requirements_and_no_others(fault: Planted, conforming: Subject) -> None:
+    found: dict[str, list[str]] = {}
+    with relay(conforming.wire.port, fault.fault) as port:
+        subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"), seed=next(SEEDS), trace=[])
+        for check in PROFILE:
+            if check.id in SLOW and check.id != ONLY_SEEN_BY.get(fault.name):
+                continue
+            with suppress(NotApplicable):
+                for one in check.run(subject):
+                    found.setdefault(one.requirement, []).append(f"{check.id}: {one.said}")
+    assert found.keys() == fault.breaks, {name: said[:2] for name, said in found.items()}
