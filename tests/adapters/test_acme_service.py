@@ -221,6 +221,15 @@ def test_an_approval_is_used_up_by_the_refund_it_was_for() -> None:
     assert again.json()["error"]["code"] == "approval_unusable"
 
 
+def test_money_that_went_back_elsewhere_is_seen_once_the_processor_objects() -> None:
+    office = Office()
+    payment = office.payment()
+    office.stripe.charges["ch_0"]["amount_refunded"] = 7500
+    assert office.refund(payment=payment).json()["error"]["code"] == "processor_unavailable"
+    assert office.refund(payment=payment).json()["error"]["code"] == "amount_exceeds_refundable"
+    assert office.refund(payment=payment, amount=500).status_code == 201
+
+
 def test_accounts_know_nothing_of_each_other() -> None:
     office = Office()
     payment = office.payment()

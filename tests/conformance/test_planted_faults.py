@@ -12,18 +12,22 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from corrigible.conformance.check import NotApplicable
 from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.cli import main
 from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.reference.api import Shop
+from corrigible.conformance.reference.upstream import Upstream
 from corrigible.conformance.stage import Spec, stage
 from corrigible.conformance.subject import Subject
 from corrigible.conformance.wire import Wire
 
-from .faults import Planted, explained, native, planted, preferring, success
+from .faults import Planted, explained, native, planted, success
 from .faulty import Answer, Fault, Request, relay
 
 START = (
@@ -33,13 +37,15 @@ START = (
 SLOW = {
     "transparency/latency",
     "transparency/open/look-up",
+    "transparency/open/request",
+    "transparency/open/long",
     "transparency/success/large",
     "transparency/error/large",
     "transparency/request/large",
     "trust/injection",
 }
-"""They wait, or carry megabytes, or ask a thousand times. The faults that only they see name them."""
-PROFILE = [one for one in CHECKS if "http-json" in one.profiles and "proxy" in one.roles]
+"""They wait, or carry megabytes, or ask a thousand times."""
+QUICK = [one for one in CHECKS if "http-json" in one.profiles and "proxy" in one.roles and one.id not in SLOW]
 SEEDS = count(9000)
 """Every relay has callers of its own, so that no loop goes on from one fault to the next."""
 
@@ -86,18 +92,6 @@ def inventing(one: dict[str, Any]) -> None:
             op["value"] = one["parameters"]["currency"] = "xau"
 
 
-def quoting(answer: Answer) -> Answer:
-    """Repeat what the upstream wrote."""
-    body = json.loads(answer.body)
-    error = body.get("error")
-    said = error.get("message") if isinstance(error, dict) else None
-    if not isinstance(said, str):
-        return answer
-    first = b'"message":' + json.dumps(body["recovery_feedback"]["message"], ensure_ascii=False).encode()
-    head, mark, rest = answer.body.partition(b'"recovery_feedback":')
-    return answer.with_body(head + mark + rest.replace(first, b'"message":' + json.dumps(said).encode(), 1))
-
-
 def leaking(request: Request, answer: Answer) -> Answer:
     """Greet a caller by the key."""
     key = request.header("x-api-key")
@@ -125,31 +119,27 @@ def numbered() -> Edit:
 
 
 FAULTS: tuple[Planted, ...] = (
-    planted("says another status", explained(lambda a: replace(a, status=400) if a.status == 422 else a), "TRN-03"),
-    planted("drops Vary", explained(lambda a: a.without("vary")), "NEG-03"),
-    planted("wraps what it explains", explained(lambda a: a.with_body(b'{"result":%s}' % a.body)), "TRN-05"),
-    planted("invents a value", suggestions(inventing), "OPS-05"),
+    planted(
+        "says another status", explained(lambda a: replace(a, status=400) if a.status == 422 else a), "TRN-03", "COR-09"
+    ),
+    planted("invents a value", suggestions(inventing), "OPS-05", "COR-11", "COR-14", "SEC-09"),
     planted("repeats a key", Fault(whole=leaking), "SEC-05"),
-    planted("turns suggestions upside down", feedback(upside_down), "COR-14"),
+    planted("turns suggestions upside down", feedback(upside_down), "SEC-08"),
     planted(
         "claims verification",
         suggestions(lambda one: one.update(verification={"status": "verified", "method": "dry_run"})),
         "SEC-09",
     ),
     planted("does not say what is lost", suggestions(lambda one: one.pop("safety", None)), "OPS-09"),
-    planted("says what the upstream wrote", explained(quoting), "SEC-01"),
     planted("explains successes", native(helpful, success), "COR-07", "TRN-01"),
-    planted("explains without being asked", Fault(request=always_asking), "COR-08"),
-    planted("never hears that it is asked", preferring(lambda value: None), "COR-01"),
+    planted(
+        "explains without being asked",
+        Fault(request=always_asking),
+        *("COR-08", "NEG-01", "NEG-02", "NEG-04", "TRN-12"),
+    ),
     planted("forgets guards", suggestions(unguarded), "OPS-03"),
-    planted("loses trailers", Fault(trailers=lambda trailers: ()), "TRN-01"),
-    planted("throws dice", feedback(numbered()), "COR-10"),
-    planted("forgets where it is from", suggestions(lambda one: one.pop("evidence", None)), "SEC-03"),
-    planted("has actions of its own", suggestions(lambda one: one.update(action="FIX_IT")), "COR-05"),
-    planted("keeps idempotency keys", feedback(lambda said: said.get("retry", {}).pop("idempotency_key", 0)), "RTY-05"),
-    planted("loses waits", feedback(lambda said: said.get("retry", {}).pop("after_seconds", 0)), "RTY-01"),
+    planted("throws dice", feedback(numbered()), "COR-10", "NEG-05"),
 )
-ONLY_SEEN_BY = {"says what the upstream wrote": "trust/injection"}
 
 
 @pytest.fixture(scope="module")
@@ -164,10 +154,30 @@ def test_a_fault_breaks_its_own_requirements_and_no_others(fault: Planted, confo
     found: dict[str, list[str]] = {}
     with relay(conforming.wire.port, fault.fault) as port:
         subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"), seed=next(SEEDS), trace=[])
-        for check in PROFILE:
-            if check.id in SLOW and check.id != ONLY_SEEN_BY.get(fault.name):
-                continue
+        for check in QUICK:
             with suppress(NotApplicable):
                 for one in check.run(subject):
                     found.setdefault(one.requirement, []).append(f"{check.id}: {one.said}")
     assert found.keys() == fault.breaks, {name: said[:2] for name, said in found.items()}
+
+
+MITMDUMP = "mitmdump --quiet --mode reverse:{upstream} --listen-host 127.0.0.1 --listen-port {port}"
+A_PART = ["core/present", "core/actions", "core/mends", "negotiation/*", "transparency/success/status-line"]
+
+
+def test_somebody_elses_proxy_hears_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mitmproxy")
+    config = tmp_path / "mitmdump.yaml"
+    config.write_text(json.dumps({"subjects": {"http-json": {"start": MITMDUMP}}}))
+    arguments = [word for one in A_PART for word in ("--only", one)]
+    assert main(["check", "--config", str(config), *arguments]) == 1
+    said = capsys.readouterr().out
+    assert "None of 33 refused requests was answered with recovery_feedback." in said
+    assert "Traceback" not in said and "crashed" not in said and "COULD NOT RUN" not in said
+
+
+def test_a_bare_api_of_which_nothing_is_known_hears_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    with Upstream(Shop()) as shop:
+        assert main(["check", "--target", shop.url]) == 2
+    said = capsys.readouterr().out
+    assert "NOTHING TO JUDGE" in said and "no description to make requests from: --spec FILE" in said

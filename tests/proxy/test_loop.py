@@ -112,6 +112,17 @@ def test_no_values_are_left_once_structure_is_relaxed() -> None:
     assert b"300" not in orjson.dumps(third["suggestions"]) and b"/other" not in orjson.dumps(third)
 
 
+def test_whoever_guesses_at_the_place_that_was_asked_for_goes_in_circles() -> None:
+    """What is complained of may be elsewhere: Stripe misses `product` where a plan in a list is unknown."""
+    agent = Agent()
+    asked = {"action": "MODIFY_PARAMS", "message": "m", "parameters": {}, "applicability": "HAS_PLACEHOLDERS"}
+    said = feedback({**asked, "placeholders": [{"pointer": "/body/reason", "ask": "user"}]})
+    guesses = [replace(REQUEST, body={**REQUEST.body, "reason": guess}) for guess in ("a", "b", "c", "d")]
+    assert [agent.attempt(guess, said=said) for guess in guesses] == [1, 2, 3, 4]
+    elsewhere = [replace(REQUEST, body={**REQUEST.body, "tags": [guess]}) for guess in ("a", "b")]
+    assert [Agent().attempt(guess, said=said) for guess in elsewhere] == [1, 1]
+
+
 @pytest.mark.parametrize("pointer", ["", "/headers/authorization", "nowhere"])
 def test_without_a_place_to_ask_about_it_is_only_a_signal(pointer: str) -> None:
     agent = Agent()

@@ -106,3 +106,32 @@ def test_a_seed_file_says_what_the_server_has(tmp_path: Path) -> None:
         assert ready(process).startswith("emulate 0.12.2 listening on")
         answer = httpx.get(f"http://127.0.0.1:{port}/user", headers={"Authorization": "Bearer token-ada"})
         assert answer.json()["login"] == "ada"
+
+
+def test_acme_stands_before_the_stripe_that_is_named_at_the_moment_that_is_named() -> None:
+    with sandbox("stripe") as stripe:
+        found = re.search(r"listening on (http://127\.0\.0\.1:\d+);", ready(stripe))
+        assert found is not None
+        with sandbox("acme", "--stripe", found[1], "--now", "2030-01-01T00:00:00Z") as process:
+            line = ready(process)
+            url = re.search(r"^Acme billing listening on (http://127\.0\.0\.1:\d+); it is", line)
+            assert url is not None
+            owner = {"authorization": "Bearer acme_test_t_owner"}
+            made = httpx.post(f"{url[1]}/v1/test_helpers/payments", json={"order": "A-1", "amount": 700}, headers=owner)
+            assert made.json()["paid_at"] == "2030-01-01T00:00:00Z"
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=30)
+            assert (process.returncode, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["recipe", "--stripe", "http://x"], "--stripe and --now are for acme, not for recipe service\n"),
+        (["acme", "--now", "noon"], "--now noon: Invalid isoformat string: 'noon'\n"),
+        (["acme", "--now", "2030-01-01"], "--now 2030-01-01: it says no zone\n"),
+    ],
+)
+def test_what_acme_alone_takes_is_checked(arguments: list[str], line: str) -> None:
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, line)

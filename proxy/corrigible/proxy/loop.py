@@ -80,10 +80,11 @@ class _Family:
         self.places = tuple(dict.fromkeys(self.open_places()))[-_MOST_PLACES:]
 
     def open_places(self) -> Iterator[str]:
-        """Yield what may differ in the next request: it was suggested to be changed."""
+        """Yield what may differ in the next request: it was suggested to be changed, or asked for."""
         yield from self.places
         for advice in self.advised:
             yield from (whole(place) for place, _ in advice.effects)
+            yield from map(whole, advice.asked)
 
 
 class Loops:
@@ -269,10 +270,8 @@ def _is_progress(refusal: Refusal, feedback: Feedback | None, family: _Family) -
     told = {
         whole(place)
         for suggestion in feedback["suggestions"]
-        for place in (
-            *(place for place, _ in advice_of(suggestion, refusal.request).effects),
-            *(placeholder["pointer"] for placeholder in suggestion.get("placeholders") or ()),
-        )
+        for advice in [advice_of(suggestion, refusal.request)]
+        for place in (*(place for place, _ in advice.effects), *advice.asked)
     }
     return bool(told and before) and not any(is_excused(place, before) for place in told)
 

@@ -22,6 +22,8 @@ class Advice(NamedTuple):
 
     action: str
     effects: tuple[tuple[str, int], ...]
+    asked: tuple[str, ...] = ()
+    """Places for which somebody is asked."""
 
 
 def is_excused(differing: str, places: Iterable[str]) -> bool:
@@ -103,7 +105,8 @@ def advice_of(suggestion: Mapping[str, Json], request: Request) -> Advice:
                     effects.append((op["from"], _NOTHING))
     elif not _waits(suggestion):
         effects += _merging(suggestion.get("parameters") or {}, parameters_at(request), request)
-    return Advice(suggestion["action"], tuple(effects))
+    asked = tuple(placeholder["pointer"] for placeholder in suggestion.get("placeholders") or ())
+    return Advice(suggestion["action"], tuple(effects), asked)
 
 
 def _merging(parameters: Mapping[str, Json], under: str, request: Request) -> Iterator[tuple[str, int]]:

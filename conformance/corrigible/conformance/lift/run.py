@@ -10,8 +10,9 @@ import random
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -89,8 +90,11 @@ def task_files(folder: Path = TASKS) -> dict[str, TaskFile]:
     return {path.stem: read_tasks(path) for path in sorted(folder.glob("*.yaml"))}
 
 
-def look_up(plan: Plan, folder: Path = TASKS) -> Planned:
-    """Look up all that a plan names. Raises Misused for what is not there, TaskError for broken task files."""
+def look_up(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ()) -> Planned:
+    """Look up all that a plan names. Raises Misused for what is not there, TaskError for broken task files.
+
+    `agents`, where given, stand for those of the plan.
+    """
     files, known = task_files(folder), worlds()
     for domain in plan.domains:
         if domain not in files:
@@ -106,7 +110,7 @@ def look_up(plan: Plan, folder: Path = TASKS) -> Planned:
     chosen = {domain: file for domain, file in chosen.items() if file.tasks}
     if not chosen:
         raise Misused(f"no task is called {' or '.join(plan.tasks)} (`conformance lift tasks` lists them)")
-    agents = catalogue(plan.agents, plan.rate)
+    agents = agents or catalogue(plan.agents, plan.rate)
     jobs = [job for domain in chosen for job in _jobs(plan, domain, chosen[domain], files[domain], known, agents)]
     return Planned(plan, chosen, agents, known, jobs, skipped)
 
@@ -178,7 +182,7 @@ class _Floor:
             if mine:
                 self._queues[domain] = deque(mine)
         self._at: Counter[str] = Counter()
-        self._sites = {domain: _Shared(planned, domain) for domain in self._queues}
+        self._sites = {domain: Shared(planned, domain, queue) for domain, queue in self._queues.items()}
 
     def work(self) -> None:
         count = min(self._planned.plan.concurrency, sum(map(len, self._queues.values())))
@@ -251,16 +255,16 @@ class _Floor:
             job = replace(job, pool=shared.pool_for(job))
         if not world.is_fresh(job.task.id):
             return play(job, shared.site())
-        with start(world) as site:
+        with shared.fresh.site() as site:
             return play(job, site)
 
 
-class _Shared:
+class Shared:
     """The site that the episodes of a domain share, started when it is first needed, and again where it died."""
 
-    def __init__(self, planned: Planned, domain: str) -> None:
-        self._planned, self._domain = planned, domain
-        self._world = planned.worlds[domain]
+    def __init__(self, planned: Planned, domain: str, jobs: Iterable[Job]) -> None:
+        self._domain, self._world = domain, planned.worlds[domain]
+        self.fresh = _Fresh(self._world, sum(self._world.is_fresh(job.task.id) for job in jobs))
         self._lock = threading.RLock()
         self._stack = ExitStack()
         self._site: Site | None = None
@@ -270,12 +274,16 @@ class _Shared:
         """Return the site. Raises Misused where it cannot be started."""
         with self._lock:
             if self._site is not None and self._site.ended() is not None:
-                self.close()
+                self._close_shared()
             if self._site is None:
                 self._site = self._stack.enter_context(start(self._world))
             return self._site
 
     def close(self) -> None:
+        self.fresh.close()
+        self._close_shared()
+
+    def _close_shared(self) -> None:
         with self._lock:
             self._site = None
             self._stack.close()
@@ -295,6 +303,48 @@ class _Shared:
                         if found is not None:
                             self._pool[task.id] = found
             return tuple(found for name, found in self._pool.items() if name != job.task.id)
+
+
+class _Fresh:
+    """Sites that one episode has for itself. One is started ahead, while others play, as long as one will be wanted."""
+
+    def __init__(self, world: World, wanted: int) -> None:
+        self._world, self._wanted = world, wanted
+        self._lock = threading.Lock()
+        self._starter = ThreadPoolExecutor(2, "fresh") if wanted else None
+        self._ahead: deque[Future[tuple[ExitStack, Site]]] = deque()
+
+    @contextmanager
+    def site(self) -> Iterator[Site]:
+        """Hand out a site that nobody has touched. Raises Misused where it cannot be started."""
+        assert self._starter is not None
+        with self._lock:
+            for _ in range(min(self._wanted, 2) - len(self._ahead)):
+                self._ahead.append(self._starter.submit(self._started))
+            self._wanted -= 1
+            mine = self._ahead.popleft()
+        stack, site = mine.result()
+        try:
+            yield site
+        finally:
+            self._starter.submit(stack.close)
+
+    def close(self) -> None:
+        if self._starter is not None:
+            with self._lock:
+                for one in self._ahead:
+                    one.add_done_callback(_closed)
+                self._ahead.clear()
+            self._starter.shutdown(wait=True, cancel_futures=False)
+
+    def _started(self) -> tuple[ExitStack, Site]:
+        stack = ExitStack()
+        return stack, stack.enter_context(start(self._world))
+
+
+def _closed(started: Future[tuple[ExitStack, Site]]) -> None:
+    if not started.cancelled() and started.exception() is None:
+        started.result()[0].close()
 
 
 def breaks_law(episode: Episode) -> bool:

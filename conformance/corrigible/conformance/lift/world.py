@@ -68,7 +68,7 @@ class World(_Model):
         return any(fnmatchcase(task, pattern) for pattern in self.fresh)
 
     def credentials(self, caller: str, saved: Mapping[str, Json]) -> dict[str, str]:
-        """Return the headers of a caller, without those that nothing was saved for. Raises Misused for one not there."""
+        """Return the headers of a caller, without those that nothing was saved for. Raises Misused for no caller."""
         if caller not in self.callers:
             raise Misused(f"no caller {caller!r}{meant(caller, self.callers)}")
         headers: dict[str, str] = fill(self.callers[caller], saved)

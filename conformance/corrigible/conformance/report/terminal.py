@@ -38,6 +38,8 @@ def render(record: Record, *, coloured: bool = False) -> str:
         parts.append("\n".join(lines))
     parts += [_remark(entry, sentence) for entry in record.entries for sentence in entry.remarks]
     parts += list(_not_run([entry for entry in bad if entry.outcome is Outcome.COULD_NOT_RUN], paint))
+    if record.entries and all(one.outcome is Outcome.NOT_APPLICABLE for one in record.entries):
+        parts += list(_not_run(record.entries, paint, "NOTHING TO JUDGE"))
     parts.append("\n".join(_ending(record, paint)))
     return "\n\n".join(parts) + "\n"
 
@@ -102,14 +104,14 @@ def _failure(record: Record, entry: Entry, paint: Paint) -> Iterator[str]:
     yield f"    {paint('dim', 'read:')} {', '.join(one for one in where if one)}"
 
 
-def _not_run(entries: list[Entry], paint: Paint) -> Iterator[str]:
+def _not_run(entries: list[Entry], paint: Paint, word: str = "COULD NOT RUN") -> Iterator[str]:
     """One sentence for every reason, however many checks it stopped."""
     by_reason: dict[str, list[str]] = {}
     for entry in entries:
         by_reason.setdefault(entry.reason or "no reason was given", []).append(entry.name)
     for reason, names in by_reason.items():
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        yield f"{paint('yellow', 'COULD NOT RUN')}  {shown}\n{indent(visible(reason), '    ')}"
+        yield f"{paint('yellow', word)}  {shown}\n{indent(visible(reason), '    ')}"
 
 
 def _ending(record: Record, paint: Paint) -> Iterator[str]:

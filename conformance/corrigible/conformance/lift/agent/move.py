@@ -85,7 +85,8 @@ class Send:
     note: str = ""
     """What the agent says it does, for the viewer."""
     settles: bool = True
-    """Success of this call ends the episode. False: a look-up, or a step on the way; the agent goes on."""
+    """Success of this call ends the episode. False: a look-up (no attempt where it works) or another operation on the
+    way; the agent goes on."""
     lost: int = 0
     """Attempts before this one that came to no call: what a model wrote could not be read."""
     reflections: tuple[Reflection, ...] = ()

@@ -25,6 +25,8 @@ COLOURS: Final[Mapping[str, str]] = {
     "noise": "--arm-control-2",
     "length-matched": "--arm-control-3",
 }
+_STEP: Final = 8.0
+"""Between tasks at one place."""
 _GOLDEN: Final = math.pi * (3 - math.sqrt(5))
 
 
@@ -67,10 +69,10 @@ def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> Marku
 def dots(found: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
     """Draw every task at (success under x, success under y): above the diagonal y was better.
 
-    Darker: solved more often under `shade`; larger: farther above it. Tasks with the same figures are spread round
+    Fuller: solved more often under `shade`; larger: farther above it. Tasks with the same figures are spread round
     their place, else one would hide the other.
     """
-    left, top, side, lead = 92.0, 46.0, 430.0, 34.0
+    left, top, side, lead = 92.0, 46.0, 410.0, 52.0
     width, height = left + side + 2 * lead + 178, top + side + 2 * lead + 56
 
     def at(dot_x: float, dot_y: float) -> tuple[float, float]:
@@ -95,18 +97,21 @@ def dots(found: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
     groups: dict[tuple[float, float], list[Dot]] = {}
     for one in found:
         groups.setdefault((round(one.x, 3), round(one.y, 3)), []).append(one)
-    labels: list[tuple[float, float, str]] = []
+    crowd = max(map(len, groups.values()), default=1)
+    scale = 1.0 if crowd <= 6 else 0.62
+    labels: list[tuple[float, float, str, str]] = []
     for (gx, gy), inside in sorted(groups.items()):
         cx, cy = at(gx, gy)
+        step = _STEP * scale * (1.5 if crowd <= 6 else 1.0)
         for index, one in enumerate(sorted(inside, key=lambda d: -_radius(d))):
-            reach = 0.0 if len(inside) == 1 else 5.6 * math.sqrt(index + 0.5)
+            reach = 0.0 if len(inside) == 1 else step * math.sqrt(index + 0.5)
             px, py = cx + reach * math.cos(index * _GOLDEN), cy + reach * math.sin(index * _GOLDEN)
-            parts.append(_dot(one, px, py, (x, y, shade)))
-        if len(inside) == 1 and gx != gy:
-            labels.append((cx + _radius(inside[0]) + 3, cy + 4, inside[0].name.rpartition("/")[2]))
-        elif len(inside) > 2:
-            labels.append((cx + 5.6 * math.sqrt(len(inside)) + 8, cy + 4, f"{len(inside)} tasks"))
-    parts += [_label(px, py, text, kind="tag") for px, py, text in _apart(labels)]
+            parts.append(_dot(one, px, py, (x, y, shade), scale))
+        edge = step * math.sqrt(len(inside)) + 10 if len(inside) > 1 else _radius(inside[0]) * scale + 4
+        text = f"{len(inside)} tasks" if len(inside) > 2 else inside[0].name.rpartition("/")[2]
+        if len(inside) > 2 or (len(inside) == 1 and gx != gy):
+            labels.append((cx - edge, cy + 4, text, "end") if gx > 0.75 else (cx + edge, cy + 4, text, "start"))
+    parts += [_label(px, py, text, anchor, "hint") for px, py, text, anchor in _apart(labels)]
     parts += _dot_legend(left + side + 2 * lead + 22, top + 10, shade, y, any(d.shade is not None for d in found))
     above, below = (sum(d.y > d.x for d in found), sum(d.y < d.x for d in found))
     n = sorted({d.n for d in found})
@@ -120,12 +125,12 @@ def _radius(one: Dot) -> float:
     return 4.0 if one.shade is None else 3.5 + 6 * max(one.y - one.shade, 0.0)
 
 
-def _dot(one: Dot, x: float, y: float, arms: tuple[str, str, str]) -> str:
+def _dot(one: Dot, x: float, y: float, arms: tuple[str, str, str], scale: float) -> str:
     shade = "" if one.shade is None else f", {arms[2]} {one.shade:.0%}"
     told = f"{one.name}: {arms[0]} {one.x:.0%}, {arms[1]} {one.y:.0%}{shade}, n = {one.n}"
     opacity = 0.75 if one.shade is None else 0.18 + 0.8 * one.shade
     return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_radius(one):.1f}" class="dot" style="fill-opacity:{opacity:.2f}">'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_radius(one) * scale:.1f}" class="dot" style="fill-opacity:{opacity:.2f}">'
         f"<title>{_text(told)}</title></circle>"
     )
 
@@ -133,7 +138,7 @@ def _dot(one: Dot, x: float, y: float, arms: tuple[str, str, str]) -> str:
 def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list[str]:
     parts = [_label(x, y + 2, "one dot: one task", kind="key")]
     if shaded:
-        parts.append(_label(x, y + 32, f"darker: {shade}", kind="key"))
+        parts.append(_label(x, y + 32, f"fuller: {shade}", kind="key"))
         for index, value in enumerate((0.0, 0.5, 1.0)):
             cx = x + 8 + 50 * index
             parts.append(
@@ -151,13 +156,17 @@ def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list
     return parts
 
 
-def _apart(labels: Sequence[tuple[float, float, str]]) -> list[tuple[float, float, str]]:
+def _apart(labels: Sequence[tuple[float, float, str, str]]) -> list[tuple[float, float, str, str]]:
     """Keep the labels that do not lie on one kept before."""
-    kept: list[tuple[float, float, str]] = []
-    for x, y, text in labels:
+    kept: list[tuple[float, float, str, str]] = []
+    taken: list[tuple[float, float, float]] = []
+    for x, y, text, anchor in labels:
         short = text if len(text) <= 24 else f"{text[:22]}…"
-        if all(abs(y - other) > 12 or x > end + 6 * len(had) or x + 6 * len(short) < end for end, other, had in kept):
-            kept.append((x, y, short))
+        wide = 6.2 * len(short)
+        low = x if anchor == "start" else x - wide
+        if all(abs(y - other) > 12 or low > end or low + wide < begin for begin, end, other in taken):
+            kept.append((x, y, short, anchor))
+            taken.append((low, low + wide, y))
     return kept
 
 
@@ -219,7 +228,7 @@ def forest(bars: Sequence[Bar], title: str) -> Markup:
     width, names, notes, row, top = 860.0, 230.0, 250.0, 24.0, 26.0
     left, side = names, width - names - notes
     values = [abs(v) for b in bars for v in (b.estimate.value, b.estimate.low, b.estimate.high) if v is not None]
-    reach = max(0.25, math.ceil(max(values, default=0.0) * 4) / 4)
+    reach = max(0.2, math.ceil(max(values, default=0.0) * 5) / 5)
     bottom = top + row * len(bars)
     parts: list[str] = []
     for tick in (-reach, -reach / 2, 0.0, reach / 2, reach):

@@ -91,7 +91,7 @@ def _forest(found: Sequence[Comparison], primary: tuple[str, str]) -> Markup:
             visible(one.agent or _ALL)[:32],
             one.difference.estimate,
             "var(--arm-patches)" if one.agent != POOLED else "var(--ink)",
-            f"{points_of(one.difference.estimate.value)}  p {p_text(one.difference.p)}, {one.difference.estimate.n} tasks",
+            f"{points_of(one.difference.estimate.value)}, p {p_text(one.difference.p)}, {one.difference.estimate.n} tasks",
         )
         for one in found
     ]

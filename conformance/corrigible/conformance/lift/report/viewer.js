@@ -46,7 +46,7 @@ async function start() {
   addEventListener("hashchange", fromAddress);
   list();
   if (!fromAddress()) {
-    const first = rows.find(row => row.outcome === "success" && row.attempts > 1 && row.there) || rows.find(row => row.there);
+    const first = rows.find(row => row.outcome === "success" && row.attempts > 1 && row.there && row.arm.startsWith("reflective")) || rows.find(row => row.there);
     if (first) show(first);
   }
 }
@@ -117,9 +117,10 @@ function step(turn, number, request, before, answer) {
   for (const made of turn.reflections || []) one.append(reflection(made));
   const sides = make("div", null, "sides"), left = make("div"), right = make("div");
   if (answer) left.append(make("span", "What the agent saw before: " + answer.status, "label"), ...advice(answer.shown));
-  else left.append(make("span", before ? "The call before was accepted" : "The first call", "label"));
+  else if (before) left.append(make("span", "The call before was accepted", "label"));
   right.append(make("span", before ? "What it changed in its request" : "What it sent", "label"), before ? difference(before, request) : make("pre", pretty(request)));
-  sides.append(left, right);
+  sides.append(...(before ? [left, right] : [right]));
+  if (!before) sides.classList.add("first");
   one.append(sides);
   if (turn.note) one.append(make("div", turn.note, "note"));
   return one;

@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from corrigible.schema.exchange import Json, Request
 
+from ...score import is_safe
 from ...strategy.reflect import Answer, Strategy, Trajectory, Trial, as_told
 from ..move import Briefing, Move, Reflection, Seen, Send, Stop, Usage
 from . import prompt
@@ -116,7 +117,7 @@ class _Talk:
         start = prompt.opening(self._briefing)
         if self._settings.first_call == "given":
             seen = yield Send(self._briefing.request)
-            self._saw(self._briefing.request, seen)
+            self._saw(self._briefing.request, seen, settles=True)
             start = f"{start}\n\n{prompt.given(self._briefing.request, seen)}"
             self._entries.append(Said(start))
             self._reflect(seen)
@@ -128,8 +129,9 @@ class _Talk:
                 yield found
                 return
             call, said = found
-            seen = yield self._send(call, said)
-            self._saw(call.request, seen)
+            send = self._send(call, said)
+            seen = yield send
+            self._saw(call.request, seen, settles=send.settles)
             self._heard(call.id, prompt.answer(seen))
             self._reflect(seen)
         yield self._stop("gave up", "no attempt left")
@@ -187,8 +189,8 @@ class _Talk:
     def _reset(self) -> None:
         self._usage, self._lost, self._fresh, self._asked, self._unbilled = Usage(), 0, (), False, False
 
-    def _saw(self, request: Request, seen: Seen) -> None:
-        self._used += 1
+    def _saw(self, request: Request, seen: Seen, *, settles: bool) -> None:
+        self._used += not (seen.succeeded and not settles and is_safe(request))
         self._trials.append(Trial(prompt.written(request), prompt.answer(seen)))
 
     def _heard(self, call: str, text: str, *, failed: bool = False) -> None:

@@ -25,7 +25,8 @@ _LONGEST_ANSWER: Final = 32_000
 
 _TASK: Final = (
     "You call an API until what somebody wants of it is done. Your credentials are added to every call. An answer is"
-    " shown to you as JSON: status, headers, body. You have at most {attempts} calls. Do nothing that is not wanted."
+    " shown to you as JSON: status, headers, body. You have at most {attempts} calls; those that only read, and"
+    " work, do not count. Do nothing that is not wanted."
 )
 _TOOLS: Final = (
     "Make one call at a time with the tool call_api. Use the tool finish when it is done, when it cannot be done, or"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from ....misuse import Misused, meant
 from .prompt import Mode, Vocabulary
@@ -55,7 +55,15 @@ class Settings(BaseModel):
     extra: dict[str, Any] = Field(default_factory=dict)
     """Further members of every request, in the provider's words: {reasoning_effort: low}. No secrets."""
 
+    @field_validator("extra")
+    @classmethod
+    def _leaves_the_conversation(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if taken := sorted(_CONVERSATION & set(value)):
+            raise ValueError(f"{', '.join(taken)}: what is asked is not a setting")
+        return value
 
+
+_CONVERSATION = frozenset({"model", "messages", "input", "system", "instructions", "tools", "tool_choice", "stream"})
 _NOT_IDENTITY = frozenset(
     {"name", "base_url", "key_env", "local", "timeout", "retries", "longest_wait", "tokens_per_minute"}
 )

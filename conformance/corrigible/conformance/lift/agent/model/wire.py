@@ -72,7 +72,7 @@ class Answered:
 @cache
 def _trust() -> ssl.SSLContext:
     """Making one takes longer than a request on a local network."""
-    return ssl.create_default_context()
+    return httpx.create_ssl_context()
 
 
 class Wire:

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..lift.arm import Arm
+from ..lift.metrics.group import latest
+from ..lift.report import document, page, terminal
+from ..lift.store import read
+from ..lift.summary import summarise
 from ..misuse import Misused, meant
-from .arm import Arm
-from .metrics.group import latest
-from .report import document, page, terminal
-from .store import read
-from .summary import summarise
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -31,7 +31,9 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the page")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures; -: print them, and no table")
     parser.add_argument(
-        "--primary", metavar="A:B", help="compare these arms instead of those declared before the run; the report says so"
+        "--primary",
+        metavar="A:B",
+        help="compare these arms instead of those declared before the run; the report says so",
     )
     parser.set_defaults(run=run)
 

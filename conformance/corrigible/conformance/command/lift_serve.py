@@ -1,0 +1,92 @@
+"""`conformance lift serve`: measure an agent that makes HTTP calls, whatever it is made of."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from corrigible.schema.exchange import Json
+
+from ..lift.arm import Arm
+from ..lift.plan import Plan, made, read_plan
+from ..lift.run import TASKS, look_up
+from ..lift.serve import Desk, Server
+from ..lift.store import opened
+from ..lift.task import TaskError
+from ..lift.visit import Guest
+from ..misuse import Misused
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+ARMS: Final = (Arm.TRADITIONAL, Arm.VERBOSE, Arm.REFLECTIVE, Arm.PATCHES)
+"""Those that are served where none is named."""
+
+
+def add(subparsers: Subparsers) -> None:
+    """Add the command's options."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="measure an agent of your own",
+        description="Hand out episodes over HTTP: POST /episodes answers a prompt and a base URL; the agent calls the"
+        " API there, POSTs /episodes/ID/finish, and is scored by the end state. Which arm it plays under is decided at"
+        " random, balanced, and told to nobody. Run it again with the same --out to go on.",
+    )
+    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="what to serve")
+    parser.add_argument("--out", type=Path, default=Path("lift"), metavar="DIR", help="where the log is; default: lift")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="of 127.0.0.1; default: a free one")
+    parser.add_argument("--agent", default="external", metavar="NAME", help="how the log calls who plays")
+    parser.add_argument("--domain", action="append", default=[], metavar="NAME", help="default: all that start here")
+    parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="task ids, or domain/id")
+    parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=f"default: {', '.join(ARMS)}")
+    parser.add_argument("--seed", type=int, action="append", default=[], metavar="N", help="default: 0; repeats")
+    parser.add_argument("--attempts", type=int, metavar="N", help="at most, of each episode; default: 5")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 600")
+    parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    if not 0 <= args.port < 1 << 16:
+        raise Misused(f"--port {args.port}: no port")
+    guest = Guest(args.agent)
+    try:
+        planned = look_up(_plan(args), args.task_files or TASKS, (guest,))
+    except TaskError as problem:
+        raise Misused(str(problem)) from None
+    for domain, why in planned.skipped.items():
+        print(f"skipped {domain}: {why}", file=sys.stderr)
+    with opened(args.out) as store:
+        desk = Desk(planned, store, guest, lambda line: print(line, file=sys.stderr, flush=True))
+        try:
+            with _listening(desk, args.port) as server:
+                print(f"listening on {server.url}: {desk.status()['left']} of {desk.total} episodes to play")
+                print(f"  curl -sX POST {server.url}/episodes")
+                print(f"when they are played: conformance lift report {args.out}", flush=True)
+                server.serve_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            desk.close()
+    return 0
+
+
+def _listening(desk: Desk, port: int) -> Server:
+    try:
+        return Server(desk, port)
+    except OSError as problem:
+        raise Misused(f"--port {port}: cannot listen there: {problem}") from None
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    document: dict[str, Json] = {"arms": [arm.value for arm in ARMS], "timeout": 600.0}
+    if args.plan is not None:
+        document = read_plan(args.plan).model_dump(mode="json")
+    arms = [name for one in args.arm for name in one.split(",") if name]
+    given = {"domains": args.domain, "tasks": args.task, "arms": arms, "seeds": args.seed}
+    document |= {name: value for name, value in given.items() if value}
+    document |= {name: value for name in ("attempts", "timeout") if (value := getattr(args, name)) is not None}
+    return made({**document, "agents": [args.agent]}, str(args.plan or "options"))
