@@ -460,7 +460,7 @@ def last_exchange(heard: Heard) -> tuple[Request | None, Any]:
     for _, text in heard.turns:
         for document in _documents(text):
             if "method" in document:
-                form = "form" in heard.system
+                form = any("are forms" in said for _, said in heard.turns)
                 call = Request(
                     document["method"],
                     document.get("path", ""),

@@ -15,7 +15,8 @@ import yaml
 
 from corrigible.conformance.cli import parser
 from corrigible.conformance.lift.agent.catalogue import agents
-from corrigible.conformance.lift.agent.model import option, provider
+from corrigible.conformance.lift.agent.model import anthropic, openai_responses, option, provider
+from corrigible.conformance.lift.agent.model.conversation import Question, Said, Sampling, Spoke, Told
 from corrigible.conformance.lift.agent.model.loop import ModelAgent, Unanswered
 from corrigible.conformance.lift.agent.model.provider import PROVIDERS, build, named
 from corrigible.conformance.lift.agent.model.rate import Rate, cost
@@ -27,6 +28,7 @@ from corrigible.schema.exchange import Json, Request
 from .fake_provider import FakeProvider, Heard, Mind, Speaks, Trouble, calls, error, follower, stubborn
 
 WIRES = tuple(PROVIDERS)
+SAMPLING = Sampling("m", 100)
 KEY = "sk-secret-0123456789"
 FIRST = Request("POST", "/v1/refunds", headers={"x-shop": "9"}, body={"amount": 500, "charge": "ch_1"})
 BRIEFING = Briefing(
@@ -451,6 +453,24 @@ def test_two_episodes_with_one_seed_are_the_same_moves() -> None:
             return played(agent(fake, strategy="adaptive"), seed=3)
 
     assert moves() == moves()
+
+
+def test_signed_thoughts_go_back_as_they_came_and_empty_words_do_not() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    content = [thought, {"type": "text", "text": " "}, {"type": "tool_use", "id": "a", "name": "finish", "input": {}}]
+    reply = anthropic.decode({"content": content, "stop_reason": "tool_use", "usage": None})
+    document = anthropic.encode(Question("", (Said("x"), Spoke(reply), Told("a", "y"))), SAMPLING)
+    assert document["messages"][1]["content"] == [thought, content[2]]
+
+
+def test_encrypted_thoughts_go_back_with_the_id_of_their_call_and_others_with_neither() -> None:
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "finish", "arguments": "{}", "status": "x"}
+    sent = {name: call[name] for name in ("type", "call_id", "name", "arguments")}
+    for kept, thought in ((True, {"encrypted_content": "ZW5j"}), (False, {})):
+        reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], **thought}
+        reply = openai_responses.decode({"status": "completed", "output": [reasoning, call]})
+        document = openai_responses.encode(Question("", (Said("x"), Spoke(reply), Told("c", "y"))), SAMPLING)
+        assert document["input"][1:-1] == ([reasoning, {**sent, "id": "fc_1"}] if kept else [sent])
 
 
 # Who asks whom, and who may pass for a model
