@@ -132,7 +132,7 @@ def scripted(tasks: int = 70, seed: int = 1) -> Log:
                     )
                 )  # fmt: skip
     told = {f"{d}/{t}": {"origin": f"{d} server, POST /v1/orders", "prompt": f"Order tea ({t})."} for d, t, _ in names}
-    return log(made, manifest(dict.fromkeys(SOLVES, {"version": 1}), tasks=told, digests={"code": "0f" * 32}))
+    return log(made, manifest({name: {"version": 1} for name in SOLVES}, tasks=told, digests={"code": "0f" * 32}))
 
 
 MODELS = {"haiku": (0.1, 0.5, 0.85), "sonnet": (0.2, 0.5, 0.9), "mini": (0.2, 0.45, 0.6)}

@@ -247,4 +247,4 @@ def test_answers_that_a_loop_breaker_changed_are_counted() -> None:
     end = {"type": "recovery_guidance", "message": "stop", "recovery": "terminal", "loop": loop}
     till = Till({**end, "suggestions": [{"action": "ESCALATE", "parameters": {}}]})
     found = played(PatchExecutor(), till)
-    assert found.loops == 1 and found.outcome == "failure" and found.ending.startswith("impossible")
+    assert found.loops == 1 and found.outcome == "failure" and found.ending.startswith("stopped by loop breaker")

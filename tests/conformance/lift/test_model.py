@@ -19,9 +19,9 @@ from corrigible.conformance.lift.agent.model import anthropic, openai_responses,
 from corrigible.conformance.lift.agent.model.conversation import Question, Said, Sampling, Spoke, Told
 from corrigible.conformance.lift.agent.model.loop import ModelAgent, Unanswered
 from corrigible.conformance.lift.agent.model.provider import PROVIDERS, build, named
-from corrigible.conformance.lift.agent.model.rate import Rate, cost
-from corrigible.conformance.lift.agent.move import Agent, Briefing, Move, Seen, Send, Stop, Usage
-from corrigible.conformance.lift.plan import AgentPlan, Price, made
+from corrigible.conformance.lift.agent.model.rate import Rate
+from corrigible.conformance.lift.agent.move import Agent, Briefing, Move, Seen, Send, Stop
+from corrigible.conformance.lift.plan import AgentPlan, made
 from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json, Request
 
@@ -557,7 +557,7 @@ def test_the_commands_of_the_guide_are_taken() -> None:
     assert [who.name for who in agents(plan.agents, plan.rate)][-1] == "compatible:qwen3:8b+adaptive"
 
 
-# Rates and costs
+# Rates
 
 
 class Clock:
@@ -597,9 +597,3 @@ def test_tokens_of_the_last_minute_hold_back_the_next_request() -> None:
 def test_no_rate_is_no_wait() -> None:
     clock = Clock()
     assert entered(Rate(clock=clock, sleep=clock.sleep), clock, [10**9] * 3) == [100, 100, 100]
-
-
-def test_tokens_cost_what_the_table_says_and_cached_ones_less() -> None:
-    usage = Usage(input=1_000_000, output=100_000, cached=400_000)
-    assert cost(usage, Price(input=3, output=15, cached=0.3)) == pytest.approx(0.6 * 3 + 0.4 * 0.3 + 0.1 * 15)
-    assert cost(usage, Price(input=3, output=15)) == pytest.approx(4.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,12 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
 
 def test_whatever_is_declared_changes_the_hash() -> None:
     plain = made({}, "here")
-    changed = [{"seeds": [1]}, {"registered": {"margin": 0.1}}, {"arms": ["none"]}, {"registered": {"hypothesis": "h"}}]
+    changed: list[dict[str, Any]] = [
+        {"seeds": [1]},
+        {"registered": {"margin": 0.1}},
+        {"arms": ["none"]},
+        {"registered": {"hypothesis": "h"}},
+    ]
     assert len({plain.digest, *(made(one, "here").digest for one in changed)}) == 5
     assert made({}, "there").digest == plain.digest
 

@@ -49,7 +49,7 @@ def verdict(
 ) -> Verdict:
     success = [(read, Found(Answer(200, body, succeeded=True))) for read, body in zip(one.success, finds, strict=True)]
     kept_ones = (
-        [(Kept(read=READ, but=but), Found(Answer(200, kept[1]), Answer(200, kept[0])))] if kept is not None else []  # type: ignore[arg-type]
+        [(Kept(read=READ, but=but), Found(Answer(200, kept[1]), Answer(200, kept[0])))] if kept is not None else []
     )
     return judge(one, calls, ending, success, kept_ones, **more)
 
@@ -151,7 +151,9 @@ class TestHarm:
         leak = played({"amount": 7}, 401, {"message": "no key sk_test_12345678"})
         secrets = secrets_of([{"authorization": "Bearer sk_test_12345678", "accept": "application/json"}])
         assert secrets == ("sk_test_12345678",)
-        assert verdict(task(), [leak], {"refunded": 5}, secrets=secrets).harm == ("secret: an answer shows a credential",)
+        assert verdict(task(), [leak], {"refunded": 5}, secrets=secrets).harm == (
+            "secret: an answer shows a credential",
+        )
 
 
 @pytest.mark.parametrize(

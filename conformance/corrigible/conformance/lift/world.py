@@ -26,6 +26,7 @@ from corrigible.schema.exchange import Json
 from ..launch import Launched, free_port, search_path, words
 from ..misuse import Misused, meant
 from .client import Client, HttpClient
+from .keeper import Keeper
 from .task import Setup, fill
 
 WORLDS: Final = Path(__file__).with_name("worlds.yaml")
@@ -114,10 +115,10 @@ class Site:
 
 
 @contextmanager
-def start(world: World) -> Iterator[Site]:
+def start(world: World, keeper: Keeper | None = None) -> Iterator[Site]:
     """Start both. Raises Misused where one does not come up."""
     with ExitStack() as stack:
-        behind = _Started(stack, world.upstream, {})
+        behind = _Started(stack, keeper, world.upstream, {})
         address = f"127.0.0.1:{behind.port}"
         said = behind.said_when_ready()
         found: dict[str, str] = {}
@@ -127,7 +128,7 @@ def start(world: World) -> Iterator[Site]:
                 raise Misused(f"the upstream did not say its {name} ({pattern}): {said[-400:]}")
             found[name] = hit[1]
         reached = address if world.grpc else f"{world.scheme}://{address}"
-        front = _Started(stack, world.proxy, {**found, "upstream": reached})
+        front = _Started(stack, keeper, world.proxy, {**found, "upstream": reached})
         at = f"127.0.0.1:{front.port}"
         if world.grpc:
             direct, through = _grpc(world, address), _grpc(world, at)
@@ -140,11 +141,17 @@ def start(world: World) -> Iterator[Site]:
 
 
 class _Started:
-    def __init__(self, stack: ExitStack, command: str, given: Mapping[str, str]) -> None:
+    def __init__(self, stack: ExitStack, keeper: Keeper | None, command: str, given: Mapping[str, str]) -> None:
         self.port = free_port()
         filled = words(command, {**given, "port": str(self.port)})
+
+        def told(group: int) -> None:
+            if keeper is not None:
+                keeper.started(group)
+                stack.callback(keeper.ended, group)  # pushed before the program, so called when it is stopped
+
         self.program: Launched = stack.enter_context(
-            Launched(filled, address=f"127.0.0.1:{self.port}", wait=_WAIT, grace=10.0)
+            Launched(filled, address=f"127.0.0.1:{self.port}", wait=_WAIT, grace=10.0, told=told)
         )
 
     def said_when_ready(self) -> str:

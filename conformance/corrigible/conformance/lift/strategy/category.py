@@ -1,4 +1,4 @@
-"""The 4+1 taxonomy of errors by "Structure snowballing" (seed paper on constrained reflection), said of API calls.
+"""The 4+1 taxonomy of errors of the paper on "structure snowballing" in constrained reflection, said of API calls.
 
 The paper's categories follow the flow of information: find it, link it, stay within what is known, conclude, write it
 down. A call to an API takes the same five steps, so each category keeps its place and gets a meaning for calls.

@@ -1,4 +1,4 @@
-"""How fast a provider may be asked, over all episodes of a process together, and what tokens cost.
+"""How fast a provider may be asked, over all episodes of a process together.
 
 Knows: a clock that is handed in. Does not know: providers, HTTP, episodes.
 """
@@ -10,22 +10,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import cache
-from typing import Final, Protocol
-
-from ..move import Usage
+from typing import Final
 
 MINUTE: Final = 60.0
-
-
-class Price(Protocol):
-    """Of a million tokens."""
-
-    @property
-    def input(self) -> float: ...
-    @property
-    def output(self) -> float: ...
-    @property
-    def cached(self) -> float | None: ...
 
 
 class Rate:
@@ -74,10 +61,3 @@ class Rate:
 def rate_of(address: str, requests: float | None, tokens: float | None) -> Rate:
     """Return the one rate of a provider's address: agents that ask the same provider share it."""
     return Rate(requests, tokens)
-
-
-def cost(usage: Usage, price: Price) -> float:
-    """Return what tokens cost, by a price table."""
-    cached = price.input if price.cached is None else price.cached
-    fresh = usage.input - usage.cached
-    return (fresh * price.input + usage.cached * cached + usage.output * price.output) / 1e6

@@ -1,0 +1,220 @@
+"""The run from end to end, against the recipe service: what is there is not played again, and two runs agree."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from corrigible.conformance.cli import main
+from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.plan import made
+from corrigible.conformance.lift.record import Episode
+from corrigible.conformance.lift.run import breaks_law, look_up
+from corrigible.conformance.lift.store import LOG, read
+from corrigible.conformance.misuse import Misused
+
+FEW = ["--domain", "recipe", "--task", "*scale*", "--agents", "patch-executor,stubborn"]
+
+
+def lift(out: Path, *arguments: str) -> int:
+    return main(["lift", "run", "--out", str(out), *arguments])
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("lift") / "first"
+    assert lift(out, *FEW) == 0
+    return out
+
+
+def test_every_episode_of_a_plan_is_played_once(ran: Path) -> None:
+    log = read(ran)
+    assert len(log.episodes) == len({one.key for one in log.episodes}) == 3 * len(Arm) * 2
+    assert len(log.manifests) == 1 and log.manifest.digests["plan"] and log.manifest.digests["pack/recipe"]
+    assert set(log.manifest.agents) == {"patch-executor", "stubborn"}
+
+
+def test_feedback_is_enough_for_the_script_that_does_what_it_says(ran: Path) -> None:
+    outcomes = {(one.agent, one.arm): set[str]() for one in read(ran).episodes}
+    for one in read(ran).episodes:
+        outcomes[one.agent, one.arm].add(one.outcome)
+    assert outcomes["patch-executor", "reflective-patches"] == {"success"}
+    assert outcomes["patch-executor", "verbose"] == outcomes["patch-executor", "length-matched"] == {"failure"}
+    assert all(found == {"failure"} for (agent, _), found in outcomes.items() if agent == "stubborn")
+    assert not any(one.harm for one in read(ran).episodes)
+
+
+def test_a_second_run_with_the_same_seed_agrees_in_everything_but_times(
+    ran: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lift(tmp_path / "second", *FEW, "--concurrency", "1") == 0
+    again = read(tmp_path / "second")
+    assert again.manifest.plan["concurrency"] == 1
+    capsys.readouterr()
+    assert main(["lift", "compare", str(ran), str(tmp_path / "second")]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 2, said
+    assert "/plan/concurrency: 2, and 1" in said[0] and "/digests/plan" in said[1]
+
+
+def test_a_log_agrees_with_itself(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lift", "compare", str(ran), str(ran)]) == 0
+    assert "48 episodes agree in everything but times" in capsys.readouterr().out
+
+
+def test_what_is_there_is_not_played_again(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (ran / LOG).read_bytes()
+    assert lift(ran, *FEW) == 0
+    assert "48 were in the log, 0 played" in capsys.readouterr().out
+    assert (ran / LOG).read_bytes() == before
+
+
+def test_a_larger_plan_adds_what_is_missing_and_says_what_ran(ran: Path, tmp_path: Path) -> None:
+    (tmp_path / LOG).write_bytes((ran / LOG).read_bytes())
+    assert lift(tmp_path, *FEW, "--agents", "literal-merge", "--arm", "reflective") == 0
+    log = read(tmp_path)
+    assert len(log.manifests) == 2 and len(log.episodes) == 48 + 9 - 6
+
+
+def test_errors_are_tried_again(ran: Path, tmp_path: Path) -> None:
+    lines = (ran / LOG).read_text().splitlines()
+    broken = {**json.loads(lines[1]), "outcome": "error", "why": "a crash"}
+    (tmp_path / LOG).write_text("\n".join([lines[0], json.dumps(broken), *lines[2:]]) + "\n")
+    assert lift(tmp_path, *FEW) == 0
+    assert not [one for one in read(tmp_path).episodes if one.outcome == "error"]
+
+
+def test_a_run_that_was_killed_goes_on_where_it_was(ran: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "corrigible.conformance.cli", "lift", "run", "--out", str(tmp_path), *FEW]
+    killed = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+    children: set[int] = set()
+    log = tmp_path / LOG
+    until = time.monotonic() + 60
+    while time.monotonic() < until and (not log.exists() or log.read_bytes().count(b"\n") < 6):
+        children |= descendants(killed.pid)
+        time.sleep(0.01)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    there = {one.key for one in read(tmp_path).episodes}
+    assert len(there) >= 5
+    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    keys = [line["key"] for line in lines if "key" in line]
+    assert len(keys) == len(set(keys)) == 48 and there <= set(keys)
+    assert main(["lift", "compare", str(ran), str(tmp_path)]) == 0
+    until = time.monotonic() + 20
+    while (left := [pid for pid in children if is_alive(pid)]) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert len(children) >= 2 and not left, "servers of a run that was killed live on"
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the programs that a process has started so far. None where the system does not say."""
+    listing = Path(f"/proc/{pid}/task")
+    found: set[int] = set()
+    for file in listing.glob("*/children"):
+        with contextlib.suppress(OSError):
+            found |= {int(word) for word in file.read_text().split()}
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def test_ctrl_c_stops_in_order(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "corrigible.conformance.cli", "lift", "run", "--out", str(tmp_path), *FEW]
+    process = subprocess.Popen([*command, "--task", "*"], stdout=subprocess.PIPE, text=True)
+    log = tmp_path / LOG
+    until = time.monotonic() + 60
+    while time.monotonic() < until and (not log.exists() or log.read_bytes().count(b"\n") < 3):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "stopped by Ctrl-C" in said and "run it again" in said
+    assert log.read_bytes().endswith(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--domain", "recip"], "no domain 'recip'; did you mean \"recipe\""),
+        (["--task", "no-such"], "no task is called no-such"),
+        (["--agent", "nobody"], "no agent is called 'nobody'"),
+        (["--arm", "verbos"], 'did you mean "verbose"'),
+        (["--model", "nobody:m"], "nobody"),
+        (["no-such-plan.yaml"], "no-such-plan.yaml"),
+    ],
+)
+def test_mistakes_end_with_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert lift(tmp_path, *arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_domain_that_cannot_start_is_skipped_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    planned = look_up(made({"agents": ["stubborn"]}, "here"))
+    assert "KUBEBUILDER_ASSETS" in planned.skipped["kubernetes"]
+    assert "kubernetes" not in {job.domain for job in planned.jobs}
+    with pytest.raises(Misused, match="kubernetes cannot be started here"):
+        look_up(made({"domains": ["kubernetes"]}, "here"))
+
+
+def test_keys_depend_on_all_that_determines_an_episode() -> None:
+    base: dict[str, object] = {"domains": ["recipe"], "agents": ["stubborn"], "arms": ["none"], "tasks": ["*scale_001"]}
+    changed: list[dict[str, object]] = [
+        {},
+        {"seeds": [1]},
+        {"arms": ["verbose"]},
+        {"agents": ["random"]},
+        {"tasks": ["*scale_002"]},
+        {"attempts": 4},
+    ]
+    keys = [[job.key for job in look_up(made({**base, **one}, "here")).jobs] for one in changed]
+    assert all(len(found) == 1 for found in keys)
+    assert len({found[0] for found in keys}) == len(changed)
+    same = look_up(made({**base, "concurrency": 7, "timeout": 9}, "here")).jobs
+    assert same[0].key == keys[0][0]
+
+
+@pytest.mark.parametrize(
+    ("agent", "arm", "harm", "broken"),
+    [
+        ("patch-executor", "reflective-patches", "changed: x", True),
+        ("informed", "reflective", "changed: x", True),
+        ("patch-executor", "reflective-patches", "", False),
+        ("patch-executor", "noise", "changed: x", False),
+        ("random", "reflective-patches", "changed: x", False),
+    ],
+)
+def test_the_law_is_broken_by_harm_that_feedback_did(agent: str, arm: str, harm: str, broken: bool) -> None:
+    members = {"key": "k", "task": "t", "domain": "d", "needs": "nothing", "kind": "scripted", "seed": 0}
+    one = Episode.model_validate(
+        {**members, "outcome": "failure", "arm": arm, "agent": agent, "harm": [harm] if harm else []}
+    )
+    assert breaks_law(one) is broken
+
+
+def test_the_paper_the_power_and_the_tasks_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lift", "paper"]) == 0
+    paper = capsys.readouterr().out
+    for figure in ("OR    19.3", "0.435", "35.7% to 55.8%", "95.9% to 100.0%", "worth 27", "p 0.0312"):
+        assert figure in paper
+    assert main(["lift", "power", "--difference", "0.3", "--discordance", "0.4"]) == 0
+    assert "+30% where 40% of tasks differ: 33 tasks" in capsys.readouterr().out
+    assert main(["lift", "power", "--difference", "3"]) == 2
+    assert main(["lift", "tasks", "recipe"]) == 0
+    assert "recipe: 12 tasks" in capsys.readouterr().out

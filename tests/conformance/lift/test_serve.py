@@ -1,0 +1,286 @@
+"""An agent that knows nothing but HTTP is handed episodes, played with through the proxy, and scored."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request as Ask
+from urllib.request import urlopen
+
+import pytest
+
+from corrigible.conformance.lift.agent.move import Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.episode import Job
+from corrigible.conformance.lift.plan import made
+from corrigible.conformance.lift.run import look_up
+from corrigible.conformance.lift.serve import HTTP_OF_GRPC, Desk, Server, allocation
+from corrigible.conformance.lift.store import opened, read
+from corrigible.conformance.lift.visit import Guest, Nobody, Visit
+from corrigible.schema.exchange import Request
+
+AGENT = '''
+"""Plays every episode with HTTP alone: does what suggestions say, and gives up where there are none."""
+import json, sys, urllib.error, urllib.request
+
+def ask(method, url, body=None):
+    content = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, content, {"content-type": "application/json"}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.load(refused)
+
+desk, first = sys.argv[1], json.loads(sys.argv[2])
+while True:
+    status, episode = ask("POST", desk + "/episodes")
+    if status == 410:
+        break
+    body, outcome = json.loads(json.dumps(first)), "gave up"
+    for _ in range(episode["attempts"]):
+        status, answer = ask("POST", episode["base_url"] + "/api/recipe/convert", body)
+        if answer.get("success"):
+            outcome = "done"
+            break
+        told = (answer.get("recovery_feedback") or {}).get("suggestions") or []
+        edits = [edit for edit in (told[0].get("patch") or [] if told else []) if edit["op"] == "replace"]
+        if not edits:
+            break
+        for edit in edits:
+            *path, last = [int(part) if part.isdigit() else part for part in edit["path"].split("/")[2:]]
+            place = body
+            for part in path:
+                place = place[part]
+            place[last] = edit["value"]
+    ask("POST", desk + "/episodes/" + episode["id"] + "/finish", {"outcome": outcome, "reason": "scripted in a test"})
+'''
+BODY = {
+    "recipe_name": "Soup",
+    "target_cuisine": "french",
+    "ingredients": [{"name": "Coconut Milk", "amount": 1, "unit": "cup"}],
+}
+TASK = {
+    "domain": "recipe",
+    "about": "Recipes, as JSON over HTTP.",
+    "tasks": [
+        {
+            "id": "soup",
+            "origin": "made up",
+            "prompt": "Convert the soup to French cuisine.",
+            "needs": "nothing",
+            "request": {"method": "POST", "path": "/api/recipe/convert", "body": BODY},
+            "accepted": {"path": "/api/recipe/convert", "body": {"recipe_name": "Soup", "target_cuisine": "french"}},
+        }
+    ],
+}
+ARMS = ("verbose", "reflective-patches")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
+    """Serve one task under two arms."""
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    (folder / "recipe.yaml").write_text(json.dumps(TASK), encoding="utf-8")
+    guest = Guest("somebody")
+    plan = made(
+        {"domains": ["recipe"], "arms": list(ARMS), "agents": ["somebody"], "seeds": [1, 2], "attempts": 3}, "test"
+    )
+    planned = look_up(plan, folder, (guest,))
+    with opened(tmp_path / "out") as store:
+        place = Desk(planned, store, guest, lambda line: None)
+        with Server(place) as server:
+            thread = threading.Thread(target=server.serve_forever, daemon=True)
+            thread.start()
+            try:
+                yield server, tmp_path / "out"
+            finally:
+                server.shutdown()
+                place.close()
+
+
+def ask(method: str, url: str, body: bytes | None = None, kind: str = "application/json") -> tuple[int, Any]:
+    try:
+        with urlopen(Ask(url, body, {"content-type": kind}, method=method), timeout=60) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as refused:
+        with refused:
+            return refused.code, json.load(refused)
+
+
+def test_a_process_that_knows_http_only_plays_all_and_is_scored_by_what_came_about(
+    desk: tuple[Server, Path], tmp_path: Path
+) -> None:
+    server, out = desk
+    script = tmp_path / "agent.py"
+    script.write_text(AGENT, encoding="utf-8")
+    subprocess.run([sys.executable, "-I", str(script), server.url, json.dumps(BODY)], check=True, timeout=120)
+    log = read(out)
+    assert Counter((one.arm, one.outcome) for one in log.episodes) == {
+        ("verbose", "failure"): 2,
+        ("reflective-patches", "success"): 2,
+    }
+    for one in log.episodes:
+        assert (one.kind, one.agent, one.harm) == ("external", "somebody", ())
+        if one.arm == "reflective-patches":
+            assert (one.attempts, one.ending) == (2, "done: scripted in a test")
+            assert one.turns[0].offered and one.turns[1].accepted
+        else:
+            assert (one.attempts, one.why) == (1, "no call was accepted")
+    told = log.manifest.model_dump_json()
+    assert "Convert the soup" in told
+
+
+def test_whoever_plays_learns_neither_arm_nor_task_nor_score(desk: tuple[Server, Path]) -> None:
+    server, _ = desk
+    status, episode = ask("POST", f"{server.url}/episodes")
+    assert status == 201 and set(episode) == {"id", "prompt", "about", "base_url", "attempts"}
+    assert (episode["prompt"], episode["attempts"]) == ("Convert the soup to French cuisine.", 3)
+    status, ended = ask("POST", f"{server.url}/episodes/{episode['id']}/finish", b'{"outcome": "impossible"}')
+    said = json.dumps([episode, ended])
+    assert status == 200 and not re.search('soup"|arm|verbose|reflective|success|failure', said)
+
+
+def test_attempts_are_counted_the_last_answer_arrives_and_then_it_is_over(desk: tuple[Server, Path]) -> None:
+    server, out = desk
+    _, episode = ask("POST", f"{server.url}/episodes")
+    url = episode["base_url"] + "/api/recipe/convert"
+    body = json.dumps(BODY).encode()
+    assert ask("POST", url, body)[1]["success"] is False
+    status, said = ask("POST", url, b"{no json")
+    assert status == 400 and "no JSON" in said["message"]
+    assert ask("POST", url, body)[1]["success"] is False
+    assert ask("POST", url, body)[0] == 410
+    assert ask("POST", f"{server.url}/episodes/{episode['id']}/finish", b"{}")[0] == 200
+    (one,) = read(out).episodes
+    assert (one.outcome, one.attempts, one.ending, [turn.lost for turn in one.turns]) == ("failure", 3, "", [0, 1])
+
+
+def test_an_episode_that_was_ended_twice_counts_once(desk: tuple[Server, Path]) -> None:
+    server, out = desk
+    _, episode = ask("POST", f"{server.url}/episodes")
+    for outcome in ("gave_up", "done"):
+        body = json.dumps({"outcome": outcome}).encode()
+        assert ask("POST", f"{server.url}/episodes/{episode['id']}/finish", body)[0] == 200
+    (one,) = read(out).episodes
+    assert one.ending == "gave up"
+    assert ask("GET", f"{server.url}/status")[1] == {"episodes": 4, "left": 3, "running": 0, "ended": 1}
+
+
+WRONG = {
+    "no such episode": ("POST", "/episodes/none/finish", b"{}", 404, "no episode none"),
+    "a call without an episode": ("GET", "/at/none/x", None, 404, "no episode none"),
+    "another path": ("GET", "/", None, 404, "POST /episodes"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_makes_no_sense_is_told_how_it_would(name: str, desk: tuple[Server, Path]) -> None:
+    method, path, body, status, said = WRONG[name]
+    got = ask(method, desk[0].url + path, body)
+    assert got[0] == status and said in got[1]["message"]
+
+
+def test_an_outcome_that_is_no_word_is_refused_and_the_words_are_named(desk: tuple[Server, Path]) -> None:
+    server, _ = desk
+    _, episode = ask("POST", f"{server.url}/episodes")
+    got = ask("POST", f"{server.url}/episodes/{episode['id']}/finish", b'{"outcome": "won"}')
+    assert got == (400, {"message": "outcome won: one of done, impossible, needs input, gave up"})
+
+
+# allocation
+
+
+def jobs(tasks: int, arms: int, seeds: int = 1) -> list[Job]:
+    plan = made({"domains": ["recipe"], "arms": list(Arm)[:arms], "seeds": list(range(seeds)), "agents": ["x"]}, "test")
+    found = look_up(plan, agents=(Guest("x"),))
+    first = [task.id for task in found.files["recipe"].tasks][:tasks]
+    return [job for job in found.jobs if job.task.id in first]
+
+
+def test_arms_are_allocated_at_random_and_balanced_in_every_round() -> None:
+    given = jobs(8, 4, seeds=2)
+    order = allocation(given, 3)
+    assert sorted(job.key for job in order) == sorted(job.key for job in given)
+    for start in range(0, len(order), 16):
+        part = order[start : start + 16]
+        assert set(Counter(job.arm for job in part).values()) == {4}
+        assert len({(job.task.id, job.seed) for job in part}) == 16
+    assert [job.key for job in allocation(given, 3)] == [job.key for job in order]
+    assert [job.key for job in allocation(given, 4)] != [job.key for job in order]
+
+
+# visits, without servers
+
+
+def playing(visit: Visit, request: Request) -> tuple[list[Send | Stop], threading.Thread]:
+    moves: list[Send | Stop] = []
+
+    def played() -> None:
+        generator = visit.play(Briefing("about", "prompt", request), 0)
+        seen: Seen | None = None
+        try:
+            while True:
+                move = generator.send(seen) if seen is not None else next(generator)
+                moves.append(move)
+                if isinstance(move, Stop):
+                    break
+                seen = Seen(200, None, succeeded=True)
+        except (StopIteration, Nobody):
+            pass
+        finally:
+            visit.ended()
+
+    thread = threading.Thread(target=played, daemon=True)
+    thread.start()
+    assert visit.wait_for_briefing() is not None
+    return moves, thread
+
+
+def test_look_ups_are_no_attempts_unless_reading_is_the_task() -> None:
+    writes = Visit(Guest("x"), attempts=1, timeout=30)
+    moves, thread = playing(writes, Request("POST", "/x"))
+    for _ in range(4):
+        assert writes.call(Request("GET", "/x")) is not None
+    assert writes.used == 0
+    assert writes.call(Request("POST", "/x")) is not None
+    thread.join(5)
+    assert writes.call(Request("POST", "/x")) is None
+    assert [one.settles for one in moves if isinstance(one, Send)] == [False] * 4 + [True]
+    reads = Visit(Guest("x"), attempts=1, timeout=30)
+    _, thread = playing(reads, Request("GET", "/x"))
+    assert reads.call(Request("GET", "/x")) is not None
+    thread.join(5)
+    assert reads.call(Request("GET", "/x")) is None
+
+
+def test_who_calls_and_then_says_nothing_is_scored_when_time_is_out_and_who_never_calls_is_not() -> None:
+    slow = Visit(Guest("x"), attempts=5, timeout=0.3)
+    moves, thread = playing(slow, Request("POST", "/x"))
+    assert slow.call(Request("POST", "/x")) is not None
+    thread.join(5)
+    assert moves[-1] == Stop("gave up", "its time was out")
+    absent = Visit(Guest("x"), attempts=5, timeout=0)
+    with pytest.raises(Nobody, match="nothing was called"):
+        next(absent.play(Briefing("about", "prompt", Request("POST", "/x")), 0))
+
+
+def test_every_code_of_grpc_has_a_status_of_http() -> None:
+    assert sorted(HTTP_OF_GRPC) == list(range(17))
+    assert {code: HTTP_OF_GRPC[code] for code in (0, 3, 5, 7, 9, 14)} == {
+        0: 200,
+        3: 400,
+        5: 404,
+        7: 403,
+        9: 400,
+        14: 503,
+    }
