@@ -24,7 +24,7 @@ demo: $(READY)
 	@$(BIN)/corrigible demo
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check

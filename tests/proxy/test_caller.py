@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.caller import Answer, Caller
-from corrigible.proxy.document import form_pairs
+from corrigible.schema.document import form_pairs
 from corrigible.schema.exchange import Request
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.document import form_pairs
 from corrigible.proxy.recording import Recording, read_recording
 from corrigible.rules.failure import AuthoringError
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.schema.document import form_pairs
 
 NO_ANSWER = LookupAnswer(0)
 

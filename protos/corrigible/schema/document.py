@@ -7,9 +7,9 @@ caller's host and nothing may smuggle a second header line.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 MEMBERS: Final = ("method", "path", "query", "headers", "body")
 
@@ -85,3 +85,24 @@ def header_problem(headers: Mapping[str, object]) -> str | None:
         if not isinstance(value, str) or not _HEADER_VALUE.fullmatch(value):
             return f"no valid value for header {name.lower()}"
     return None
+
+
+def form_pairs(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Flatten a document into form fields: `{"a": {"b": [1]}}` gives `("a[b][0]", "1")`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from form_pairs(inner, f"{name}[{key}]" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from form_pairs(inner, f"{name}[{index}]" if name else str(index))
+    else:
+        yield name, scalar_text(value)
+
+
+def query_pairs(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Spell a document's query again: its names are as they were sent, a list is a name sent several times."""
+    for name, value in query.items():
+        if isinstance(value, list) and not any(isinstance(inner, Mapping | list) for inner in value):
+            yield from ((name, scalar_text(inner)) for inner in value)
+        else:
+            yield from form_pairs(value, name)

@@ -13,9 +13,8 @@ from urllib.parse import urlencode
 
 import httpx
 
+from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
-
-from .document import form_pairs, query_pairs
 
 
 @dataclass(frozen=True, slots=True)

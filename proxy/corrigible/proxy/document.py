@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
 
 from corrigible.rules.pointer import parameter_segments
-from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .yaml_body import MEDIA_TYPES, read_yaml
@@ -153,24 +152,3 @@ def _arrays(value: Any) -> Any:
     if value and all(str(index) in value for index in range(len(value))):
         return [_arrays(value[str(index)]) for index in range(len(value))]
     return {name: _arrays(inner) for name, inner in value.items()}
-
-
-def form_pairs(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
-    """Flatten a document into form fields: `{"a": {"b": [1]}}` gives `("a[b][0]", "1")`."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from form_pairs(inner, f"{name}[{key}]" if name else str(key))
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
-            yield from form_pairs(inner, f"{name}[{index}]" if name else str(index))
-    else:
-        yield name, scalar_text(value)
-
-
-def query_pairs(query: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
-    """Spell a document's query again: its names are as they were sent, a list is a name sent several times."""
-    for name, value in query.items():
-        if isinstance(value, list) and not any(isinstance(inner, Mapping | list) for inner in value):
-            yield from ((name, scalar_text(inner)) for inner in value)
-        else:
-            yield from form_pairs(value, name)

@@ -15,9 +15,9 @@ import orjson
 
 from corrigible.rules.failure import AuthoringError, Place
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.schema.document import form_pairs
 
 from .corrector import RequestHead, ResponseHead
-from .document import form_pairs
 from .encoding import coding
 from .limit import Limits
 from .recorded import Recorded

@@ -20,11 +20,10 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import resolve
 from corrigible.rules.speak import Spoken
 from corrigible.rules.violation import Violation
+from corrigible.schema.document import query_pairs
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import Suggestion
-
-from .document import query_pairs
 
 Suggestions = Sequence[Mapping[str, Json]]
 Read = Callable[[Exchange, Json], Sequence[Violation]]

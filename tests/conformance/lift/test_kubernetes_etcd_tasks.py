@@ -15,8 +15,6 @@ from corrigible.conformance.lift.task import TaskFile, fill, read_tasks
 from corrigible.conformance.lift.world import worlds
 
 FILES = Path(lift.__file__).with_name("tasks")
-HOLDS_ALREADY = {"settings-that-may-be-there", "session-that-may-have-ended"}
-"""Tasks whose goal holds from the start: what is measured there is harm, and whether an agent sees that it is done."""
 
 
 @pytest.fixture(params=["kubernetes", "etcd"])
@@ -60,8 +58,6 @@ def test_the_feedback_is_enough_and_nothing_else_is(tasks: TaskFile, tmp_path: P
 
 
 def _should_succeed(episode: dict[str, str]) -> bool:
-    if episode["task"] in HOLDS_ALREADY:
-        return True
     if episode["needs"] == "impossible":
         return episode["agent"] != "stubborn" or episode["ending"].startswith("stopped by loop breaker")
     solvers = {"nothing": ("patch-executor", "informed"), "prompt": ("informed",)}[episode["needs"]]

@@ -9,17 +9,23 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from corrigible.conformance.cli import main
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Usage
 from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.episode import play
 from corrigible.conformance.lift.plan import made
 from corrigible.conformance.lift.record import Episode
-from corrigible.conformance.lift.run import breaks_law, look_up
-from corrigible.conformance.lift.store import LOG, read
+from corrigible.conformance.lift.run import Planned, Shared, breaks_law, look_up, run
+from corrigible.conformance.lift.store import LOG, opened, read
 from corrigible.conformance.misuse import Misused
+from corrigible.schema.exchange import Json
 
 FEW = ["--domain", "recipe", "--task", "*scale*", "--agents", "patch-executor,stubborn"]
 
@@ -82,6 +88,13 @@ def test_a_larger_plan_adds_what_is_missing_and_says_what_ran(ran: Path, tmp_pat
     assert lift(tmp_path, *FEW, "--agents", "literal-merge", "--arm", "reflective") == 0
     log = read(tmp_path)
     assert len(log.manifests) == 2 and len(log.episodes) == 48 + 9 - 6
+
+
+def test_the_audit_certificate_is_named_in_the_log(ran: Path, tmp_path: Path) -> None:
+    (tmp_path / LOG).write_bytes((ran / LOG).read_bytes())
+    (tmp_path / "certificate.json").write_text("{}")
+    assert lift(tmp_path, *FEW, "--certificate", str(tmp_path / "certificate.json")) == 0
+    assert len(read(tmp_path).manifest.audit) == 64 and read(ran).manifest.audit == ""
 
 
 def test_errors_are_tried_again(ran: Path, tmp_path: Path) -> None:
@@ -155,6 +168,7 @@ def test_ctrl_c_stops_in_order(tmp_path: Path) -> None:
         (["--arm", "verbos"], 'did you mean "verbose"'),
         (["--model", "nobody:m"], "nobody"),
         (["no-such-plan.yaml"], "no-such-plan.yaml"),
+        (["--certificate", "no-such-file"], "no-such-file"),
     ],
 )
 def test_mistakes_end_with_status_2(
@@ -162,6 +176,56 @@ def test_mistakes_end_with_status_2(
 ) -> None:
     assert lift(tmp_path, *arguments) == 2
     assert said in capsys.readouterr().err
+
+
+class Dear:
+    """An agent that is billed a million tokens for every call."""
+
+    name = "dear"
+    kind: Literal["model"] = "model"
+    identity: Mapping[str, Json] = {"model": "m"}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        while True:
+            yield Send(briefing.request, usage=Usage(input=1_000_000))
+
+
+def planned(**more: object) -> Planned:
+    return look_up(made({"domains": ["recipe"], "tasks": ["*scale*"], "arms": ["none"], **more}, "here"))
+
+
+def test_a_run_stops_at_its_cost_cap_and_goes_on_under_a_higher_one(tmp_path: Path) -> None:
+    prices = {"date": "2026-11-01", "models": {"m": {"input": 3, "output": 15}}}
+    tallies = []
+    for cap in (20, 100):
+        plan = planned(agents=["stubborn"], prices=prices, cost_cap=cap, concurrency=1)
+        dear = replace(plan, agents=(Dear(),), jobs=[replace(job, agent=Dear()) for job in plan.jobs])
+        with opened(tmp_path) as store:
+            tallies.append(run(dear, store))
+    first, second = tallies
+    assert first.stopped == "the cost cap is reached: 30.00 of 20.00" and first.done == 2
+    assert (second.stopped, second.before, second.done, second.cost) == ("", 2, 1, 45.0)
+
+
+def test_tasks_that_touch_what_all_share_have_servers_of_their_own(tmp_path: Path) -> None:
+    plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
+    world = plan.worlds["recipe"].model_copy(update={"fresh": ("*_001", "*_002")})
+    with opened(tmp_path) as store:
+        tally = run(replace(plan, worlds={**plan.worlds, "recipe": world}), store)
+    assert tally.outcomes == {"success": 3}
+
+
+def test_a_server_that_dies_makes_errors_and_is_started_again(tmp_path: Path) -> None:
+    plan = planned(agents=["patch-executor"], arms=["reflective-patches"], concurrency=1)
+    shared = Shared(plan, "recipe", plan.jobs)
+    try:
+        site = shared.site()
+        site.proxy.stop()
+        broken = play(plan.jobs[0], site)
+        assert broken.outcome == "error" and "the proxy" in broken.why
+        assert play(plan.jobs[0], shared.site()).outcome == "success"
+    finally:
+        shared.close()
 
 
 def test_a_domain_that_cannot_start_is_skipped_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:

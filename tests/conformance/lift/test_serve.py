@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,12 +18,13 @@ from urllib.request import urlopen
 
 import pytest
 
+from corrigible.conformance.lift import serve
 from corrigible.conformance.lift.agent.move import Briefing, Seen, Send, Stop
 from corrigible.conformance.lift.arm import Arm
 from corrigible.conformance.lift.episode import Job
 from corrigible.conformance.lift.plan import made
 from corrigible.conformance.lift.run import look_up
-from corrigible.conformance.lift.serve import HTTP_OF_GRPC, Desk, Server, allocation
+from corrigible.conformance.lift.serve import HTTP_OF_GRPC, Desk, Server, allocation, read_call
 from corrigible.conformance.lift.store import opened, read
 from corrigible.conformance.lift.visit import Guest, Nobody, Visit
 from corrigible.schema.exchange import Request
@@ -197,6 +199,38 @@ def test_an_outcome_that_is_no_word_is_refused_and_the_words_are_named(desk: tup
     assert got == (400, {"message": "outcome won: one of done, impossible, needs input, gave up"})
 
 
+BODIES = {
+    "JSON": (b'{"a": 1}', "application/json", False, False, {"a": 1}),
+    "a form": (b"a[b]=1&a[c]=2", "application/x-www-form-urlencoded", False, True, {"a": {"b": "1", "c": "2"}}),
+    "a message, whatever it is called": (b'{"a": 1}', "application/x-www-form-urlencoded", True, False, {"a": 1}),
+    "none": (b"", "application/json", False, False, None),
+    "a form where JSON is due": (
+        b'{"a": 1}',
+        "application/x-www-form-urlencoded",
+        False,
+        False,
+        "application/json here",
+    ),
+    "JSON where a form is due": (b'{"a": 1}', "application/json", False, True, "form-urlencoded here"),
+    "no JSON": (b"{", "application/json", False, False, "no JSON"),
+    "bytes": (b"\xff", "application/x-www-form-urlencoded", False, True, "no"),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_is_read_as_the_api_would_and_refused_where_it_could_not(name: str) -> None:
+    body, kind, grpc, form, expected = BODIES[name]
+    headers = [("Content-Type", kind), ("Authorization", "Bearer mine"), ("Prefer", "x"), ("X-Own", "1")]
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=expected):
+            read_call("POST", "/a.B/C", headers, body, grpc=grpc, form=form)
+        return
+    found = read_call("POST", "/a.B/C?q=1", headers, body, grpc=grpc, form=form)
+    assert found.body == expected
+    assert not {"authorization", "prefer"} & set(found.headers) and found.headers["x-own"] == "1"
+    assert (found.method, found.path) == (("/a.B/C", "") if grpc else ("POST", "/a.B/C"))
+
+
 # allocation
 
 
@@ -284,3 +318,24 @@ def test_every_code_of_grpc_has_a_status_of_http() -> None:
         9: 400,
         14: 503,
     }
+
+
+# the walk-through
+
+
+def test_the_walk_through_with_curl_works_as_it_is_printed(desk: tuple[Server, Path], tmp_path: Path) -> None:
+    server, out = desk
+    text = Path(serve.__file__).with_name("SERVE.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        env={**os.environ, "DESK": server.url},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "Convert the soup" in ran.stdout and '"recorded": true' in ran.stdout
+    (one,) = read(out).episodes
+    assert [turn.accepted for turn in one.turns] == [False, True]
+    assert one.ending == "done: converted"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from corrigible.conformance.lift.agent.move import Seen
 from corrigible.conformance.lift.arm import Arm
 from corrigible.conformance.lift.shown import FILLER_MEMBER, noisy, shown
-from corrigible.schema.exchange import Request
+from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
 
@@ -95,6 +96,24 @@ def test_noise_is_well_formed_applicable_and_wrong() -> None:
 def test_noise_follows_from_its_seed() -> None:
     assert noisy(FEEDBACK, "7") == noisy(FEEDBACK, "7")
     assert len({json.dumps(noisy(FEEDBACK, str(seed))) for seed in range(20)}) > 3
+
+
+@pytest.mark.parametrize("pair", [("ch_aaaa1111", "ch_bbbb2222"), ("L2UxL2ZsYWc=", "L2UyL2ZsYWc=")])
+def test_noise_does_not_depend_on_ids_that_no_two_runs_share(pair: tuple[str, str]) -> None:
+    def plain(value: Json) -> Json:
+        return {pair[0]: "<id:1>", pair[1]: "<id:1>"}.get(value, value) if pair[0][0] == "c" else f"<base64:{value}>"
+
+    def made(text: str) -> str:
+        feedback = {"suggestions": [{"action": "MODIFY_PARAMS", "parameters": {"charge": text}}]}
+        found: str = noisy(feedback, "0", plain)["suggestions"][0]["parameters"]["charge"]
+        return found
+
+    first, second = map(made, pair)
+    assert first != pair[0] and second != pair[1]
+    if pair[0][0] == "c":
+        assert first == second
+    else:
+        assert base64.b64decode(first)[3:] == base64.b64decode(second)[3:]
 
 
 def test_noise_leaves_ends_alone() -> None:

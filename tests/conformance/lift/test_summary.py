@@ -28,6 +28,14 @@ def test_scripts_are_said_to_be_no_evidence_of_what_a_model_makes_of_it() -> Non
     assert "100% of 4 episodes under reflective-patches, and 0% under verbose" in section.claim
 
 
+def test_impossible_tasks_are_said_apart_for_to_stop_needs_no_advice() -> None:
+    stopped = [episode("t9", arm, needs="impossible") for arm in ("reflective-patches", "verbose")]
+    claim = summarise(log([*BOTH, *stopped])).sections[0].claim
+    assert "100% of 5 episodes under reflective-patches, and 20% under verbose" in claim
+    assert "Of tasks that can be solved at all it solves 100% and 0%" in claim
+    assert "solved at all" not in summarise(log(BOTH)).sections[0].claim
+
+
 def test_the_primary_comparison_follows_the_kind_the_plan_or_is_said_to_be_chosen_late() -> None:
     kinds = {kind: summarise(log(as_kind(kind))).sections[0] for kind in ("scripted", "model", "external")}
     assert {kind: one.primary for kind, one in kinds.items()} == {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,6 +64,7 @@ def _add_run(inner: Subparsers) -> None:
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 120")
     parser.add_argument("--cost-cap", type=float, metavar="AMOUNT", help="needs a price table in the plan")
     parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="of `conformance audit`: named in the log")
     parser.add_argument("--quiet", action="store_true", help="no summary")
     option.add(parser)
     parser.set_defaults(run=_run)
@@ -73,6 +76,8 @@ def _run(args: argparse.Namespace) -> int:
         planned = look_up(plan, args.task_files) if args.task_files else look_up(plan)
     except TaskError as problem:
         raise Misused(str(problem)) from None
+    if args.certificate is not None:
+        planned = replace(planned, audit=_digest(args.certificate))
     for domain, why in planned.skipped.items():
         print(f"skipped {domain}: {why}", file=sys.stderr)
     with opened(args.out) as store:
@@ -82,7 +87,16 @@ def _run(args: argparse.Namespace) -> int:
             tally = run(planned, store, told)
     if not args.quiet:
         print("\n".join(_summary(tally, args.out)))
+        if any(agent.kind == "scripted" for agent in planned.agents):
+            print("Scripted agents show that the payload is sufficient and safe, never what a model makes of it.")
     return _status(tally, scripted=all(agent.kind == "scripted" for agent in planned.agents))
+
+
+def _digest(certificate: Path) -> str:
+    try:
+        return hashlib.sha256(certificate.read_bytes()).hexdigest()
+    except OSError as problem:
+        raise Misused(f"{certificate}: {problem.strerror}") from None
 
 
 def _plan(args: argparse.Namespace) -> Plan:
@@ -124,4 +138,6 @@ def _summary(tally: Tally, out: Path) -> list[str]:
             f"{tally.stopped}: {tally.planned - tally.before - tally.done} episodes are not played;"
             f" run it again with --out {out} to go on"
         )
+    if tally.done:
+        lines.append(f"conformance lift report {out}")
     return lines

@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..lift.arm import Arm
-from ..lift.metrics.group import latest
-from ..lift.report import document, page, terminal
 from ..lift.store import read
-from ..lift.summary import summarise
 from ..misuse import Misused, meant
 
 if TYPE_CHECKING:
@@ -40,6 +37,12 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print and write what was asked for."""
+    try:
+        from ..lift.metrics.group import latest
+        from ..lift.report import document, page, terminal
+        from ..lift.summary import summarise
+    except ModuleNotFoundError as problem:
+        raise Misused(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
     log = read(args.folder)
     if not log.episodes:
         raise Misused(f"{args.folder}: no episode has ended yet")

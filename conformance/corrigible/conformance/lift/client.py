@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import select
+import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
-from corrigible.schema.document import SENDERS_OWN, scalar_text
+from corrigible.schema.document import SENDERS_OWN, form_pairs, query_pairs, scalar_text
 from corrigible.schema.exchange import Json, Request
 
 _SAFE_IN_PATHS: Final = "/%:@!$&'()*+,;=~-._"
@@ -81,6 +83,8 @@ class HttpClient:
         self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], timeout: float
     ) -> http.client.HTTPResponse:
         connection = self._connection(timeout)
+        if connection.sock is not None and _says_something(connection.sock):
+            connection.close()  # unasked: the server closed it meanwhile
         kept = connection.sock is not None
         try:
             connection.request(method, target, content, dict(headers))
@@ -115,6 +119,12 @@ class HttpClient:
         return connection
 
 
+def _says_something(connection: socket.socket) -> bool:
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return bool(poll.poll(0))
+
+
 def _answer(status: int, headers: list[tuple[str, str]], content: bytes) -> Answer:
     text = content.decode("utf-8", "replace")
     try:
@@ -127,24 +137,3 @@ def _answer(status: int, headers: list[tuple[str, str]], content: bytes) -> Answ
         joined[low] = f"{joined[low]}, {value}" if low in joined else value
     refused = isinstance(body, dict) and body.get("success") is False
     return Answer(status, body, joined, 200 <= status < 300 and not refused)
-
-
-def form_pairs(value: Json, name: str = "") -> Iterator[tuple[str, str]]:
-    """Flatten a document into form fields: `{"a": {"b": [1]}}` gives `("a[b][0]", "1")`."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from form_pairs(inner, f"{name}[{key}]" if name else str(key))
-    elif isinstance(value, list | tuple):
-        for index, inner in enumerate(value):
-            yield from form_pairs(inner, f"{name}[{index}]" if name else str(index))
-    else:
-        yield name, scalar_text(value)
-
-
-def query_pairs(query: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
-    """Spell a query again: a list is a name sent several times."""
-    for name, value in query.items():
-        if isinstance(value, list) and not any(isinstance(inner, Mapping | list) for inner in value):
-            yield from ((name, scalar_text(inner)) for inner in value)
-        else:
-            yield from form_pairs(value, name)

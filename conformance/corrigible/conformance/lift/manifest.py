@@ -107,9 +107,14 @@ def key_of(
 
 
 def manifest(
-    plan: Plan, files: Mapping[str, TaskFile], agents: Sequence[Agent], at: float, skipped: Mapping[str, str]
+    plan: Plan,
+    files: Mapping[str, TaskFile],
+    agents: Sequence[Agent],
+    at: float,
+    skipped: Mapping[str, str],
+    audit: str = "",
 ) -> Manifest:
-    """Say what runs."""
+    """Say what runs. `audit` is the digest of the certificate that the tasks leak no answer."""
     digests = {"plan": plan.digest, "code": code_digest()}
     for domain, file in files.items():
         digests[f"tasks/{domain}"] = digest_of(file.model_dump(mode="json"))
@@ -120,6 +125,7 @@ def manifest(
         seed=plan.seeds[0],
         versions=_versions(),
         digests=digests,
+        audit=audit,
         agents={agent.name: agent_document(agent) for agent in agents},
         tasks={
             f"{domain}/{task.id}": {"origin": task.origin, "prompt": task.prompt}

@@ -53,6 +53,8 @@ class Planned:
     jobs: Sequence[Job]
     skipped: Mapping[str, str]
     """Domains that cannot be started here, and why."""
+    audit: str = ""
+    """The digest of the audit certificate."""
 
 
 @dataclass(slots=True)
@@ -156,7 +158,7 @@ def run(planned: Planned, store: Store, told: Told = lambda tally, episode: None
             del wanted[episode.key]
             tally.before += 1
             tally.add(episode, cost_of(episode, planned))
-    record = manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped)
+    record = manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped, planned.audit)
     before = store.log.manifests[-1] if store.log is not None else None
     if before is None or before.model_copy(update={"at": 0.0}) != record.model_copy(update={"at": 0.0}):
         store.add(record)

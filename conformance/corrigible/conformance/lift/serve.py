@@ -235,7 +235,7 @@ class Server(ThreadingHTTPServer):
             return Reply(404, {"message": f"no episode {name}"})
         grpc, form = self.desk.is_grpc(name), self.desk.is_form(name)
         try:
-            request = _request(method, target.removeprefix(f"/at/{name}"), headers, body, grpc=grpc, form=form)
+            request = read_call(method, target.removeprefix(f"/at/{name}"), headers, body, grpc=grpc, form=form)
         except ValueError as problem:
             visit.lose()
             return Reply(400, {"message": f"this does not reach the API, and is an attempt: {problem}"})
@@ -246,25 +246,27 @@ class Server(ThreadingHTTPServer):
         return _reply(seen, grpc=grpc)
 
 
-def _request(
+def read_call(
     method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes, *, grpc: bool, form: bool
 ) -> Request:
     """Read a guest's call as a request document. Raises ValueError where it is none."""
-    kept = tuple((name, value) for name, value in headers if name.lower() not in _OURS)
+    apart = _OURS | {"content-type"} if grpc else _OURS
+    kept = tuple((name, value) for name, value in headers if name.lower() not in apart)
     sent = Sent(method, target or "/", kept, body)
     try:
         found = request_document(sent)
     except UnicodeDecodeError:
-        raise ValueError("the body is not UTF-8") from None
+        raise ValueError("the body is no UTF-8") from None
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"the body is no JSON: {problem}") from None
     if grpc:
         if method != "POST":
             raise ValueError("it speaks gRPC: POST /package.Service/Method, with the message as JSON")
-        metadata = {n: v for n, v in found.headers.items() if n not in ("content-type", "accept", "user-agent")}
+        metadata = {n: v for n, v in found.headers.items() if n not in ("accept", "user-agent")}
         return Request(found.path, "", headers=metadata, body=found.body)
-    if form and found.body is not None and not found.form:
-        raise ValueError("bodies are sent as forms here: application/x-www-form-urlencoded")
+    if found.body is not None and found.form is not form:
+        wanted = "application/x-www-form-urlencoded" if form else "application/json"
+        raise ValueError(f"bodies have the content-type {wanted} here")
     plain = {n: v for n, v in found.headers.items() if n not in ("user-agent",)}
     return replace(found, headers=plain)
 

@@ -7,6 +7,7 @@ Knows: where feedback stands in an answer. Does not know: how it came, tasks, ag
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import re
@@ -60,7 +61,7 @@ def shown(
             other = random.Random(seed).choice(pool) if pool else None
             change = lambda _: other  # noqa: E731  one of four, all in one place
         case Arm.NOISE:
-            change = lambda found: noisy(found, seed)  # noqa: E731
+            change = lambda found: noisy(found, seed, plain)  # noqa: E731
         case _:
             change = lambda _: None  # noqa: E731
     body = _changed(seen.body, change)
@@ -77,7 +78,7 @@ def core(feedback: Feedback) -> Feedback:
     return {**{name: feedback[name] for name in CORE if name in feedback}, "suggestions": suggestions}
 
 
-def noisy(feedback: Feedback, seed: str) -> Feedback:
+def noisy(feedback: Feedback, seed: str, plain: Callable[[Json], Json] = lambda value: value) -> Feedback:
     """Return feedback of the same form whose values are wrong: another number of that size, another word.
 
     Where values go, and what a patch tests, stay: blind obedience is to be possible. Ends stay ends.
@@ -90,10 +91,10 @@ def noisy(feedback: Feedback, seed: str) -> Feedback:
             continue
         wrong: dict[str, tuple[Json, Json]] = {}
         new = dict(one)
-        new["parameters"] = _wrong(one.get("parameters") or {}, f"{seed}/{index}", wrong)
+        new["parameters"] = _wrong(one.get("parameters") or {}, f"{seed}/{index}", wrong, plain)
         if one.get("patch"):
             new["patch"] = [
-                {**edit, "value": _wrong(edit["value"], f"{seed}/{index}{edit['path']}", wrong)}
+                {**edit, "value": _wrong(edit["value"], f"{seed}/{index}{edit['path']}", wrong, plain)}
                 if edit.get("op") in ("add", "replace") and "value" in edit
                 else edit
                 for edit in one["patch"]
@@ -104,19 +105,19 @@ def noisy(feedback: Feedback, seed: str) -> Feedback:
     return {**feedback, "suggestions": suggestions}
 
 
-def _wrong(value: Json, place: str, known: dict[str, tuple[Json, Json]]) -> Json:
+def _wrong(value: Json, place: str, known: dict[str, tuple[Json, Json]], plain: Callable[[Json], Json]) -> Json:
     """Return a wrong value of the same type; the same one for the same value."""
     match value:
         case Mapping():
-            return {name: _wrong(inner, f"{place}/{name}", known) for name, inner in value.items()}
+            return {name: _wrong(inner, f"{place}/{name}", known, plain) for name, inner in value.items()}
         case list():
-            return [_wrong(inner, f"{place}/{index}", known) for index, inner in enumerate(value)]
+            return [_wrong(inner, f"{place}/{index}", known, plain) for index, inner in enumerate(value)]
         case None:
             return None
-    return known.setdefault(json.dumps(value), (value, _other(value, random.Random(place))))[1]
+    return known.setdefault(json.dumps(value), (value, _other(value, random.Random(place), plain)))[1]
 
 
-def _other(value: Json, rng: random.Random) -> Json:
+def _other(value: Json, rng: random.Random, plain: Callable[[Json], Json]) -> Json:
     factor = rng.choice((0.25, 0.5, 2, 3, 4))
     match value:
         case bool():
@@ -127,14 +128,29 @@ def _other(value: Json, rng: random.Random) -> Json:
         case float():
             return round(value * factor, 4) if value else 1.5
         case str() if value.isdecimal():
-            return str(_other(int(value), rng))
+            return str(_other(int(value), rng, plain))
+        case str() if (said := str(plain(value))) != value:
+            if said.startswith("<base64:"):
+                return base64.b64encode(_invented(base64.b64decode(value).decode(), rng).encode()).decode()
+            return _invented(value, rng)
         case _:
             return _shifted(str(value), rng.randrange(1, 26))
 
 
+def _invented(text: str, rng: random.Random) -> str:
+    """Return another id of the same look. What is drawn does not depend on the id, which no other run has."""
+    start = _last_word(text)
+    length = len(text) - start if len(text) - start >= 20 else 8  # short ones, such as addresses, vary in length
+    return text[:start] + "".join(rng.choice("0123456789abcdef") for _ in range(length))
+
+
+def _last_word(text: str) -> int:
+    return max(text.rfind(mark) for mark in " /_-") + 1
+
+
 def _shifted(text: str, shift: int) -> str:
     """Return another text of the same look: every letter of its last word, and every digit, moved on."""
-    start = max(text.rfind(" "), text.rfind("/"), text.rfind("_"), text.rfind("-")) + 1
+    start = _last_word(text)
 
     def moved(char: str) -> str:
         if char.isdigit():

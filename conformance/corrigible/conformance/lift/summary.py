@@ -203,7 +203,8 @@ def _claim(group: Group, found: Sequence[Comparison], first: str, second: str) -
         who = "a script that does what the feedback says" if one.agent in FAITHFUL else "a script"
         return (
             f"{one.agent}, {who}, solves {share(a)} of {a.n} episodes under {first}, and {share(b)} under {second}"
-            f" ({difference(one)}). That is what the payload suffices for, not what a model makes of it."
+            f" ({difference(one)}).{_solvable(group, one)} That is what the payload suffices for, not what a model"
+            " makes of it."
         )
     one = found[0]
     who = f"{len(group.agents)} agents" if one.agent == POOLED else one.agent
@@ -211,6 +212,18 @@ def _claim(group: Group, found: Sequence[Comparison], first: str, second: str) -
     if group.fake:
         told += f" But {', '.join(sorted(group.fake))} {FAKE}."
     return told
+
+
+def _solvable(group: Group, one: Comparison) -> str:
+    """Say the rates without impossible tasks, where to stop is success and no advice is needed for it."""
+    mine = [e for e in group.observed if e.agent == one.agent and e.needs != "impossible"]
+    if len(mine) == sum(e.agent == one.agent for e in group.observed):
+        return ""
+    held = [[e.outcome == "success" for e in mine if e.arm == arm] for arm in (one.first, one.second)]
+    if not all(held):
+        return ""
+    a, b = (f"{sum(each) / len(each):.0%}" for each in held)
+    return f" Of tasks that can be solved at all it solves {a} and {b}."
 
 
 def share(one: Estimate) -> str:

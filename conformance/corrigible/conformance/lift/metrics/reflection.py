@@ -19,7 +19,7 @@ from ..statistics.estimate import Estimate, bootstrapped_mean, mcnemar, newcombe
 from ..statistics.observation import Counts, Paired
 from .group import Group, name_of, split
 
-_BASELINES: Final = ("free", "free-text", "text", "none")
+_BASELINES: Final = ("free", "none")
 """Whichever is there first is what the others are compared with."""
 
 

@@ -61,8 +61,14 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", style:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"{more}/>'
 
 
+def _circle(x: float, y: float, radius: float, style: str, told: str = "") -> str:
+    place = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
+    return f'<circle {place} class="dot" style="{style}"><title>{_text(told)}</title></circle>'
+
+
 def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> Markup:
-    head = f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{_text(title)}" style="max-width:{width:.0f}px">'
+    box = f'viewBox="0 0 {width:.0f} {height:.0f}" style="max-width:{width:.0f}px"'
+    head = f'<svg {box} role="img" aria-label="{_text(title)}">'
     return Markup("".join((head, *parts, "</svg>")))
 
 
@@ -92,7 +98,8 @@ def dots(found: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
     parts.append(_label(left + lead + side / 2, height - 8, f"success under {x}", "middle", "axis"))
     middle = top + lead + side / 2
     parts.append(
-        f'<text transform="translate(24 {middle:.0f}) rotate(-90)" text-anchor="middle" class="axis">success under {_text(y)}</text>'
+        f'<text transform="translate(24 {middle:.0f}) rotate(-90)" text-anchor="middle" class="axis">'
+        f"success under {_text(y)}</text>"
     )
     groups: dict[tuple[float, float], list[Dot]] = {}
     for one in found:
@@ -116,7 +123,8 @@ def dots(found: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
     above, below = (sum(d.y > d.x for d in found), sum(d.y < d.x for d in found))
     n = sorted({d.n for d in found})
     each = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}" if n else "0"
-    told = f"{len(found)} tasks, n = {each} each per arm: {above} above the line, {len(found) - above - below} on it, {below} below"
+    where = f"{above} above the line, {len(found) - above - below} on it, {below} below"
+    told = f"{len(found)} tasks, n = {each} each per arm: {where}"
     parts.append(_label(left, 26, told, kind="head"))
     return _svg(width, height, f"{y} against {x}, by task", parts)
 
@@ -129,10 +137,7 @@ def _dot(one: Dot, x: float, y: float, arms: tuple[str, str, str], scale: float)
     shade = "" if one.shade is None else f", {arms[2]} {one.shade:.0%}"
     told = f"{one.name}: {arms[0]} {one.x:.0%}, {arms[1]} {one.y:.0%}{shade}, n = {one.n}"
     opacity = 0.75 if one.shade is None else 0.18 + 0.8 * one.shade
-    return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_radius(one) * scale:.1f}" class="dot" style="fill-opacity:{opacity:.2f}">'
-        f"<title>{_text(told)}</title></circle>"
-    )
+    return _circle(x, y, _radius(one) * scale, f"fill-opacity:{opacity:.2f}", told)
 
 
 def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list[str]:
@@ -141,17 +146,13 @@ def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list
         parts.append(_label(x, y + 32, f"fuller: {shade}", kind="key"))
         for index, value in enumerate((0.0, 0.5, 1.0)):
             cx = x + 8 + 50 * index
-            parts.append(
-                f'<circle cx="{cx:.0f}" cy="{y + 46:.0f}" r="6" class="dot" style="fill-opacity:{0.18 + 0.8 * value:.2f}"/>'
-            )
+            parts.append(_circle(cx, y + 46, 6, f"fill-opacity:{0.18 + 0.8 * value:.2f}"))
             parts.append(_label(cx + 9, y + 50, f"{value:.0%}", kind="key"))
         parts.append(_label(x, y + 82, f"larger: {over}", kind="key"))
         parts.append(_label(x, y + 98, f"ahead of {shade} by", kind="key"))
         for index, value in enumerate((0.0, 0.5, 1.0)):
             cx = x + 8 + 50 * index
-            parts.append(
-                f'<circle cx="{cx:.0f}" cy="{y + 116:.0f}" r="{3.5 + 6 * value:.1f}" class="dot" style="fill-opacity:.3"/>'
-            )
+            parts.append(_circle(cx, y + 116, 3.5 + 6 * value, "fill-opacity:.3"))
             parts.append(_label(cx + 13, y + 120, f"{100 * value:.0f}", kind="key"))
     return parts
 
@@ -216,9 +217,7 @@ def _interval(bar: Bar, x0: float, left: float, side: float, y: float, span: tup
     if one.low is not None and one.high is not None:
         parts.append(_line(at(one.low), y, at(one.high), y, "whisker", f"stroke:{bar.colour}"))
     told = f"{bar.name}: {bar.note}" if bar.note else bar.name
-    parts.append(
-        f'<circle cx="{at(one.value):.1f}" cy="{y:.1f}" r="4.6" style="fill:{bar.colour}"><title>{_text(told)}</title></circle>'
-    )
+    parts.append(_circle(at(one.value), y, 4.6, f"fill:{bar.colour};stroke:none;fill-opacity:1", told))
     parts.append(_label(left + side + 10, y + 4, bar.note, kind="key"))
     return parts
 

@@ -23,7 +23,7 @@ _ALL: Final = "all together"
 
 
 def render(summary: Summary, episodes: Sequence[Episode], *, limit: int = LIMIT) -> str:
-    """Return the page. `episodes` are those of the log that the summary is of; their texts are escaped or compressed."""
+    """Return the page. `episodes` are those that the summary is of; their texts are escaped or compressed."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("corrigible.conformance.lift", "report"),
         autoescape=True,
@@ -91,7 +91,13 @@ def _forest(found: Sequence[Comparison], primary: tuple[str, str]) -> Markup:
             visible(one.agent or _ALL)[:32],
             one.difference.estimate,
             "var(--arm-patches)" if one.agent != POOLED else "var(--ink)",
-            f"{points_of(one.difference.estimate.value)}, p {p_text(one.difference.p)}, {one.difference.estimate.n} tasks",
+            ", ".join(
+                (
+                    points_of(one.difference.estimate.value),
+                    f"p {p_text(one.difference.p)}",
+                    f"{one.difference.estimate.n} tasks",
+                )
+            ),
         )
         for one in found
     ]

@@ -141,7 +141,7 @@ def _success(section: Section) -> Table | None:
         one = found.get((agent, arm))
         if one is None or one.success.value is None:
             return "-"
-        return f"{percent(one.success.value)} {one.successes}/{one.success.n}\n{interval(one.success)}"
+        return f"{percent(one.success.value)}\n{interval(one.success)}\n{one.successes}/{one.success.n}"
 
     return _grid(section, cell)
 
@@ -214,7 +214,9 @@ def _recovered(section: Section) -> Table | None:
 
     def cell(agent: str, arm: str) -> str:
         one = found.get((agent, arm))
-        return "-" if one is None or one.recovered.value is None else f"{percent(one.recovered.value)} of {one.refused}"
+        return (
+            "-" if one is None or one.recovered.value is None else f"{percent(one.recovered.value)}\nof {one.refused}"
+        )
 
     return _grid(section, cell)
 
@@ -238,7 +240,7 @@ def _uptake(section: Section) -> Table | None:
         one = found.get((agent, arm))
         if one is None or one.followed.value is None:
             return "-"
-        return f"{percent(one.followed.value)} of {one.offered}"
+        return f"{percent(one.followed.value)}\nof {one.offered}"
 
     return _grid(section, cell)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from corrigible.schema.exchange import Json
 
+from ..arm import Arm
 from ..metrics.group import name_of, split
 from ..record import Episode, Turn
 
@@ -59,16 +60,22 @@ def pack(episodes: Sequence[Episode], prompts: dict[str, str], *, limit: int = L
         ("Turns are embedded of episodes that did harm only", lambda inside: [one for one in inside if one.harm]),
         ("No turns are embedded", lambda inside: []),
     )
-    tasks = split(episodes, name_of)
-    for rule, chosen in rules:
-        kept = {task: chosen(inside) for task, inside in tasks.items()}
-        blocks = tuple(squeezed(_block(inside)) for inside in kept.values())
-        if sum(map(len, blocks)) <= limit:
-            break
+    order = [arm.value for arm in Arm]
+    ordered = sorted(episodes, key=lambda e: (e.agent, order.index(e.arm) if e.arm in order else -1, e.seed, e.key))
+    tasks = split(ordered, name_of)
+    place, kept, blocks = 0, tasks, _blocks(tasks)
+    while sum(map(len, blocks)) > limit and place + 1 < len(rules):
+        place += 1
+        kept = {task: rules[place][1](inside) for task, inside in tasks.items()}
+        blocks = _blocks(kept)
     there = {id(one) for inside in kept.values() for one in inside}
     rows = [_row(one, id(one) in there) for inside in tasks.values() for one in inside]
     index = {"columns": _COLUMNS, "rows": rows, "tasks": list(tasks), "prompts": {t: prompts.get(t, "") for t in tasks}}
-    return Packed(squeezed(index), blocks, len(rows) - len(there), rule)
+    return Packed(squeezed(index), blocks, len(rows) - len(there), rules[place][0])
+
+
+def _blocks(kept: Mapping[str, Sequence[Episode]]) -> tuple[str, ...]:
+    return tuple(squeezed(_block(inside)) for inside in kept.values())
 
 
 def _bad(episodes: Sequence[Episode]) -> list[Episode]:
