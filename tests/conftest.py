@@ -57,16 +57,16 @@ class WritePack(Protocol):
 
 @pytest.fixture
 def write_pack(tmp_path: Path) -> WritePack:
-    """Write a pack called acme, each rule from the lines after its header: the first of them is line 6 of its file."""
+    """Write a pack called apex, each rule from the lines after its header: the first of them is line 6 of its file."""
 
     def write(*, manifest: str = "", **rules: str) -> Path:
-        folder = tmp_path / "acme"
+        folder = tmp_path / "apex"
         folder.mkdir(exist_ok=True)
-        head = "name: acme\ntitle: Acme\nversion: 2.1.0\napi: {name: Acme API}\nlicense: Apache-2.0\n"
+        head = "name: apex\ntitle: Apex\nversion: 2.1.0\napi: {name: Apex API}\nlicense: Apache-2.0\n"
         (folder / "pack.yaml").write_text(head + dedent(manifest), "utf-8")
         for name, text in rules.items():
             slug = name.replace("_", "-")
-            top = f"id: acme.{slug}\ntitle: About {slug}\nstatus: stable\nreferences: [https://a.test]\n"
+            top = f"id: apex.{slug}\ntitle: About {slug}\nstatus: stable\nreferences: [https://a.test]\n"
             (folder / f"{slug}.yaml").write_text(f"{top}diagnosis: It is {slug}.\n{dedent(text)}", "utf-8")
         return folder
 

@@ -273,7 +273,7 @@ def test_everything_else_leaves_as_it_came(ask: Ask, native: bytes, mode: Mode) 
 def test_nothing_is_looked_up_at_a_webhook(ask: Ask) -> None:
     native = NATIVE.replace(b"hostNetwork must not be true", b"it lives") % b""
     outcome = ask(native)
-    assert outcome.rules == ("acme.may-ask",)
+    assert outcome.rules == ("apex.may-ask",)
 
 
 def test_the_other_modes(ask: Ask) -> None:

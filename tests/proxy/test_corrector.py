@@ -141,7 +141,7 @@ def test_successes_are_looked_at_only_where_they_may_be_refusals(bench: Bench) -
 def test_reflective_adds_and_every_native_byte_stays(bench: Bench) -> None:
     outcome = bench.outcome()
     assert outcome.rewrite is not None
-    assert (outcome.rules, outcome.operation, outcome.error) == (("acme.bad",), "X", None)
+    assert (outcome.rules, outcome.operation, outcome.error) == (("apex.bad",), "X", None)
     feedback = orjson.dumps(outcome.feedback)
     diagnosis = b'"validation_errors":[{"code":"bad","message":"It is bad."}],'
     top = diagnosis + b'"recovery_feedback":' + feedback
@@ -155,7 +155,7 @@ def test_verbose_diagnoses_and_says_no_fix(bench: Bench) -> None:
     assert outcome.rewrite.body == (
         b'{"error":{"code":"bad","message":"m"},"validation_errors":[{"code":"bad","message":"It is bad."}]}'
     )
-    assert (outcome.feedback, outcome.rules) == (None, ("acme.bad",))
+    assert (outcome.feedback, outcome.rules) == (None, ("apex.bad",))
 
 
 def test_traditional_blanks_what_the_pack_lists(bench: Bench) -> None:
@@ -177,8 +177,8 @@ def test_none_is_the_native_answer(bench: Bench) -> None:
 def test_the_same_rules_fire_in_every_mode(bench: Bench, mode: Mode) -> None:
     bench.corrector.mode = mode
     assert [bench.outcome(ERROR % code).rules for code in (b"bad", b"live", b"crash", b"?")] == [
-        ("acme.bad",),
-        ("acme.live",),
+        ("apex.bad",),
+        ("apex.live",),
         (),
         (),
     ]
@@ -291,7 +291,7 @@ def test_what_cannot_be_decoded_or_is_signed_passes(bench: Bench, body: bytes, h
         (b'{"error": {"code": "bad", "n": 1e400}}', "the answer is no JSON"),
         (b'{"error": {"code": "bad", "s": "\\ud800"}}', "the answer is no JSON"),
         (b"[1]", "no known error format"),
-        (ERROR % b"crash", "acme.crash: request.body.absent == 1: NOT_FOUND: Key not found in map"),
+        (ERROR % b"crash", "apex.crash: request.body.absent == 1: NOT_FOUND: Key not found in map"),
     ],
 )
 @pytest.mark.parametrize("mode", Mode)
@@ -311,7 +311,7 @@ def test_an_array_stays_and_points_to_its_feedback(bench: Bench) -> None:
     for mode, reason in ((Mode.VERBOSE, "there is nowhere to put it"), (Mode.TRADITIONAL, "there is nothing to blank")):
         bench.corrector.mode = mode
         outcome = bench.outcome(native)
-        assert (outcome.rewrite, outcome.reason, outcome.rules) == (None, reason, ("acme.bad",))
+        assert (outcome.rewrite, outcome.reason, outcome.rules) == (None, reason, ("apex.bad",))
 
 
 def test_feedback_of_the_upstream_s_own_is_never_overwritten(bench: Bench) -> None:
@@ -338,7 +338,7 @@ def test_an_encoded_request_is_read(bench: Bench) -> None:
 def test_a_body_that_is_no_object_is_never_replaced(bench: Bench, sent: bytes) -> None:
     outcome = bench.outcome(sent=sent)
     assert outcome.rewrite is None
-    assert outcome.error == "acme.bad: the request's body is no object, write the patch"
+    assert outcome.error == "apex.bad: the request's body is no object, write the patch"
 
 
 def test_credentials_reach_no_rule(folder: Path) -> None:

@@ -31,7 +31,7 @@ CASES = """\
 """
 SPEC = {
     "openapi": "3.0.3",
-    "info": {"title": "Acme", "version": "1"},
+    "info": {"title": "Apex", "version": "1"},
     "paths": {
         "/refunds": {
             "post": {
@@ -103,18 +103,18 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, str, str]:
     ],
 )
 def test_which_rules_could_speak(pack: Path, error: Error, expected: set[str]) -> None:
-    assert {rule.id.removeprefix("acme.") for rule in rules(pack) if could_speak(rule, error)} == expected
+    assert {rule.id.removeprefix("apex.") for rule in rules(pack) if could_speak(rule, error)} == expected
 
 
 def test_what_was_seen_or_is_in_a_case_shows_that_a_rule_speaks(pack: Path) -> None:
     late = Error("ListRefunds", "400", "late")
-    seen = [Seen(late, ("acme.words",), True), Seen(late, (), False)]
-    case = Exercise(Error("ListRefunds", "404"), "acme.words")
+    seen = [Seen(late, ("apex.words",), True), Seen(late, (), False)]
+    case = Exercise(Error("ListRefunds", "404"), "apex.words")
     found = coverage([Error("ListRefunds", "default")], seen, [case], rules(pack))
     (row,) = found.rows
     assert (row.error, row.documented, row.seen, row.answered) == (Error("ListRefunds", "default"), True, 2, 1)
-    assert (row.rules, row.cases, row.covered) == (("acme.words",), 1, True)
-    assert found.idle == ("acme.elsewhere", "acme.over", "acme.slow")
+    assert (row.rules, row.cases, row.covered) == (("apex.words",), 1, True)
+    assert found.idle == ("apex.elsewhere", "apex.over", "apex.slow")
 
 
 def test_an_error_belongs_to_the_narrowest_documented_one(pack: Path) -> None:
@@ -133,7 +133,7 @@ def test_an_error_belongs_to_the_narrowest_documented_one(pack: Path) -> None:
 def test_what_was_seen_and_never_answered_is_not_covered_whatever_rules_there_are(pack: Path) -> None:
     error = Error("CreateRefund", "400", "too_much")
     found = coverage([error], [Seen(error, (), False)], [], rules(pack))
-    assert (found.rows[0].rules, found.rows[0].covered) == (("acme.over",), False)
+    assert (found.rows[0].rules, found.rows[0].covered) == (("apex.over",), False)
     assert (found.observed, found.answers) == (Share(0, 1), Share(0, 1))
 
 
@@ -148,10 +148,10 @@ def test_the_table(pack: Path, spec: Path, capsys: Capture) -> None:
     assert (status, err) == (0, "")
     assert [" ".join(line.split()) for line in out.splitlines() if line] == [
         "operation status code documented seen answered rules cases",
-        "CreateRefund 400 too_much yes - - acme.over 1",
+        "CreateRefund 400 too_much yes - - apex.over 1",
         "not shown (--all does): 1 documented errors with a rule, 2 without",
         "documented: 2 of 4 (50.0 %) errors have a rule",
-        "rules that no error here leads to: acme.elsewhere, acme.words",
+        "rules that no error here leads to: apex.elsewhere, apex.words",
     ]
     status, out, err = run(capsys, pack, "--spec", spec, "--all")
     assert [line.split()[:3] for line in out.splitlines()[1:5]] == [
@@ -191,7 +191,7 @@ def test_observed_errors_come_from_journals_captures_and_recordings(
 ) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text(
-        line(method="POST", path="/refunds?a=1", operation=None, status=429, outcome="annotated", rules=["acme.slow"])
+        line(method="POST", path="/refunds?a=1", operation=None, status=429, outcome="annotated", rules=["apex.slow"])
         + line(method="POST", path="/refunds", operation="CreateRefund", status=429, outcome="untouched", rules=[])
         + line(method="POST", path="/refunds", operation="CreateRefund", status=201, outcome="untouched", rules=[])
         + "\n"

@@ -34,11 +34,11 @@ def dialect(request: pytest.FixtureRequest) -> str:
 
 
 def pack(folder: Path, dialect: str) -> Path:
-    made = folder / "acme"
+    made = folder / "apex"
     made.mkdir()
-    head = "name: acme\ntitle: Acme\nversion: 1.0.0\napi: {name: Acme}\nlicense: Apache-2.0\n"
+    head = "name: apex\ntitle: Apex\nversion: 1.0.0\napi: {name: Apex}\nlicense: Apache-2.0\n"
     (made / "pack.yaml").write_text(f"{head}dialect: {dialect}\n")
-    rule = "id: acme.too-much\ntitle: Too much\nstatus: stable\nreferences: [https://example.com]\n" + RULE
+    rule = "id: apex.too-much\ntitle: Too much\nstatus: stable\nreferences: [https://example.com]\n" + RULE
     (made / "too-much.yaml").write_text(rule)
     return made
 

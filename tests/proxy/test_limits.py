@@ -68,7 +68,7 @@ def test_many_violations(outcome: Callable[..., Outcome]) -> None:
     answered = orjson.dumps({"errors": [{"message": str(n)} for n in range(10_000)]})
     text = "suggest: [{action: MODIFY_PARAMS, message: m, placeholders: [{pointer: \"'/body/' + error.message\"}]}]\n"
     said = outcome(answered=answered, text=text, suggestions=3)
-    assert said.rules == ("acme.x",) * 3
+    assert said.rules == ("apex.x",) * 3
     assert len(said.feedback["suggestions"]) == 3
 
 
@@ -77,4 +77,4 @@ def test_many_look_ups(outcome: Callable[..., Outcome]) -> None:
     lookups = "".join(f"  {name}: {{get: \"'/v1/{name}'\"}}\n" for name in names)
     assert outcome(text=f"lookup:\n{lookups}{TEXT}", lookups=5).reason == "annotated"
     said = outcome(text=f"lookup:\n{lookups}{TEXT}", lookups=4)
-    assert (said.rewrite, said.error) == (None, "acme.x: look-up l4 gave nothing")
+    assert (said.rewrite, said.error) == (None, "apex.x: look-up l4 gave nothing")

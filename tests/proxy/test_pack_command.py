@@ -40,9 +40,9 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, list[str], list[s
 
 def test_lint_of_a_pack_in_order(write_pack: WritePack, capsys: Capture) -> None:
     folder = write_pack(x=RULE)
-    assert run(capsys, "pack", "lint", folder) == (0, ["acme 2.1.0: 1 rules, 0 cases, 0 tables, nothing wrong"], [])
+    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 0 cases, 0 tables, nothing wrong"], [])
     (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
-    assert run(capsys, "pack", "lint", folder) == (0, ["acme 2.1.0: 1 rules, 2 cases, 0 tables, nothing wrong"], [])
+    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 2 cases, 0 tables, nothing wrong"], [])
 
 
 def test_lint_prints_every_mistake_with_its_line(write_pack: WritePack, capsys: Capture) -> None:
@@ -97,7 +97,7 @@ def test_test(write_pack: WritePack, capsys: Capture) -> None:
 
 
 def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
-    folder = tmp_path / "acme"
+    folder = tmp_path / "apex"
     status, out, err = run(capsys, "pack", "new", folder)
     assert (status, out[0], out[-1], err) == (0, f"{folder}/pack.yaml", f"{folder}/unknown-parameter.cases.yaml", [])
     made = [f"{folder}/too-many.yaml", f"{folder}/too-many.cases.yaml"]
@@ -109,7 +109,7 @@ def test_new_lints_and_passes(tmp_path: Path, capsys: Capture) -> None:
 
 def test_docs_and_schema(write_pack: WritePack, capsys: Capture) -> None:
     status, out, err = run(capsys, "pack", "docs", write_pack(x=RULE))
-    assert (status, out[0], err) == (0, "# Acme", [])
+    assert (status, out[0], err) == (0, "# Apex", [])
     assert "- **MODIFY_PARAMS**: m" in out
     titles = {}
     for what in ("rule", "pack", "cases"):
@@ -132,9 +132,9 @@ def test_try_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: Capt
     status, out, err = run(capsys, "pack", "try", folder, file)
     assert (status, err) == (0, [])
     assert out[:3] == [
-        "one: 400 annotated: acme.x",
-        "  acme.y: not asked: code is bad, the rule listens for worse",
-        "  acme.x: speaks",
+        "one: 400 annotated: apex.x",
+        "  apex.y: not asked: code is bad, the rule listens for worse",
+        "  apex.x: speaks",
     ]
     assert json.loads("\n".join(out[3:]))["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
 

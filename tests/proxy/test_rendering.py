@@ -54,16 +54,16 @@ def test_a_pack_its_rules_and_its_cases_come_in_order(folder: Path) -> None:
     pack, rule, *cases = render(folder)
     assert (pack["kind"], pack["pack"], pack["version"], pack["redact"]) == (
         "pack",
-        "acme",
+        "apex",
         "2.1.0",
         ["/error/message"],
     )
     assert (pack["path"], pack["tasks"], pack["paraphrases"]) == (str(folder), None, {"300": ["three hundred"]})
-    assert (rule["kind"], rule["rule"], rule["diagnosis"], rule["code"]) == ("rule", "acme.less", "It is less.", "LESS")
+    assert (rule["kind"], rule["rule"], rule["diagnosis"], rule["code"]) == ("rule", "apex.less", "It is less.", "LESS")
     assert (rule["literals"], rule["lets"], rule["patterns"]) == ([300], ["crates", "boxes"], ["^too"])
     assert [(case["case"], case["origin"], case["spoke"]) for case in cases] == [
-        ("too much", "recorded", ["acme.less"]),
-        ("over gRPC", "synthetic", ["acme.less"]),
+        ("too much", "recorded", ["apex.less"]),
+        ("over gRPC", "synthetic", ["apex.less"]),
         ("another", "synthetic", []),
     ]
 

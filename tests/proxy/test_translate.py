@@ -57,7 +57,7 @@ REFUSED = {"error": {"code": "too_much", "message": "too much"}}
 def test_a_rule_speaks(write_pack: WritePack) -> None:
     decision = decide(write_pack(x=f"on: {{code: too_much}}\n{MODIFY}"), exchange(REFUSED))
     assert isinstance(decision, Annotate)
-    assert decision.rules == ("acme.x",)
+    assert decision.rules == ("apex.x",)
     assert decision.diagnoses == ({"code": "too_much", "message": "It is x."},)
     assert (decision.live, decision.body, decision.operation) == (False, REFUSED, "")
     assert decision.feedback["suggestions"][0]["patch"][-1] == {"op": "replace", "path": "/body/amount", "value": 300}
@@ -89,17 +89,17 @@ LOOK = "lookup: {thing: {get: \"'/v1/things/' + request.body.id\"}}\n"
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("when: request.body.absent == 1\n" + MODIFY, "acme.x: request.body.absent == 1: "),
-        ("let: {a: 1 / (request.body.amount - 500)}\n" + MODIFY, "acme.x: 1 / (request.body.amount - 500): "),
-        ("when: error.code\n" + MODIFY, "acme.x: error.code: gives str, not a boolean"),
-        (LOOK + MODIFY, "acme.x: look-up thing gave nothing"),
+        ("when: request.body.absent == 1\n" + MODIFY, "apex.x: request.body.absent == 1: "),
+        ("let: {a: 1 / (request.body.amount - 500)}\n" + MODIFY, "apex.x: 1 / (request.body.amount - 500): "),
+        ("when: error.code\n" + MODIFY, "apex.x: error.code: gives str, not a boolean"),
+        (LOOK + MODIFY, "apex.x: look-up thing gave nothing"),
         (
             MODIFY.replace("amount: 300", "items: 'request.body.items'"),
-            "acme.x: /body/items is an array, write the patch",
+            "apex.x: /body/items is an array, write the patch",
         ),
         (
             MODIFY.replace("parameters: {amount: 300}", "patch: [{op: remove, path: /body/items/0}]"),
-            "acme.x: /body/items/0 edits an array element",
+            "apex.x: /body/items/0 edits an array element",
         ),
         (MODIFY.replace("300", "b'x'"), "TypeError: "),
     ],
@@ -197,7 +197,7 @@ def test_several_violations(write_pack: WritePack) -> None:
     body = {"errors": [{"code": "b"}, {"code": "?"}, {"code": "a"}]}
     decision = decide(folder, exchange(body))
     assert isinstance(decision, Annotate)
-    assert decision.rules == ("acme.b", "acme.a")
+    assert decision.rules == ("apex.b", "apex.a")
     assert [one["code"] for one in decision.diagnoses] == ["b", "a"]
     assert [s["parameters"] for s in decision.feedback["suggestions"]] == [{"b": 1}, {"a": 1}]
     decision = decide(folder, exchange({"errors": [{"code": "a"}, {"code": "c"}]}))
@@ -307,9 +307,9 @@ def test_the_explanation_says_why_of_every_rule(write_pack: WritePack) -> None:
     explanation = Explanation()
     decide(folder, exchange(REFUSED), explanation=explanation)
     assert explanation.lines == [
-        "acme.a: not asked: code is too_much, the rule listens for other",
-        "acme.b: silent: when does not hold",
-        "acme.c: speaks",
+        "apex.a: not asked: code is too_much, the rule listens for other",
+        "apex.b: silent: when does not hold",
+        "apex.c: speaks",
     ]
 
 
@@ -318,10 +318,10 @@ def test_one_answer_settles_several_complaints(write_pack: WritePack) -> None:
     folder = write_pack(both=f"on: {{code: a}}\n{both}", other=f"on: {{code: b}}\n{ESCALATE}")
     decision = decide(folder, exchange({"errors": [{"code": "a"}, {"code": "a"}]}))
     assert isinstance(decision, Annotate)
-    assert (decision.rules, len(decision.diagnoses)) == (("acme.both",), 1)
+    assert (decision.rules, len(decision.diagnoses)) == (("apex.both",), 1)
     decision = decide(folder, exchange({"errors": [{"code": "a"}, {"code": "b"}]}))
     assert isinstance(decision, Annotate)
-    assert decision.rules == ("acme.both", "acme.other")
+    assert decision.rules == ("apex.both", "apex.other")
 
 
 class Describes:

@@ -59,7 +59,7 @@ def said(write_pack: Callable[..., Path], tmp_path: Path, capsys: Capture) -> Ca
 
 def test_what_would_be_sent(said: Callable[..., list[str]]) -> None:
     lines = said(ENTRIES[1:3])
-    assert lines[0] == "2 POST /v1/x: 400 annotated: acme.b"
+    assert lines[0] == "2 POST /v1/x: 400 annotated: apex.b"
     body = json.loads("\n".join(lines[1:]))
     assert body["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
     assert body["error"]["recovery_feedback"] == body["recovery_feedback"]
@@ -68,11 +68,11 @@ def test_what_would_be_sent(said: Callable[..., list[str]]) -> None:
 def test_as_json_and_with_everything(said: Callable[..., list[str]]) -> None:
     answers = [json.loads(line) for line in said(ENTRIES, "--json", "--all")]
     assert [(one["status"], one["outcome"], one.get("reason")) for one in answers] == [
-        (400, "annotated", "acme.b"),
+        (400, "annotated", "apex.b"),
         (200, "untouched", "not a refusal in a body that is looked at"),
-        (400, "annotated", "acme.b"),
+        (400, "annotated", "apex.b"),
         (400, "untouched", "no rule speaks"),
-        (400, "untouched", 'acme.d: request.body.absent == 1: NOT_FOUND: Key not found in map : "absent"'),
+        (400, "untouched", 'apex.d: request.body.absent == 1: NOT_FOUND: Key not found in map : "absent"'),
     ]
     assert list(answers[0]["body"]) == ["error", "validation_errors"]
     assert ["Vary", "Prefer"] in answers[2]["headers"]
@@ -87,28 +87,28 @@ def test_without_all_only_what_is_annotated(said: Callable[..., list[str]]) -> N
 
 def test_explain_says_why_each_rule_did_or_did_not_speak(said: Callable[..., list[str]]) -> None:
     not_asked = [
-        "  acme.c: not asked: status is 400, the rule listens for 404",
-        "  acme.d: not asked: code is bad, the rule listens for crash",
+        "  apex.c: not asked: status is 400, the rule listens for 404",
+        "  apex.d: not asked: code is bad, the rule listens for crash",
     ]
     lines = said(ENTRIES[1:4], "--explain")
     assert lines[:6] == [
         "1 GET /v1/y: 200 untouched: not a refusal in a body that is looked at",
-        "2 POST /v1/x: 400 annotated: acme.b",
+        "2 POST /v1/x: 400 annotated: apex.b",
         not_asked[1],
         not_asked[0],
-        "  acme.a: silent: when does not hold",
-        "  acme.b: speaks: look-up x: GET /v1/{id} answered",
+        "  apex.a: silent: when does not hold",
+        "  apex.b: speaks: look-up x: GET /v1/{id} answered",
     ]
     assert lines[-5:] == [
         "3 POST /v1/x: 400 untouched: no rule speaks",
         not_asked[1],
         not_asked[0],
-        "  acme.a: silent: when does not hold",
-        "  acme.b: silent: look-up x: GET /v1/{id} gave nothing; suggest[0].if does not hold; "
+        "  apex.a: silent: when does not hold",
+        "  apex.b: silent: look-up x: GET /v1/{id} gave nothing; suggest[0].if does not hold; "
         "nothing under suggest holds",
     ]
     crash = said(ENTRIES[4:], "--explain")
-    assert crash[-1] == '  FAULT acme.d: request.body.absent == 1: NOT_FOUND: Key not found in map : "absent"'
+    assert crash[-1] == '  FAULT apex.d: request.body.absent == 1: NOT_FOUND: Key not found in map : "absent"'
 
 
 @pytest.mark.parametrize(

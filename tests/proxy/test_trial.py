@@ -48,9 +48,9 @@ def test_a_pack_in_order(write_pack: WritePack) -> None:
         (case("n", "silent: true"), 'n: expected silence, it says {"schema":"self-reflective-api/0.1",'),
         (
             case("n", SPEAKS, body="[1]"),
-            "n: expected it to speak, it crashed: acme.x: the request's body is no object, write the patch",
+            "n: expected it to speak, it crashed: apex.x: the request's body is no object, write the patch",
         ),
-        (case("n", "silent: true", body="[1]"), "n: expected silence, it crashed: acme.x: the request's body"),
+        (case("n", "silent: true", body="[1]"), "n: expected silence, it crashed: apex.x: the request's body"),
         (case("n", SPEAKS, more="  after: {body: {amount: 1}}\n"), "n: after/body/amount: expected 1, got 300"),
     ],
 )
@@ -87,7 +87,7 @@ def test_look_ups_are_answered_from_the_case(write_pack: WritePack) -> None:
     gone = case("gone", SPEAKS, more='  lookups: {"GET /v1/a": {answer: {status: 404}}}\n')
     complaints, problems, passed = tried(folder, {"x": live + gone + case("none", SPEAKS) + SILENT})
     assert complaints == [
-        f"{name}: expected it to speak, it crashed: acme.x: look-up x gave nothing" for name in ("gone", "none")
+        f"{name}: expected it to speak, it crashed: apex.x: look-up x gave nothing" for name in ("gone", "none")
     ]
     assert (problems, passed) == ([], 2)
 
@@ -125,12 +125,12 @@ def test_two_rules_that_speak_on_one_case(write_pack: WritePack) -> None:
     cases = {"a": case("n", SPEAKS) + SILENT, "b": case("m", SPEAKS) + SILENT}
     _, problems, _ = tried(write_pack(a=RULE, b=RULE), cases)
     assert problems == [
-        'a.cases.yaml:1: "n": acme.b speaks too, and nothing says which goes first (priority)',
-        'b.cases.yaml:1: "m": acme.a speaks before acme.b gets to',
-        'b.cases.yaml:1: "m": acme.a speaks too, and nothing says which goes first (priority)',
+        'a.cases.yaml:1: "n": apex.b speaks too, and nothing says which goes first (priority)',
+        'b.cases.yaml:1: "m": apex.a speaks before apex.b gets to',
+        'b.cases.yaml:1: "m": apex.a speaks too, and nothing says which goes first (priority)',
     ]
     _, problems, _ = tried(write_pack(a="priority: 1\n" + RULE, b=RULE), cases)
-    assert problems == ['b.cases.yaml:1: "m": acme.a speaks before acme.b gets to']
+    assert problems == ['b.cases.yaml:1: "m": apex.a speaks before apex.b gets to']
 
 
 def test_a_deprecated_rule_is_not_tried(write_pack: WritePack) -> None:

@@ -158,7 +158,7 @@ def test_what_the_description_refutes_is_not_sent(write_pack: WritePack) -> None
 def test_a_rule_goes_before_the_description(write_pack: WritePack) -> None:
     decision = decide(described(write_pack(x=FIX)), Api(small_enough))
     assert isinstance(decision, Annotate)
-    assert decision.rules == ("acme.x",)
+    assert decision.rules == ("apex.x",)
 
 
 def test_a_place_that_the_description_settled_is_put_to_no_last_rule(write_pack: WritePack) -> None:

@@ -11,7 +11,7 @@ from corrigible.rules.check import checked
 from corrigible.rules.failure import AuthoringError
 from corrigible.rules.source import read_source
 
-HEAD = "id: acme.x\ntitle: T\nstatus: stable\nreferences: [r]\ndiagnosis: D\n"
+HEAD = "id: apex.x\ntitle: T\nstatus: stable\nreferences: [r]\ndiagnosis: D\n"
 SAID = "suggest: [{action: ESCALATE, message: m}]\n"
 
 
@@ -80,7 +80,7 @@ def test_a_rule_that_is_wrong(tmp_path: Path, text: str, said: list[str]) -> Non
 
 
 def test_several_mistakes_come_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
-    text = "titel: T\nid: Acme.x\nstatus: stabel\nreferences: []\nsuggest: [{action: ESCALATE, message: m}]\n"
+    text = "titel: T\nid: Apex.x\nstatus: stabel\nreferences: []\nsuggest: [{action: ESCALATE, message: m}]\n"
     assert complaints(tmp_path, text) == [
         '1: "title" is missing',
         '1: "diagnosis" is missing',

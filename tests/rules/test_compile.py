@@ -159,19 +159,19 @@ def test_a_suggestion_that_is_wrong(write_pack: Callable[..., Path], entry: str,
 )
 def test_what_is_fine(write_pack: Callable[..., Path], text: str) -> None:
     (rule,) = load_pack(write_pack(manifest=MANIFEST, x=ESCALATE + text)).rules
-    assert (rule.id, rule.version, rule.verbose_code) == ("acme.x", "acme.x@2", "X")
+    assert (rule.id, rule.version, rule.verbose_code) == ("apex.x", "apex.x@2", "X")
 
 
 def test_the_name_of_a_file_and_the_pack_are_the_id(write_pack: Callable[..., Path]) -> None:
     folder = write_pack(x=ESCALATE)
     (folder / "x.yaml").rename(folder / "y.yaml")
     text = (folder / "y.yaml").read_text("utf-8")
-    (folder / "z.yaml").write_text(text.replace("acme.x", "acne.z"), "utf-8")
+    (folder / "z.yaml").write_text(text.replace("apex.x", "acne.z"), "utf-8")
     with pytest.raises(AuthoringError) as caught:
         load_pack(folder)
     assert str(caught.value).splitlines() == [
-        f'{folder / "y.yaml"}:1: id "acme.x" belongs in x.yaml: a file is named after its rule',
-        f'{folder / "z.yaml"}:1: id "acne.z" must begin with the pack\'s name, "acme."',
+        f'{folder / "y.yaml"}:1: id "apex.x" belongs in x.yaml: a file is named after its rule',
+        f'{folder / "z.yaml"}:1: id "acne.z" must begin with the pack\'s name, "apex."',
     ]
 
 

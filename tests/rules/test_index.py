@@ -27,7 +27,7 @@ RULES = {
 @pytest.fixture
 def index(write_pack: Callable[..., Path]) -> RuleIndex:
     folder = write_pack(**RULES)
-    old = (folder / "any.yaml").read_text("utf-8").replace("acme.any", "acme.old")
+    old = (folder / "any.yaml").read_text("utf-8").replace("apex.any", "apex.old")
     (folder / "old.yaml").write_text(old.replace("status: stable", "status: deprecated"), "utf-8")
     return RuleIndex(load_pack(folder).rules)
 
@@ -57,13 +57,13 @@ def index(write_pack: Callable[..., Path]) -> RuleIndex:
 )
 def test_candidates(index: RuleIndex, operation: str, status: int, violation: Violation, asked: list[str]) -> None:
     found = index.candidates(operation, status, violation)
-    assert [rule.id.removeprefix("acme.") for rule in found] == asked
+    assert [rule.id.removeprefix("apex.") for rule in found] == asked
     held = [rule.id for rule in index.rules if why_not(rule, operation, status, violation) is None]
     assert [rule.id for rule in found] == held
 
 
 def test_deprecated_rules_are_never_asked(index: RuleIndex) -> None:
-    assert "acme.old" not in {rule.id for rule in index.rules}
+    assert "apex.old" not in {rule.id for rule in index.rules}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_deprecated_rules_are_never_asked(index: RuleIndex) -> None:
     ],
 )
 def test_why_a_rule_is_not_asked(index: RuleIndex, rule: str, violation: Violation, said: str | None) -> None:
-    (found,) = [one for one in index.rules if one.id == f"acme.{rule}"]
+    (found,) = [one for one in index.rules if one.id == f"apex.{rule}"]
     assert why_not(found, "", 404, violation) == said
 
 

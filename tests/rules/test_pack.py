@@ -34,9 +34,9 @@ def test_what_a_pack_holds(write_pack: Callable[..., Path]) -> None:
     (folder / "tables" / "zero-decimal.yaml").write_text("[JPY, KRW]\n", "utf-8")
     (folder / "a-b.cases.yaml").write_text("not: [looked, at\n", "utf-8")
     pack = load_pack(folder)
-    assert [rule.id for rule in pack.rules] == ["acme.a-b", "acme.b"]
+    assert [rule.id for rule in pack.rules] == ["apex.a-b", "apex.b"]
     assert pack.tables == {"zero_decimal": ["JPY", "KRW"]}
-    assert (pack.name, pack.label, pack.path) == ("acme", "acme 2.1.0", folder)
+    assert (pack.name, pack.label, pack.path) == ("apex", "apex 2.1.0", folder)
     assert pack.guidance.idempotency_header == "idempotency-key"
     assert pack.guidance.secrets == {"cvc"}
     assert pack.guidance.lookups == (("v1", "things"), ("v1", "things", "{id}"))

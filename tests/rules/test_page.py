@@ -26,9 +26,9 @@ def test_the_whole_page(write_pack: Callable[..., Path]) -> None:
         a="suggest: [{action: ESCALATE, message: Ask.}]\n",
     )
     assert page(load_pack(folder)) == (
-        "# Acme\n\nPack `acme` 2.1.0, 2 rules for Acme API. Licence: Apache-2.0.\n\n"
-        "## About a\n\n`acme.a@2`, stable. It is a.\n\n- **ESCALATE**: Ask.\n\n<https://a.test>\n\n"
-        "## About b\n\n`acme.b@2`, stable. It is b.\n\n"
+        "# Apex\n\nPack `apex` 2.1.0, 2 rules for Apex API. Licence: Apache-2.0.\n\n"
+        "## About a\n\n`apex.a@2`, stable. It is a.\n\n- **ESCALATE**: Ask.\n\n<https://a.test>\n\n"
+        "## About b\n\n`apex.b@2`, stable. It is b.\n\n"
         "- On operation `Create`, `Update`\n- On status `400`\n- On type `y`, `z`\n- On a message like `^no`\n"
         "- When `request.method == 'POST'`\n- Asks `GET '/v1/things/' + request.body.id`\n"
         "- **MODIFY_PARAMS** if `thing.left > 0`: Take less.\n- **MODIFY_PARAMS**: Take one.\n"

@@ -88,7 +88,7 @@ def test_a_whole_suggestion(write_pack: WritePack) -> None:
             ],
             "applicability": "MAYBE_INCORRECT",
             "safety": {"side_effects": "certain", "changes_intent": False},
-            "evidence": {"kind": "rule", "rule": "acme.x@2"},
+            "evidence": {"kind": "rule", "rule": "apex.x@2"},
         },
     )
 
@@ -165,7 +165,7 @@ def test_captures_are_the_groups_that_took_part(write_pack: WritePack) -> None:
     ],
 )
 def test_a_crash_is_a_fault_of_the_rule(write_pack: WritePack, text: str) -> None:
-    with pytest.raises(RuleFault, match=r"^acme\.x: "):
+    with pytest.raises(RuleFault, match=r"^apex\.x: "):
         consider(write_pack(manifest=MANIFEST, x=text))
 
 
@@ -187,7 +187,7 @@ def test_a_look_up_is_a_value(write_pack: WritePack) -> None:
     [LookupAnswer(0), LookupAnswer(404, b'{"left": 1}'), LookupAnswer(200, b"<html>"), LookupAnswer(200, b"null")],
 )
 def test_a_look_up_that_fails(write_pack: WritePack, answer: LookupAnswer) -> None:
-    with pytest.raises(RuleFault, match=r"^acme\.x: look-up thing gave nothing$"):
+    with pytest.raises(RuleFault, match=r"^apex\.x: look-up thing gave nothing$"):
         consider(write_pack(manifest=MANIFEST, x=LOOKS % ""), answers={"/v1/things/t_1": answer})
     optional = THING % ", optional: true" + entry("if: thing == null, action: ESCALATE")
     assert said(write_pack(manifest=MANIFEST, x=optional), answers={"/v1/things/t_1": answer}).recovery == "terminal"

@@ -228,11 +228,11 @@ def test_of_several_packs_the_one_that_knows_speaks(rpc: Any, probe: Any, write_
     log = tmp_path / "log.jsonl"
     words = ["--pack", "grpc", "--pack", str(pack), "--log", str(log)]
     with rpc.started(probe.port, *words) as proxy, rpc.channel(proxy.port) as channel:
-        assert "(grpc, acme; reflective)" in proxy.line
+        assert "(grpc, apex; reflective)" in proxy.line
         rpc.observe(channel, "Fail", DENIED)
         rpc.observe(channel, "Fail", json.dumps({"code": 10, "message": "raced"}).encode())
         proxy.stop()
-    assert [json.loads(line)["rules"] for line in log.read_text().splitlines()] == [["acme.mine"], ["grpc.aborted"]]
+    assert [json.loads(line)["rules"] for line in log.read_text().splitlines()] == [["apex.mine"], ["grpc.aborted"]]
 
 
 def test_it_finishes_what_is_under_way_and_exits_0(rpc: Any, probe: Any) -> None:

@@ -117,14 +117,14 @@ def test_a_request_that_is_too_large_is_not_kept(unary: bool, probe: Any) -> Non
 
 PROTO = """\
 syntax = "proto3";
-package acme.v1;
+package apex.v1;
 message Order { string name = 1; }
 service Orders { rpc Create(Order) returns (Order); rpc Get(Order) returns (Order); }
 """
 RULE = """
-    on: {operation: acme.v1.Orders/Create}
+    on: {operation: apex.v1.Orders/Create}
     lookup:
-      order: {get: "'/acme.v1.Orders/Get'", message: {name: request.body.name}}
+      order: {get: "'/apex.v1.Orders/Get'", message: {name: request.body.name}}
     suggest:
       - {action: MODIFY_PARAMS, message: Take its name., parameters: {name: order.name}}
     """
@@ -138,7 +138,7 @@ def test_look_ups_end_before_the_deadline_of_the_call(
     pytest.importorskip("grpc_tools", reason="grpcio-tools is not installed")
     proto = tmp_path / "orders.proto"
     proto.write_text(PROTO, "utf-8")
-    pack = write_pack(manifest="lookups: [/acme.v1.Orders/Get]\n", mine=RULE)
+    pack = write_pack(manifest="lookups: [/apex.v1.Orders/Get]\n", mine=RULE)
     asked: list[dict[str, Any]] = []
     release = threading.Event()
 
@@ -153,13 +153,13 @@ def test_look_ups_end_before_the_deadline_of_the_call(
 
     methods = {"Create": grpc.unary_unary_rpc_method_handler(create), "Get": grpc.unary_unary_rpc_method_handler(get)}
     with (
-        rpc.served(grpc.method_handlers_generic_handler("acme.v1.Orders", methods)) as port,
+        rpc.served(grpc.method_handlers_generic_handler("apex.v1.Orders", methods)) as port,
         rpc.started(port, "--pack", str(pack), "--descriptors", str(proto)) as proxy,
         rpc.channel(proxy.port) as channel,
     ):
         metadata = (("authorization", "Bearer t"), ("recovery-feedback", "reflective"))
         seen = rpc.observe(
-            channel, "/acme.v1.Orders/Create", b"\x0a\x01a", metadata=metadata, timeout=seconds or rpc.PATIENCE
+            channel, "/apex.v1.Orders/Create", b"\x0a\x01a", metadata=metadata, timeout=seconds or rpc.PATIENCE
         )
         release.set()
     assert (seen.code, seen.message) == ("INVALID_ARGUMENT", "no")
