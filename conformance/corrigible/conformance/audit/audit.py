@@ -18,6 +18,8 @@ from .search import Hit, search
 from .task import task_file
 
 SCHEMA = "corrigible-leak-audit/1"
+_LIFT = Path(__file__).parent.parent / "lift" / "tasks"
+"""The tasks that `conformance lift` gives agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,11 @@ def gather(
     captures: Sequence[Path],
     corrigible: Sequence[str],
 ) -> list[Subject]:
-    """Return all that is to be audited. `None` stands for every pack that ships, with its tasks. Raises Misused."""
+    """Return all that is to be audited. `None` stands for every pack and task that ships. Raises Misused."""
     found = [pack for name in names for pack in packs(rendered(name, corrigible))]
     shipped = [pack.tasks for pack in found if pack.tasks is not None]
-    mine = list({path.resolve(): path for path in (*shipped, *tasks)}.values())
+    own = sorted(_LIFT.glob("*.yaml")) if None in names else []
+    mine = list({path.resolve(): path for path in (*shipped, *own, *tasks)}.values())
     return [*found, *(task_file(path, found) for path in mine), *(capture_file(path) for path in captures)]
 
 
