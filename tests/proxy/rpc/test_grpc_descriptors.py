@@ -215,7 +215,7 @@ class TestReflection:
             deadline = time.monotonic() + rpc.PATIENCE
             while refused(channel, rpc, authorization="Bearer t").details is None:
                 assert time.monotonic() < deadline
-            assert set(spoken(log)) == {"acme.mine"}
+            assert set(spoken(log)) == {"apex.mine"}
             assert asked.seen == [{}]
             assert proxy.stop() == (0, "")
 
@@ -292,7 +292,7 @@ class TestReflection:
             rpc.channel(proxy.port) as channel,
         ):
             assert refused(channel, rpc).details is not None
-        assert spoken(log) == ["acme.mine"]
+        assert spoken(log) == ["apex.mine"]
         assert asked.seen == []
 
 

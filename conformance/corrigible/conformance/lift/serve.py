@@ -91,6 +91,7 @@ class Desk:
         self._left = deque(job for job in allocation(planned.jobs, planned.plan.seeds[0]) if job.key not in done)
         self._playing: dict[str, _Playing] = {}
         self._lock = threading.Lock()
+        self._closed = False
         self._sites = {
             domain: Shared(planned, domain, [job for job in self._left if job.domain == domain])
             for domain in planned.files
@@ -137,6 +138,8 @@ class Desk:
 
     def close(self) -> None:
         """Stop all servers. Episodes that are not over count as never played."""
+        with self._lock:
+            self._closed = True
         for site in self._sites.values():
             site.close()
 
@@ -151,7 +154,10 @@ class Desk:
                     mine.episode = play(job, site)
             else:
                 mine.episode = play(job, shared.site())
-            self._store.add(mine.episode)
+            with self._lock:
+                if self._closed:  # its end is that of its servers, and the store may be closed as well
+                    return
+                self._store.add(mine.episode)
             if mine.episode.outcome == "error":
                 self._heard(f"an episode broke and will be handed out by another run: {mine.episode.why}")
         except Misused as problem:
