@@ -78,6 +78,10 @@ def core(feedback: Feedback) -> Feedback:
     return {**{name: feedback[name] for name in CORE if name in feedback}, "suggestions": suggestions}
 
 
+_FRESH = "/headers/idempotency-key"
+"""New at every answer, so one wrong value is as good as another: it stays, or no two runs would be alike."""
+
+
 def noisy(feedback: Feedback, seed: str, plain: Callable[[Json], Json] = lambda value: value) -> Feedback:
     """Return feedback of the same form whose values are wrong: another number of that size, another word.
 
@@ -95,7 +99,7 @@ def noisy(feedback: Feedback, seed: str, plain: Callable[[Json], Json] = lambda 
         if one.get("patch"):
             new["patch"] = [
                 {**edit, "value": _wrong(edit["value"], f"{seed}/{index}{edit['path']}", wrong, plain)}
-                if edit.get("op") in ("add", "replace") and "value" in edit
+                if edit.get("op") in ("add", "replace") and "value" in edit and edit["path"] != _FRESH
                 else edit
                 for edit in one["patch"]
             ]
