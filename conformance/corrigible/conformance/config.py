@@ -16,6 +16,7 @@ from corrigible.schema.exchange import Json
 from .check import PROFILES, ROLES, Role
 from .misuse import Misused, meant
 from .requirement import LEVELS
+from .written import line_of
 
 Model = TypeVar("Model")
 
@@ -125,7 +126,7 @@ def _read(path: Path, shape: TypeAdapter[Model]) -> Model:
         said = []
         for error in problem.errors():
             where = tuple(part for part in error["loc"] if part != "[key]")
-            said.append(f"{path}:{_line(node, where)}: {_sentence(where, error['type'], error['msg'])}")
+            said.append(f"{path}:{line_of(node, where)}: {_sentence(where, error['type'], error['msg'])}")
         raise Misused("\n".join(said)) from None
 
 
@@ -148,24 +149,6 @@ def _keys(where: tuple[str | int, ...]) -> list[str]:
     if where[:1] == ("known_failing",) or (where and isinstance(where[0], int)):
         return list(KnownFailing.model_fields)
     return list(Config.model_fields)
-
-
-def _line(node: yaml.Node | None, where: tuple[str | int, ...]) -> int:
-    """The line of the deepest part of a place that is in the file."""
-    line = 1
-    for part in where:
-        match node:
-            case yaml.MappingNode():
-                found = next((pair for pair in node.value if pair[0].value == part), None)
-                if found is None:
-                    return line
-                line, node = found[0].start_mark.line + 1, found[1]
-            case yaml.SequenceNode() if isinstance(part, int) and part < len(node.value):
-                node = node.value[part]
-                line = node.start_mark.line + 1
-            case _:
-                return line
-    return line
 
 
 def _doubles(node: yaml.Node | None) -> list[tuple[str, int]]:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .check import PROFILES, ROLES, Check
 from .misuse import Misused, meant
+from .written import Where, line_of
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")
 LEVEL_NAMES: Final = {"L0": "Transparent", "L1": "Core", "L2": "Operational", "L3": "Trusted"}
@@ -142,9 +143,11 @@ def read(path: Path) -> Book:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise Misused(f"{path}:{line}: no YAML: {problem.problem}") from None
     except ValidationError as problem:
-        said = [f"{path}:{_line(node, e['loc'])}: {_sentence(e['loc'], e['type'], e['msg'])}" for e in problem.errors()]
+        said = [
+            f"{path}:{line_of(node, e['loc'])}: {_sentence(e['loc'], e['type'], e['msg'])}" for e in problem.errors()
+        ]
         raise Misused("\n".join(said)) from None
-    wrong = [f"{path}:{_line(node, where)}: {what}" for where, what in _problems(written)]
+    wrong = [f"{path}:{line_of(node, where)}: {what}" for where, what in _problems(written)]
     if wrong:
         raise Misused("\n".join(wrong))
     return Book(tuple(_group(group) for group in written.groups), written.reserved)
@@ -170,9 +173,6 @@ def _group(written: _Group) -> Group:
             for one in written.requirements
         ),
     )
-
-
-Where = tuple[str | int, ...]
 
 
 def _problems(written: _File) -> Iterator[tuple[Where, str]]:
@@ -208,24 +208,6 @@ def _sentence(where: Where, kind: str, message: str) -> str:
             return f'"{where[-1]}" is missing'
         case _:
             return f"{where[-1] if where else 'the file'}: {message[:1].lower()}{message[1:]}"
-
-
-def _line(node: yaml.Node | None, where: Where) -> int:
-    """Return the line of the deepest part of a place that is in the file."""
-    line = 1
-    for part in where:
-        match node:
-            case yaml.MappingNode():
-                found = next((pair for pair in node.value if pair[0].value == part), None)
-                if found is None:
-                    break
-                line, node = found[0].start_mark.line + 1, found[1]
-            case yaml.SequenceNode() if isinstance(part, int) and part < len(node.value):
-                node = node.value[part]
-                line = node.start_mark.line + 1
-            case _:
-                break
-    return line
 
 
 # traceability
