@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead, Rewrite
+from corrigible.proxy.limit import Limits
 from corrigible.proxy.mode import Mode
 from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import Lookup, LookupAnswer
@@ -125,6 +126,7 @@ class Silent:
     """A corrector that wants to see every refusal, and never says anything."""
 
     seen: list[tuple[RequestHead, bytes, ResponseHead, bytes]] = field(default_factory=list)
+    limits: Limits = field(default_factory=Limits)
 
     def upstream_target(self, target: str) -> str:
         return target.replace("?mode=verbose", "")

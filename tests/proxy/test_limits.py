@@ -39,6 +39,12 @@ def test_the_defaults() -> None:
     assert (limits.seconds, limits.seconds_with_lookups, limits.lookups) == (0.25, 1.0, 8)
 
 
+def test_a_caller_with_patience_waits_longer_for_both() -> None:
+    limits = Limits.within(20)
+    assert (limits.seconds, limits.seconds_with_lookups) == (5, 20)
+    assert Limits.within(1) == Limits()
+
+
 def test_within_them(outcome: Callable[..., Outcome]) -> None:
     assert outcome().reason == "annotated"
     assert outcome(asked=b"x" * 100, answered=b'{"error":{"message":"m"}}', body=100).error is not None

@@ -10,7 +10,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,37 @@ def test_a_taken_port_is_one_line_and_status_1() -> None:
     assert err == f"corrigible proxy: cannot listen on {address}: address already in use\n"
 
 
+@pytest.mark.parametrize(("limit", "corrected"), [((), False), (("--time-limit", "30"), True)])
+def test_a_slow_look_up_is_waited_for_as_long_as_was_said(
+    limit: tuple[str, ...], corrected: bool, bench: Any, write_pack: Callable[..., Path]
+) -> None:
+    pack = write_pack(
+        manifest="lookups: ['/v1/{id}']\n",
+        x="""\
+        lookup: {room: {get: "'/v1/room'"}}
+        suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: room.free}}]
+        """,
+    )
+
+    def slow(connection: socket.socket) -> None:
+        time.sleep(1.2)  # the limit is 1 s where nobody says so
+        connection.sendall(bench.message(b"200 OK", b"Content-Type: application/json\r\n", b'{"free": 7}'))
+
+    refusal = bench.message(b"422 No", b"Content-Type: application/json\r\n", b'{"error":{"message":"m"}}')
+    with bench.upstream({"/v1/x": refusal, "/v1/room": slow}) as upstream:
+        url = f"http://127.0.0.1:{upstream.port}"
+        with started("--upstream", url, "--pack", str(pack), "--listen", "127.0.0.1:0", *limit) as process:
+            assert process.stdout is not None
+            found = re.match(r"corrigible: http://127\.0\.0\.1:(\d+) ", process.stdout.readline())
+            assert found is not None
+            answer = bench.ask(int(found[1]), "/v1/x")
+    assert answer.startswith(b"HTTP/1.1 422 ")
+    assert (b'"a":7' in answer) is corrected
+    assert answer.endswith(b'{"error":{"message":"m"}}') is not corrected
+
+
 UP = ("--upstream", "http://127.0.0.1:9")
+NO_TIME = "not a number of seconds over 0, up to 3600"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +154,10 @@ UP = ("--upstream", "http://127.0.0.1:9")
             (*UP, "--pack", "x", "--engine-mode", "socks"),
             "--engine-mode socks: there is reverse, regular, transparent",
         ),
+        ((*UP, "--pack", "x", "--time-limit", "2s"), f"--time-limit 2s: {NO_TIME}"),
+        ((*UP, "--pack", "x", "--time-limit", "0"), f"--time-limit 0: {NO_TIME}"),
+        ((*UP, "--pack", "x", "--time-limit", "nan"), f"--time-limit nan: {NO_TIME}"),
+        ((*UP, "--pack", "x", "--time-limit", "5000"), f"--time-limit 5000: {NO_TIME}"),
         ((*UP, "--pack", "x", "--addons", "some"), "--addons some: there is lean, full"),
         (
             (*UP, "--pack", "x", "--engine-mode", "regular"),

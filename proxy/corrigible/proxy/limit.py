@@ -18,3 +18,8 @@ class Limits:
     seconds_with_lookups: float = 1.0
     lookups: int = 8
     """Per exchange."""
+
+    @classmethod
+    def within(cls, seconds: float) -> Limits:
+        """Return limits with which a caller waits that long at most, a quarter of it for what is computed."""
+        return cls(seconds=seconds / 4, seconds_with_lookups=seconds)

@@ -19,6 +19,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .corrector import DOCUMENTS, Outcome, RequestHead, ResponseHead
 from .journal import Entry, Journal
+from .limit import Limits
 from .lookup import drive
 from .mitm_lookup import LookupClient, Origin
 from .mode import Mode
@@ -30,8 +31,8 @@ handing them on piece by piece. Everything else streams."""
 _TARGET = "corrigible.target"
 _CANDIDATE = "corrigible.candidate"
 _REASON = "corrigible.reason"
-_SECONDS = 3.0
-"""Past this even the look-ups' own time box has failed."""
+_GRACE = 3
+"""Past so many times the limit even the look-ups' own time box has failed."""
 _BODILESS = frozenset((204, 205, 206, 304))
 
 
@@ -41,6 +42,9 @@ _DOCUMENTS = DOCUMENTS.encode()
 
 class Correcting(Protocol):
     """The face of the corrector that a front end needs."""
+
+    @property
+    def limits(self) -> Limits: ...
 
     def upstream_target(self, target: str) -> str: ...
 
@@ -202,8 +206,9 @@ class Exchanges:
                 started=flow.request.timestamp_start,
                 elapsed=response.timestamp_start - flow.request.timestamp_start,
             )
-            async with asyncio.timeout(_SECONDS):
-                outcome = await drive(translation, fetch)
+            limits = self._corrector.limits
+            async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
+                outcome = await drive(translation, fetch, limits)
             if outcome.rewrite is not None:
                 chunked = _keep_trailers(flow.request, response)
                 headers = _framed(outcome.rewrite.headers, outcome.rewrite.body, chunked=chunked)

@@ -74,7 +74,8 @@ class LookupClient:
             follow_redirects=False,
             trust_env=False,
             timeout=httpx.Timeout(5.0, connect=2.0),
-            limits=httpx.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=15),
+            # Servers on Node hang up after 5 s of silence: what is asked at that very moment would be lost.
+            limits=httpx.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=4),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             transport=self._transport,
         )

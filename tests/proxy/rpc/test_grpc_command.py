@@ -147,6 +147,7 @@ NOT_WITH = "has no meaning with --grpc-upstream"
         (["a.test:1", "--upstream-cert", "no.pem"], "--upstream-cert no.pem: no such file or directory"),
         (["a.test:1", "--tls-key", "no.pem"], "--tls-key needs --tls-cert"),
         (["a.test:1", "--tls-cert", "no.pem"], "--tls-cert no.pem: no such file or directory"),
+        (["a.test:1", "--time-limit", "-1"], "--time-limit -1: not a number of seconds over 0, up to 3600"),
         (["a.test:1", "--log", "no/log.jsonl"], "cannot write the log no/log.jsonl: no such file or directory"),
         (["a.test:1", "--descriptors", "no.binpb"], "no.binpb:1: cannot be read: no such file or directory"),
         (["a.test:1", "--mode", "loud"], "--mode loud: there is none, traditional, verbose, reflective"),

@@ -9,6 +9,7 @@ from typing import Final
 
 from ..build import build_loops, build_translator
 from ..journal import Journal
+from ..limit import Limits
 from ..mode import Mode
 from ..tls import Identity, Trust
 from .misuse import Address, Misused
@@ -38,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, mode: Mode, listen: Address) -> int:
+def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -> int:
     """Serve. Raises Misused, CorrigibleError and OSError for what is wrong with the arguments."""
     for option, default in _HTTP_ONLY.items():
         if getattr(args, option, default) != default:
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address) -> int:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
         raise Misused("grpcio is not installed: pip install 'corrigible[grpc]'") from None
-    translator = build_translator(args.pack, rpc=True)
+    translator = build_translator(args.pack, limits=limits, rpc=True)
     try:
         journal = Journal(args.log) if args.log is not None else None
     except OSError as problem:

@@ -14,6 +14,7 @@ from corrigible.rules.failure import CorrigibleError, meant
 
 from ..build import SpecWarning, build_corrector, build_loops
 from ..journal import Journal
+from ..limit import Limits
 from ..mode import Mode
 from ..tls import Identity, Trust, WrongFile
 from . import grpc
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _MOST_DOUBTS = 5
 """Complaints about a description that are shown."""
+_LONGEST = 3600.0
+"""Seconds that a caller can be made to wait: beyond that somebody meant milliseconds."""
 EngineMode = Literal["reverse", "regular", "transparent"]
 
 
@@ -64,6 +67,12 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--spec", metavar="FILE", type=Path, help="the API's own OpenAPI description: speaks where no rule does"
     )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        default=Limits().seconds_with_lookups,
+        help="a correction that took longer, look-ups included, is left out; default: %(default)s",
+    )
     parser.add_argument("--log", metavar="FILE.jsonl", type=Path, help="append one line per exchange, no secrets")
     parser.add_argument(
         "--engine-mode",
@@ -87,8 +96,9 @@ def run(args: argparse.Namespace) -> int:
         addons = _one_of(args.addons, ("lean", "full"), "--addons")
         mode = Mode(_one_of(args.mode, [known.value for known in Mode], "--mode"))
         listen = parse_listen(args.listen)
+        limits = _limits(args.time_limit)
         if args.grpc_upstream is not None:
-            return grpc.run(args, mode, listen)
+            return grpc.run(args, mode, listen, limits)
         if args.descriptors is not None:
             raise Misused("--descriptors needs --grpc-upstream")
         upstream = _upstream(args.upstream, engine_mode, listen)
@@ -108,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always", SpecWarning)
-            corrector = build_corrector(args.pack, mode=mode, spec=args.spec, loops=build_loops())
+            corrector = build_corrector(args.pack, mode=mode, spec=args.spec, limits=limits, loops=build_loops())
     except (CorrigibleError, OSError, ValueError) as problem:
         return _complain(problem, 2)
     corrector.translator.warm_up()
@@ -194,6 +204,16 @@ def _identity(args: argparse.Namespace, engine_mode: EngineMode) -> Identity | N
     identity = Identity(args.tls_cert, args.tls_key)
     identity.check()
     return identity
+
+
+def _limits(text: str | float) -> Limits:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds <= _LONGEST:  # not a number is refused here as well
+        raise Misused(f"--time-limit {text}: not a number of seconds over 0, up to {_LONGEST:.0f}")
+    return Limits.within(seconds)
 
 
 def _one_of(word: str, known: Sequence[str], option: str) -> str:
