@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import replace
@@ -213,6 +214,41 @@ def test_tasks_that_touch_what_all_share_have_servers_of_their_own(tmp_path: Pat
     with opened(tmp_path) as store:
         tally = run(replace(plan, worlds={**plan.worlds, "recipe": world}), store)
     assert tally.outcomes == {"success": 3}
+
+
+def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else() -> None:
+    plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
+    one, two, other = (job.task.id for job in plan.jobs)
+    world = plan.worlds["recipe"].model_copy(update={"in_turn": (one, two)})
+    plan = replace(plan, worlds={**plan.worlds, "recipe": world})
+    shared, got = Shared(plan, "recipe", plan.jobs), threading.Event()
+
+    def second() -> None:
+        with shared.site_for(two):
+            got.set()
+
+    waiting = threading.Thread(target=second)
+    try:
+        with shared.site_for(one) as site, shared.site_for(other) as same:
+            assert same is site
+            waiting.start()
+            assert not got.wait(0.3)
+        assert got.wait(10)
+    finally:
+        waiting.join(10)
+        shared.close()
+
+
+def test_where_episodes_may_be_slow_nobody_waits() -> None:
+    plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
+    one, two, other = (job.task.id for job in plan.jobs)
+    world = plan.worlds["recipe"].model_copy(update={"in_turn": (one, two)})
+    shared = Shared(replace(plan, worlds={**plan.worlds, "recipe": world}), "recipe", plan.jobs, slow=True)
+    try:
+        with shared.site_for(one) as first, shared.site_for(two) as second, shared.site_for(other) as third:
+            assert len({first.address, second.address, third.address}) == 3
+    finally:
+        shared.close()
 
 
 def test_a_server_that_dies_makes_errors_and_is_started_again(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -259,22 +259,25 @@ class _Floor:
             self._sites[domain].close()
 
     def _play(self, job: Job) -> Episode:
-        world = self._planned.worlds[job.domain]
         shared = self._sites[job.domain]
         if job.arm is Arm.SHUFFLED:
             job = replace(job, pool=shared.pool_for(job))
-        if not world.is_fresh(job.task.id):
-            return play(job, shared.site())
-        with shared.fresh.site() as site:
+        with shared.site_for(job.task.id) as site:
             return play(job, site)
 
 
 class Shared:
-    """The site that the episodes of a domain share, started when it is first needed, and again where it died."""
+    """The site that the episodes of a domain share, started when it is first needed, and again where it died.
 
-    def __init__(self, planned: Planned, domain: str, jobs: Iterable[Job]) -> None:
+    Where episodes may be `slow`, none waits for its turn: it gets servers of its own instead, which takes seconds.
+    """
+
+    def __init__(self, planned: Planned, domain: str, jobs: Iterable[Job], *, slow: bool = False) -> None:
         self._domain, self._world, self._keeper = domain, planned.worlds[domain], Keeper()
-        self.fresh = _Fresh(self._world, self._keeper, sum(self._world.is_fresh(job.task.id) for job in jobs))
+        self._slow = slow
+        self._fresh = _Fresh(self._world, self._keeper, sum(self._is_fresh(job.task.id) for job in jobs))
+        self._turn = threading.Lock()
+        """Taken before `_lock` by whoever takes both."""
         self._lock = threading.RLock()
         self._stack = ExitStack()
         self._site: Site | None = None
@@ -289,8 +292,21 @@ class Shared:
                 self._site = self._stack.enter_context(start(self._world, self._keeper))
             return self._site
 
+    @contextmanager
+    def site_for(self, task: str) -> Iterator[Site]:
+        """Hand out the site where a task is to be played. Raises Misused where it cannot be started."""
+        if self._is_fresh(task):
+            with self._fresh.site() as site:
+                yield site
+        else:
+            with self._turn if self._world.is_in_turn(task) else nullcontext():
+                yield self.site()
+
+    def _is_fresh(self, task: str) -> bool:
+        return self._world.is_fresh(task) or (self._slow and self._world.is_in_turn(task))
+
     def close(self) -> None:
-        self.fresh.close()
+        self._fresh.close()
         self._close_shared()
         self._keeper.close()
 
@@ -302,18 +318,23 @@ class Shared:
 
     def pool_for(self, job: Job) -> tuple[Feedback, ...]:
         """Return the feedback of every other task of the domain, in the order of the file."""
-        with self._lock:
-            if self._pool is None:
-                self._pool = {}
-                for task in job.file.tasks:
-                    if self._world.is_fresh(task.id):
-                        continue
-                    digest = hashlib.sha256(f"the pool: {self._domain}/{task.id}".encode()).hexdigest()
-                    with suppress(Broken, Unreachable):
-                        found = first_answer(replace(job, key=digest, task=task), self.site())
-                        if found is not None:
-                            self._pool[task.id] = found
-            return tuple(found for name, found in self._pool.items() if name != job.task.id)
+        if self._pool is None:
+            with self._turn, self._lock:
+                if self._pool is None:  # still: another may have made it meanwhile
+                    self._pool = self._made_pool(job)
+        return tuple(found for name, found in self._pool.items() if name != job.task.id)
+
+    def _made_pool(self, job: Job) -> dict[str, Feedback]:
+        pool: dict[str, Feedback] = {}
+        for task in job.file.tasks:
+            if self._world.is_fresh(task.id):
+                continue
+            digest = hashlib.sha256(f"the pool: {self._domain}/{task.id}".encode()).hexdigest()
+            with suppress(Broken, Unreachable):
+                found = first_answer(replace(job, key=digest, task=task), self.site())
+                if found is not None:
+                    pool[task.id] = found
+        return pool
 
 
 class _Fresh:

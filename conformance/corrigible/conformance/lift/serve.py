@@ -93,7 +93,7 @@ class Desk:
         self._lock = threading.Lock()
         self._closed = False
         self._sites = {
-            domain: Shared(planned, domain, [job for job in self._left if job.domain == domain])
+            domain: Shared(planned, domain, [job for job in self._left if job.domain == domain], slow=True)
             for domain in planned.files
         }
         store.add(manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped))
@@ -149,11 +149,8 @@ class Desk:
         try:
             if job.arm is Arm.SHUFFLED:
                 job = replace(job, pool=shared.pool_for(job))
-            if self._planned.worlds[job.domain].is_fresh(job.task.id):
-                with shared.fresh.site() as site:
-                    mine.episode = play(job, site)
-            else:
-                mine.episode = play(job, shared.site())
+            with shared.site_for(job.task.id) as site:
+                mine.episode = play(job, site)
             with self._lock:
                 if self._closed:  # its end is that of its servers, and the store may be closed as well
                     return

@@ -54,6 +54,7 @@ class World(_Model):
     callers: dict[str, dict[str, str]]
     begin: tuple[Setup, ...] = ()
     fresh: tuple[str, ...] = ()
+    in_turn: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
     clocks: tuple[str, ...] = ()
@@ -67,6 +68,10 @@ class World(_Model):
     def is_fresh(self, task: str) -> bool:
         """Whether a task gets servers of its own."""
         return any(fnmatchcase(task, pattern) for pattern in self.fresh)
+
+    def is_in_turn(self, task: str) -> bool:
+        """Whether a task waits until no other such task is played at the same servers."""
+        return any(fnmatchcase(task, pattern) for pattern in self.in_turn)
 
     def credentials(self, caller: str, saved: Mapping[str, Json]) -> dict[str, str]:
         """Return the headers of a caller, without those that nothing was saved for. Raises Misused for no caller."""
