@@ -16,18 +16,22 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+import yaml
 
 from corrigible.conformance.cli import main
+from corrigible.conformance.command.audited import CERTIFICATE
 from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Usage
 from corrigible.conformance.lift.arm import Arm
 from corrigible.conformance.lift.episode import play
-from corrigible.conformance.lift.plan import made
+from corrigible.conformance.lift.plan import digest_of, made
 from corrigible.conformance.lift.record import Episode
-from corrigible.conformance.lift.run import Planned, Shared, breaks_law, look_up, run
+from corrigible.conformance.lift.run import TASKS, Planned, Shared, breaks_law, look_up, run
 from corrigible.conformance.lift.store import LOG, opened, read
 from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json
 
+FIX = "1.625"
+"""What the task adv_scale_001 is about: 6.5 servings instead of 4."""
 FEW = ["--domain", "recipe", "--task", "*scale*", "--agents", "patch-executor,stubborn"]
 
 
@@ -91,11 +95,41 @@ def test_a_larger_plan_adds_what_is_missing_and_says_what_ran(ran: Path, tmp_pat
     assert len(log.manifests) == 2 and len(log.episodes) == 48 + 9 - 6
 
 
-def test_the_audit_certificate_is_named_in_the_log(ran: Path, tmp_path: Path) -> None:
-    (tmp_path / LOG).write_bytes((ran / LOG).read_bytes())
-    (tmp_path / "certificate.json").write_text("{}")
-    assert lift(tmp_path, *FEW, "--certificate", str(tmp_path / "certificate.json")) == 0
-    assert len(read(tmp_path).manifest.audit) == 64 and read(ran).manifest.audit == ""
+def test_what_is_played_was_audited_and_the_certificate_stands_beside_the_log(ran: Path) -> None:
+    certificate = json.loads((ran / CERTIFICATE).read_text("utf-8"))
+    assert certificate["leaks"] == [] and certificate["comparisons"] > 0
+    assert [one["name"].split()[0] for one in certificate["audited"] if one["kind"] == "pack"] == ["recipe"]
+    assert "tasks/recipe.yaml" in [one["name"] for one in certificate["audited"] if one["kind"] == "tasks"]
+    del certificate["date"]
+    assert read(ran).manifest.audit == digest_of(certificate)
+
+
+def leaking(folder: Path) -> Path:
+    """Write the recipe tasks with one prompt that holds the fix."""
+    folder.mkdir()
+    file = yaml.safe_load((TASKS / "recipe.yaml").read_text("utf-8"))
+    task = next(one for one in file["tasks"] if one["id"] == "adv_scale_001")
+    task["prompt"] += f" It must be {FIX}."
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(file, allow_unicode=True), "utf-8")
+    return folder
+
+
+def test_a_prompt_that_gives_the_fix_away_is_not_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*FEW, "--task-files", str(leaking(tmp_path / "tasks"))]
+    assert lift(tmp_path / "lift", *words) == 2
+    said = capsys.readouterr().err
+    assert f"LEAK  {FIX!r} in prompt" in said and "adv_scale_001" in said and "--unaudited" in said
+    assert not (tmp_path / "lift" / CERTIFICATE).exists()
+
+
+def test_who_plays_without_an_audit_is_told_so_in_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--domain", "recipe", "--task", "adv_scale_001", "--agents", "stubborn", "--arms", "none", "--unaudited"]
+    assert lift(tmp_path / "lift", *words, "--task-files", str(leaking(tmp_path / "tasks"))) == 0
+    assert read(tmp_path / "lift").manifest.audit == "" and not (tmp_path / "lift" / CERTIFICATE).exists()
+    assert main(["lift", "report", str(tmp_path / "lift")]) == 0
+    assert "Nobody looked whether tasks" in capsys.readouterr().out
 
 
 def test_errors_are_tried_again(ran: Path, tmp_path: Path) -> None:
@@ -169,7 +203,6 @@ def test_ctrl_c_stops_in_order(tmp_path: Path) -> None:
         (["--arm", "verbos"], 'did you mean "verbose"'),
         (["--model", "nobody:m"], "nobody"),
         (["no-such-plan.yaml"], "no-such-plan.yaml"),
-        (["--certificate", "no-such-file"], "no-such-file"),
     ],
 )
 def test_mistakes_end_with_status_2(

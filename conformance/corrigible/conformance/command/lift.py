@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +19,7 @@ from ..lift.run import Tally, look_up, run
 from ..lift.store import opened
 from ..lift.task import TaskError
 from ..misuse import Misused
+from . import audited
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -64,7 +63,7 @@ def _add_run(inner: Subparsers) -> None:
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 120")
     parser.add_argument("--cost-cap", type=float, metavar="AMOUNT", help="needs a price table in the plan")
     parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
-    parser.add_argument("--certificate", type=Path, metavar="FILE", help="of `conformance audit`: named in the log")
+    audited.add(parser)
     parser.add_argument("--quiet", action="store_true", help="no summary")
     option.add(parser)
     parser.set_defaults(run=_run)
@@ -76,8 +75,7 @@ def _run(args: argparse.Namespace) -> int:
         planned = look_up(plan, args.task_files) if args.task_files else look_up(plan)
     except TaskError as problem:
         raise Misused(str(problem)) from None
-    if args.certificate is not None:
-        planned = replace(planned, audit=_digest(args.certificate))
+    planned = audited.audited(planned, args)
     for domain, why in planned.skipped.items():
         print(f"skipped {domain}: {why}", file=sys.stderr)
     with opened(args.out) as store:
@@ -90,13 +88,6 @@ def _run(args: argparse.Namespace) -> int:
         if any(agent.kind == "scripted" for agent in planned.agents):
             print("Scripted agents show that the payload is sufficient and safe, never what a model makes of it.")
     return _status(tally, scripted=all(agent.kind == "scripted" for agent in planned.agents))
-
-
-def _digest(certificate: Path) -> str:
-    try:
-        return hashlib.sha256(certificate.read_bytes()).hexdigest()
-    except OSError as problem:
-        raise Misused(f"{certificate}: {problem.strerror}") from None
 
 
 def _plan(args: argparse.Namespace) -> Plan:

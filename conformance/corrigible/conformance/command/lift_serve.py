@@ -17,6 +17,7 @@ from ..lift.store import opened
 from ..lift.task import TaskError
 from ..lift.visit import Guest
 from ..misuse import Misused
+from . import audited
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -45,6 +46,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--attempts", type=int, metavar="N", help="at most, of each episode; default: 5")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 600")
     parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
+    audited.add(parser)
     parser.set_defaults(run=run)
 
 
@@ -57,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
         planned = look_up(_plan(args), args.task_files or TASKS, (guest,))
     except TaskError as problem:
         raise Misused(str(problem)) from None
+    planned = audited.audited(planned, args)
     for domain, why in planned.skipped.items():
         print(f"skipped {domain}: {why}", file=sys.stderr)
     with opened(args.out) as store:

@@ -108,7 +108,7 @@ class Manifest(_Model):
     digests: dict[str, str] = Field(default_factory=dict)
     """Of task files and packs."""
     audit: str = ""
-    """The digest of the audit certificate; empty: the tasks were not audited."""
+    """The digest of `certificate.json` without its date; empty: packs and tasks were not audited."""
     agents: dict[str, dict[str, Any]] = Field(default_factory=dict)
     tasks: dict[str, dict[str, str]] = Field(default_factory=dict)
     """Origin and prompt of each task, by domain/id: for reports."""

@@ -54,7 +54,7 @@ class Planned:
     skipped: Mapping[str, str]
     """Domains that cannot be started here, and why."""
     audit: str = ""
-    """The digest of the audit certificate."""
+    """The digest of the audit's certificate."""
 
 
 @dataclass(slots=True)

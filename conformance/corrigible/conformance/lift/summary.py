@@ -259,7 +259,7 @@ def _caveats(found: Sequence[Group], log: Log, superseded: int) -> list[str]:
         said += [f"{name} {FAKE}." for name in group.agents if name in group.fake]
     if not log.manifest.audit:
         said.append(
-            "The tasks were not audited for answers that leak (`conformance audit`): no certificate is on record."
+            "Nobody looked whether tasks and diagnoses give fixes away (`--unaudited`): no certificate is on record."
         )
     if len({one.seed for one in log.episodes}) < 2:
         said.append("Every task was tried with one seed: nothing is known of how results vary from run to run.")
