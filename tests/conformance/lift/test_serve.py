@@ -70,6 +70,7 @@ BODY = {
     "target_cuisine": "french",
     "ingredients": [{"name": "Coconut Milk", "amount": 1, "unit": "cup"}],
 }
+SENT = json.dumps(BODY).encode()
 TASK = {
     "domain": "recipe",
     "about": "Recipes, as JSON over HTTP.",
@@ -339,3 +340,32 @@ def test_the_walk_through_with_curl_works_as_it_is_printed(desk: tuple[Server, P
     (one,) = read(out).episodes
     assert [turn.accepted for turn in one.turns] == [False, True]
     assert one.ending == "done: converted"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the servers in /proc")
+def test_the_command_audits_what_it_serves_and_ends_with_its_servers(tmp_path: Path) -> None:
+    folder, out = tmp_path / "tasks", tmp_path / "out"
+    folder.mkdir()
+    (folder / "recipe.yaml").write_text(json.dumps(TASK), encoding="utf-8")
+    words = ["lift", "serve", "--domain", "recipe", "--task-files", str(folder), "--out", str(out)]
+    start = [sys.executable, "-c", "import sys; from corrigible.conformance.cli import main; sys.exit(main())", *words]
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
+        try:
+            assert serving.stdout is not None
+            found = re.match(r"listening on (\S+): 4 of 4 episodes", serving.stdout.readline())
+            assert found is not None
+            status, episode = ask("POST", found[1] + "/episodes")
+            assert status == 201 and ask("POST", episode["base_url"] + "/api/recipe/convert", SENT)[0] == 200
+            servers = children(serving.pid)
+            assert servers
+        finally:
+            serving.terminate()
+            serving.communicate(timeout=60)
+    assert not [pid for pid in servers if Path(f"/proc/{pid}").exists()]
+    log = read(out)
+    assert len(log.manifest.audit) == 64 and log.episodes == ()
+
+
+def children(pid: int) -> list[str]:
+    """Return the processes that any thread of a process has started."""
+    return [child for one in Path(f"/proc/{pid}/task").glob("*/children") for child in one.read_text().split()]

@@ -96,7 +96,7 @@ class Desk:
             domain: Shared(planned, domain, [job for job in self._left if job.domain == domain], slow=True)
             for domain in planned.files
         }
-        store.add(manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped))
+        store.add(manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped, planned.audit))
 
     def open(self) -> tuple[str, Visit] | None:
         """Start the next episode. None: all are played. Raises Misused where none can be set up."""
