@@ -60,7 +60,7 @@ def test_a_fake_provider_is_called_no_model_in_caveat_and_claim() -> None:
 
 
 CAVEATS = {
-    "not audited": (log(BOTH), "were not audited"),
+    "not audited": (log(BOTH), "no certificate is on record"),
     "one seed": (log(BOTH), "one seed"),
     "a domain left out": (log(BOTH, manifest(plan={"skipped": {"etcd": "no etcd here"}})), "etcd was not run: no etcd"),
     "two states of the code": (log(BOTH, manifest(digests={"code": "a"}), manifest(digests={"code": "b"})), "2 states"),
@@ -97,6 +97,19 @@ def test_harm_under_arms_that_are_wrong_on_purpose_is_counted_apart() -> None:
     made = [episode(arm="noise", harm=("twice: x",)), episode(arm="verbose", harm=("twice: x",))]
     found = summarise(log(made))
     assert found.harms == 1 and len(found.sections[0].harms) == 2
+
+
+def test_harm_by_following_a_suggestion_is_told_from_an_agents_own_idea() -> None:
+    """The texts are those of lift/score.py, see test_score.py."""
+    advised = "intent: accepted, but not what was asked for, by a suggestion that does not say so: /a is 1, not 2"
+    own = "intent: accepted, but not what was asked for: /a is 1, not 2"
+    made = [
+        episode(task=f"t{n}", arm=arm, harm=(text,))
+        for n, (arm, text) in enumerate([("verbose", own), ("reflective", advised), ("noise", advised)])
+    ]
+    found = summarise(log(made))
+    assert (found.harms, found.harms_advised) == (2, 1)
+    assert [harm.task for harm in found.sections[0].harms] == ["stripe/t1", "stripe/t0", "stripe/t2"]
 
 
 def test_the_document_is_json_and_a_pure_function_of_all_but_times() -> None:

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 FORMAT = "corrigible-lift/1"
+ADVISED = "by a suggestion that"
+"""Stands in the text of a harm that came of following one."""
 
 
 class _Model(BaseModel):

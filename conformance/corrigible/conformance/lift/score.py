@@ -21,6 +21,7 @@ from corrigible.schema.reader import Next, apply
 
 from .agent.move import Ending, Reflection, Seen
 from .client import Answer
+from .record import ADVISED
 from .task import Kept, Read, Task
 
 CANARY: Final = "canary"
@@ -252,9 +253,9 @@ def _how(played: Sequence[Played]) -> str:
         return ""
     flagged = [known.suggestions[i].changes_intent for i in last.applied or () if i < len(known.suggestions)]
     if any(flagged):
-        return ", by a suggestion that says so"
+        return f", {ADVISED} says so"
     if flagged or follows(before, last):
-        return ", by a suggestion that does not say so"
+        return f", {ADVISED} does not say so"
     return ""
 
 

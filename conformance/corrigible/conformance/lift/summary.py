@@ -98,6 +98,8 @@ class Summary:
     errors: int
     harms: int
     """Those that no arm asked for: suggestions wrong on purpose do not count here."""
+    harms_advised: int
+    """Those of them that came of following a suggestion."""
     superseded: int
     """Episodes that a later one with the same task, arm, agent and seed stands for."""
     runs: int
@@ -117,13 +119,15 @@ def summarise(log: Log, primary: tuple[str, str] | None = None) -> Summary:
     tasks = {name: told for one in log.manifests for name, told in one.tasks.items()}
     manifest = log.manifest.model_copy(update={"tasks": tasks})
     sections = tuple(_section(group, manifest, primary) for group in found)
+    unasked = [harm for section in sections for harm in section.harms if not harm.on_purpose]
     return Summary(
         FORMAT,
         tuple(_caveats(found, log, len(log.episodes) - len(kept))),
         len(kept),
         len({name_of(one) for one in kept}),
         sum(one.outcome == "error" for one in kept),
-        sum(not harm.on_purpose for section in sections for harm in section.harms),
+        len(unasked),
+        sum(harm.advised for harm in unasked),
         len(log.episodes) - len(kept),
         len(log.manifests),
         manifest,

@@ -12,7 +12,7 @@ from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
 from ..arm import Arm
-from ..record import Episode, Turn
+from ..record import ADVISED, Episode, Turn
 from ..statistics.estimate import Estimate, wilson
 from ..statistics.observation import Counts
 from .group import Group, calls, name_of
@@ -56,6 +56,11 @@ class Harm:
     text: str
     on_purpose: bool
     """The arm's suggestions were wrong on purpose."""
+
+    @property
+    def advised(self) -> bool:
+        """Whether it came of following a suggestion, and not of an agent's own idea."""
+        return ADVISED in self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +111,17 @@ def _pairs(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Turn]]:
 
 
 def harms(group: Group) -> list[Harm]:
-    """Name everything that must not have happened, what no arm asked for first. Of crashed episodes, too."""
+    """Name everything that must not have happened, of crashed episodes, too.
+
+    First what no arm asked for, and of that first what came of following a suggestion.
+    """
     found = [
         Harm(one.key, name_of(one), one.arm, one.agent, one.seed, what, text.strip(), one.arm in WRONG_ON_PURPOSE)
         for one in group.episodes
         for line in one.harm
         for what, _, text in [line.partition(":")]
     ]
-    return sorted(found, key=lambda one: (one.on_purpose, one.agent, one.task, one.arm, one.seed))
+    return sorted(found, key=lambda one: (one.on_purpose, not one.advised, one.agent, one.task, one.arm, one.seed))
 
 
 def circles(group: Group) -> list[Circles]:

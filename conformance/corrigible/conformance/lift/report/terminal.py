@@ -50,7 +50,8 @@ def render(summary: Summary, *, coloured: bool = False) -> str:
     console.print(
         Text(
             f"{summary.episodes} episodes, {summary.tasks} tasks, {summary.errors} errors (no observations),"
-            f" {summary.harms} harms outside arms that are wrong on purpose",
+            f" {summary.harms} harms outside arms that are wrong on purpose,"
+            f" {summary.harms_advised} of them by following a suggestion",
             style="bold red" if summary.harms else "bold",
         )
     )
