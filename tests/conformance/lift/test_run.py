@@ -241,6 +241,34 @@ def test_a_run_stops_at_its_cost_cap_and_goes_on_under_a_higher_one(tmp_path: Pa
     assert (second.stopped, second.before, second.done, second.cost) == ("", 2, 1, 45.0)
 
 
+class Away:
+    """An agent whose provider is not there until somebody says so."""
+
+    name = "away"
+    kind: Literal["model"] = "model"
+    identity: Mapping[str, Json] = {"model": "m"}
+    there = False
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        if not self.there:
+            raise RuntimeError("no provider")
+        yield Send(briefing.request)
+
+
+def test_an_agent_that_only_breaks_is_given_up_and_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    plan, away = planned(agents=["stubborn"], arms=["none", "verbose", "reflective"], concurrency=1), Away()
+    jobs = [*plan.jobs, *(replace(job, key=f"away {job.key}", agent=away) for job in plan.jobs)]
+    both = replace(plan, agents=(*plan.agents, away), jobs=jobs)
+    with opened(tmp_path) as store:
+        first = run(both, store)
+    assert first.stopped == "gave up on away, 5 episodes in a row broke"
+    assert first.outcomes == {"failure": 9, "error": 5}
+    away.there = True
+    with opened(tmp_path) as store:
+        second = run(both, store)
+    assert (second.stopped, second.before, second.outcomes) == ("", 9, {"failure": 18})
+
+
 def test_tasks_that_touch_what_all_share_have_servers_of_their_own(tmp_path: Path) -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
     world = plan.worlds["recipe"].model_copy(update={"fresh": ("*_001", "*_002")})

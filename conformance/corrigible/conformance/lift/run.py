@@ -36,6 +36,7 @@ from .task import TaskFile, read_tasks
 from .world import Site, World, description_of, start, worlds
 
 TASKS: Final = Path(__file__).with_name("tasks")
+_TOO_MANY: Final = 5
 FAITHFUL: Final = frozenset({"patch-executor", "informed"})
 """Scripts that do what the contract says: when they do harm, the feedback was wrong."""
 CONTROLS: Final = frozenset({Arm.SHUFFLED, Arm.NOISE})
@@ -177,6 +178,8 @@ class _Floor:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failed: list[BaseException] = []
+        self._broken: Counter[str] = Counter()
+        """Episodes that broke since the last one that did not, by agent."""
         rng = random.Random(planned.plan.seeds[0])
         self._queues: dict[str, deque[Job]] = {}
         for domain in planned.files:
@@ -225,6 +228,7 @@ class _Floor:
                 with self._lock:
                     self._tally.done += 1
                     self._tally.add(episode, cost_of(episode, self._planned))
+                    self._count_broken(episode)
                     self._told(self._tally, episode)
                     cap = self._planned.plan.cost_cap
                     if cap is not None and self._tally.cost >= cap:
@@ -236,6 +240,18 @@ class _Floor:
             with self._lock:
                 self._at[domain] -= 1
             self._tidied(domain)
+
+    def _count_broken(self, episode: Episode) -> None:
+        """Give an agent up that only breaks: a wrong key, a model that is not there. The next run asks it again."""
+        if episode.outcome != "error":
+            self._broken[episode.agent] = 0
+            return
+        self._broken[episode.agent] += 1
+        if self._broken[episode.agent] == _TOO_MANY:
+            for name, queue in self._queues.items():
+                self._queues[name] = deque(job for job in queue if job.agent.name != episode.agent)
+            why = f"gave up on {episode.agent}, {_TOO_MANY} episodes in a row broke"
+            self._tally.stopped = "; ".join(filter(None, (self._tally.stopped, why)))
 
     def _take(self, domain: str) -> Job | None:
         """Return the next job for a worker, who is at its domain from then on; None where all are taken."""
