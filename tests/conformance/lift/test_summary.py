@@ -83,7 +83,14 @@ def test_an_audited_log_with_two_seeds_needs_no_such_caveat() -> None:
 def test_nothing_to_compare_is_said_and_no_figure_made_up() -> None:
     (section,) = summarise(log([episode()])).sections
     assert section.comparisons == ()
-    assert "nothing to compare" in section.claim
+    assert section.claim.endswith("were not both observed.")
+
+
+def test_of_other_arms_it_is_said_how_they_are_compared() -> None:
+    made = log([episode(arm="verbose", kind="model"), episode(arm="reflective-patches", kind="model")])
+    (section,) = summarise(made).sections
+    assert "nothing to compare" in section.claim and "--primary reflective-patches:verbose" in section.claim
+    assert summarise(made, ("reflective-patches", "verbose")).sections[0].comparisons
 
 
 def test_origins_and_prompts_come_from_the_manifest() -> None:

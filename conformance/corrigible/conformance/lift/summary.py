@@ -200,7 +200,10 @@ def points(group: Group) -> list[Point]:
 
 def _claim(group: Group, found: Sequence[Comparison], first: str, second: str) -> str:
     if not found:
-        return f"There is nothing to compare: {first} and {second} were not both observed."
+        said = f"There is nothing to compare: {first} and {second} were not both observed."
+        if len(group.arms) < 2:
+            return said
+        return f"{said} `conformance lift report DIR --primary {group.arms[-1]}:{group.arms[0]}` compares what was."
     if group.kind == "scripted":
         one = next((c for name in FAITHFUL for c in found if c.agent == name), found[0])
         a, b = one.rates
