@@ -33,6 +33,13 @@ def launched(behaviour: str, *, wait: float = 10.0, grace: float = 5.0) -> Launc
     return Launched(command, address=f"127.0.0.1:{port}", wait=wait, grace=grace)
 
 
+def test_a_free_port_is_none_that_a_kernel_hands_out_by_itself() -> None:
+    """It would be lost to whoever connects somewhere before the program listens."""
+    range_of_the_kernel = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    least = int(range_of_the_kernel.read_text().split()[0]) if range_of_the_kernel.exists() else 49152
+    assert all(1024 < free_port() < least for _ in range(50))
+
+
 def start(behaviour: str) -> str:
     return f"{shlex.quote(sys.executable)} {shlex.quote(str(BAD))} {behaviour} {{port}}"
 

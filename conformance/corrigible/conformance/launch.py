@@ -6,6 +6,7 @@ Knows: processes and ports. Does not know: what the program is, checks, reports.
 from __future__ import annotations
 
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -31,10 +32,15 @@ _LAST: Final = 40
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """Return a port of 127.0.0.1 that nobody has now, and that no kernel hands out before it is used.
+
+    Those that a kernel picks by itself, for whoever connects or binds to port 0, lie above 32767.
+    """
+    for port in random.SystemRandom().sample(range(10_000, 32_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise Misused("no port is free: a hundred between 10000 and 32000 were tried")
 
 
 def search_path() -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from corrigible.conformance.launch import free_port
 from corrigible.conformance.lift.canonical import Canon
 from corrigible.conformance.lift.run import TASKS
 from corrigible.conformance.lift.world import WORLDS, World, start, worlds
@@ -74,6 +76,17 @@ def test_tasks_with_servers_of_their_own_are_named_by_patterns() -> None:
 def test_an_upstream_that_does_not_come_up_is_said(upstream: str, said: str) -> None:
     with pytest.raises(Misused, match=said), start(world(upstream=upstream)):
         pass
+
+
+def test_a_port_that_somebody_else_took_meanwhile_is_not_taken_for_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        ports = iter([free_port(), other.getsockname()[1]])
+        monkeypatch.setattr("corrigible.conformance.lift.world.free_port", lambda: next(ports))
+        with (
+            pytest.raises(Misused, match=r"the proxy ended with exit status 1: .* address already in use"),
+            start(worlds()["recipe"]),
+        ):
+            pass
 
 
 class TestCanon:

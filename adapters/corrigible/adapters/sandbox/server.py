@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -143,10 +145,15 @@ class Running:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """Return a port of 127.0.0.1 that nobody has at this moment, and that no kernel hands out before it is used.
+
+    Those that a kernel picks by itself, for whoever connects or binds to port 0, lie above 32767.
+    """
+    for port in random.SystemRandom().sample(range(10_000, 32_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((HOST, port))
+            return port
+    raise SandboxError("no port is free: a hundred between 10000 and 32000 were tried")
 
 
 def _is_free(port: int) -> bool:

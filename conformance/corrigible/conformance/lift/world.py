@@ -30,7 +30,7 @@ from .keeper import Keeper
 from .task import Setup, fill
 
 WORLDS: Final = Path(__file__).with_name("worlds.yaml")
-_READY: Final = re.compile(r"listening on (?:[a-z]+://)?(\S+?:\d+)")
+_READY: Final = r"(?:listening on|corrigible:) (?:[a-z]+://)?127\.0\.0\.1:{port}\b"
 _UNSAVED: Final = re.compile(r"\{\w+\}")
 _WAIT: Final = 90.0
 
@@ -123,7 +123,7 @@ class Site:
 def start(world: World, keeper: Keeper | None = None) -> Iterator[Site]:
     """Start both. Raises Misused where one does not come up."""
     with ExitStack() as stack:
-        behind = _Started(stack, keeper, world.upstream, {})
+        behind = _Started("the upstream", stack, keeper, world.upstream, {})
         address = f"127.0.0.1:{behind.port}"
         said = behind.said_when_ready()
         found: dict[str, str] = {}
@@ -133,8 +133,9 @@ def start(world: World, keeper: Keeper | None = None) -> Iterator[Site]:
                 raise Misused(f"the upstream did not say its {name} ({pattern}): {said[-400:]}")
             found[name] = hit[1]
         reached = address if world.grpc else f"{world.scheme}://{address}"
-        front = _Started(stack, keeper, world.proxy, {**found, "upstream": reached})
+        front = _Started("the proxy", stack, keeper, world.proxy, {**found, "upstream": reached})
         at = f"127.0.0.1:{front.port}"
+        front.said_when_ready()
         if world.grpc:
             direct, through = _grpc(world, address), _grpc(world, at)
         else:
@@ -146,7 +147,10 @@ def start(world: World, keeper: Keeper | None = None) -> Iterator[Site]:
 
 
 class _Started:
-    def __init__(self, stack: ExitStack, keeper: Keeper | None, command: str, given: Mapping[str, str]) -> None:
+    def __init__(
+        self, what: str, stack: ExitStack, keeper: Keeper | None, command: str, given: Mapping[str, str]
+    ) -> None:
+        self.what = what
         self.port = free_port()
         filled = words(command, {**given, "port": str(self.port)})
 
@@ -160,16 +164,20 @@ class _Started:
         )
 
     def said_when_ready(self) -> str:
-        """Return what the program printed once it says that it listens: an open port may be too early."""
+        """Return what the program printed once it says that it listens.
+
+        An open port may be too early, or somebody else's.
+        """
+        ready = re.compile(_READY.format(port=self.port))
         until = time.monotonic() + _WAIT
         while time.monotonic() < until:
             said = self.program.said()
-            if _READY.search(said):
+            if ready.search(said):
                 return said
             if (how := self.program.ended()) is not None:
-                raise Misused(f"the upstream {how}: {said[-400:]}")
+                raise Misused(f"{self.what} {how}: {said[-400:]}")
             time.sleep(0.02)
-        raise Misused(f"the upstream is not ready after {_WAIT:g} s: {self.program.last_words()[-400:]}")
+        raise Misused(f"{self.what} is not ready after {_WAIT:g} s: {self.program.last_words()[-400:]}")
 
 
 def _grpc(world: World, address: str) -> Client:
