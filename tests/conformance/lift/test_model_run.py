@@ -19,7 +19,8 @@ from corrigible.conformance.cli import main
 from corrigible.conformance.lift.record import Episode
 from corrigible.conformance.lift.store import Log, read
 
-from .fake_provider import FakeProvider, Heard, Mind, Speaks, calls, error, follower, last_exchange, stubborn
+from .fake_provider import FakeProvider, Mind, calls, error, follower, last_exchange, stubborn
+from .wire_formats import Heard, Speaks
 
 WIRES = ("anthropic", "openai", "openai-responses", "compatible")
 PLAN = {

@@ -1,0 +1,46 @@
+"""The tasks of a domain played on its real server: who solves them without the feedback, and who with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from corrigible.conformance.cli import main
+from corrigible.conformance.lift import task as lift
+from corrigible.conformance.lift.task import Task, read_tasks
+
+
+def tasks_of(domain: str) -> tuple[Task, ...]:
+    return tuple(read_tasks(Path(lift.__file__).with_name("tasks") / f"{domain}.yaml").tasks)
+
+
+def played(domain: str, out: Path) -> list[dict[str, Any]]:
+    """Let three agents play every task of a domain in two arms, and return the episodes."""
+    run = ["lift", "run", "--domain", domain, "--out", str(out), "--quiet"]
+    assert main([*run, "--arms", "none,reflective-patches", "--agents", "stubborn,patch-executor,informed"]) == 0
+    lines = [json.loads(line) for line in (out / "log.jsonl").read_text("utf-8").splitlines()]
+    episodes = [one for one in lines if "outcome" in one]
+    assert len(episodes) == 6 * len(tasks_of(domain))
+    return episodes
+
+
+def unexpected(episodes: Iterable[dict[str, Any]], *, broken_off: bool) -> list[tuple[Any, ...]]:
+    """Return what ended otherwise than it should, or did harm.
+
+    `broken_off`: being stopped by the loop breaker ends well for who repeats what is impossible.
+    """
+    return [
+        (one["task"], one["arm"], one["agent"], one["outcome"], one["why"], one["harm"])
+        for one in episodes
+        if one["harm"] or (one["outcome"] == "success") != _should_succeed(one, broken_off)
+    ]
+
+
+def _should_succeed(episode: dict[str, Any], broken_off: bool) -> bool:
+    if episode["needs"] == "impossible":
+        stopped = broken_off and episode["ending"].startswith("stopped by loop breaker")
+        return episode["agent"] != "stubborn" or stopped
+    solvers = {"nothing": ("patch-executor", "informed"), "prompt": ("informed",)}[episode["needs"]]
+    return episode["arm"] == "reflective-patches" and episode["agent"] in solvers

@@ -1,0 +1,334 @@
+"""Each scripted agent in made-up conversations: exactly these moves and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from corrigible.conformance.lift.agent.move import Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.agent.scripted import SCRIPTED
+from corrigible.schema import Request
+from corrigible.schema.exchange import Json
+
+from .talk import (
+    CHOICES,
+    CORE,
+    CREAM,
+    CURRENCY,
+    DONE,
+    ESCALATED,
+    ESCALATED_CORE,
+    ISSUES,
+    NOTHING,
+    ORDER,
+    QUICHE,
+    REDUCE,
+    REFUND,
+    REPLACE,
+    SHOP,
+    STEPS,
+    UNGUARDED,
+    changed,
+    cooked,
+    moves,
+    rekeyed,
+    seen,
+    suggested,
+)
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A conversation: what an agent is told, and the moves it must make."""
+
+    about: str
+    agent: str
+    request: Request
+    answers: Sequence[Seen]
+    moves: Sequence[Request | Stop]
+    """After the first, which is always the request itself."""
+    facts: Mapping[str, Json] = field(default_factory=dict)
+    description: Json = None
+    seed: int = 0
+
+
+IMPOSSIBLE, OVER, SILENT = Stop("impossible", "NO_RECOVERY_AVAILABLE"), Stop("done", "ALREADY_DONE"), "no feedback"
+BROKEN_OFF = Stop("stopped by loop breaker", "the loop breaker escalated")
+
+TALKS = (
+    Talk("parameters are merged", "literal-merge", REFUND, [seen(REDUCE)], [changed(REFUND, amount=300)]),
+    Talk(
+        "into the query where there is no body",
+        "literal-merge",
+        ISSUES,
+        [seen(suggested({"parameters": {"sort": "updated", "page": None}}))],
+        [replace(ISSUES, query={"sort": "updated"})],
+    ),
+    Talk(
+        "and literally, which helps nobody in a list",
+        "literal-merge",
+        QUICHE,
+        [seen(REPLACE)],
+        [changed(QUICHE, replace_ingredient="coconut milk", with_ingredient="cream")],
+    ),
+    Talk(
+        "only those of the first suggestion",
+        "literal-merge",
+        ORDER,
+        [seen(suggested({"parameters": {"size": "huge"}}, {"parameters": {"count": 9}}))],
+        [changed(ORDER, size="huge")],
+    ),
+    Talk("a list is no object", "literal-merge", replace(ORDER, body=[1]), [seen(REDUCE)], [Stop("needs input")]),
+    Talk("the end is the end", "literal-merge", QUICHE, [seen(NOTHING)], [IMPOSSIBLE]),
+    Talk("nothing to read", "literal-merge", QUICHE, [seen(error="no")], [Stop("gave up", SILENT)]),
+    Talk("a patch is applied", "patch-executor", QUICHE, [seen(REPLACE)], [cooked(1, name="cream")]),
+    Talk(
+        "under a key of its own",
+        "patch-executor",
+        REFUND,
+        [seen(REDUCE)],
+        [rekeyed(changed(REFUND, amount=300), "k-2")],
+    ),
+    Talk("a placeholder is not filled", "patch-executor", REFUND, [seen(CURRENCY)], [Stop("needs input")]),
+    Talk("a choice is not made", "patch-executor", ISSUES, [seen(CHOICES)], [Stop("needs input")]),
+    Talk("it is done already", "patch-executor", REFUND, [seen(DONE)], [OVER]),
+    Talk("a person must look", "patch-executor", REFUND, [seen(ESCALATED)], [BROKEN_OFF]),
+    Talk("the core says so in parameters", "patch-executor", REFUND, [seen(ESCALATED_CORE)], [BROKEN_OFF]),
+    Talk("unreadable", "patch-executor", REFUND, [seen({"suggestions": 7})], [Stop("gave up")]),
+    Talk("prose alone", "patch-executor", REFUND, [Seen(500, "oops")], [Stop("gave up", SILENT)]),
+    Talk(
+        "a placeholder is filled by name",
+        "informed",
+        REFUND,
+        [seen(CURRENCY)],
+        [changed(REFUND, currency="eur")],
+        {"currency": "eur"},
+    ),
+    Talk(
+        "or by the only shape that fits",
+        "informed",
+        REFUND,
+        [seen(CURRENCY)],
+        [changed(REFUND, currency="usd")],
+        {"money": "usd", "name": "Lee"},
+    ),
+    Talk(
+        "but not by a value that the schema refuses",
+        "informed",
+        REFUND,
+        [seen(CURRENCY)],
+        [Stop("needs input")],
+        {"currency": "chf"},
+    ),
+    Talk("no fact, no value", "informed", REFUND, [seen(CURRENCY)], [Stop("needs input")], {"name": "Lee"}),
+    Talk(
+        "two that fit are none",
+        "informed",
+        REFUND,
+        [seen(CURRENCY)],
+        [Stop("needs input")],
+        {"old": "usd", "new": "eur"},
+    ),
+    Talk(
+        "the choice that agrees is picked",
+        "informed",
+        ISSUES,
+        [seen(CHOICES)],
+        [replace(ISSUES, query={"sort": "created", "page": "2"})],
+        {"order": "created"},
+    ),
+    Talk("none agrees", "informed", ISSUES, [seen(CHOICES)], [Stop("needs input")], {"order": "size"}),
+    Talk(
+        "among alternatives the one that agrees comes first",
+        "informed",
+        ISSUES,
+        [seen({**CHOICES, "type": "recovery_guidance"})],
+        [replace(ISSUES, query={"sort": "created", "page": "2"})],
+        {"order": "created"},
+    ),
+    Talk(
+        "where nothing is asked it does as told",
+        "informed",
+        QUICHE,
+        [seen(REPLACE)],
+        [cooked(1, name="cream")],
+        {"x": 1},
+    ),
+    Talk(
+        "the nearest of an enum, then a bound",
+        "enumerator",
+        ORDER,
+        [
+            seen(REPLACE, errors=[{"field": "size", "message": "is not a size"}]),
+            seen(errors=[{"field": "count", "message": "is too large"}]),
+        ],
+        [changed(ORDER, size="huge"), changed(ORDER, size="huge", count=9)],
+        description=SHOP,
+    ),
+    Talk(
+        "the next value where the complaint stays",
+        "enumerator",
+        ORDER,
+        [seen(errors=[{"field": "size", "message": "is not a size"}])] * 2,
+        [changed(ORDER, size="huge"), changed(ORDER, size="small")],
+        description=SHOP,
+    ),
+    Talk(
+        "what is required is added",
+        "enumerator",
+        replace(ORDER, body={"count": 2}),
+        [seen(message="The order is incomplete.")],
+        [replace(ORDER, body={"count": 2, "size": "small"})],
+        description=SHOP,
+    ),
+    Talk(
+        "an unknown member is renamed to one that there is",
+        "enumerator",
+        replace(ORDER, body={"size": "huge", "firstname": "Lee"}),
+        [seen(message="unknown field 'firstname'")],
+        [replace(ORDER, body={"size": "huge", "first_name": "Lee"})],
+        description=SHOP,
+    ),
+    Talk(
+        "without a description the message is all",
+        "enumerator",
+        ORDER,
+        [seen(message="Invalid size: must be one of small, huge")],
+        [changed(ORDER, size="huge")],
+    ),
+    Talk(
+        "feedback is nothing to it",
+        "enumerator",
+        ORDER,
+        [seen(REDUCE, error="no")],
+        [Stop("gave up", "nothing is left to try")],
+    ),
+    Talk(
+        "a list in prose",
+        "message-regex",
+        ORDER,
+        [seen(message='Unsupported value "hug": supported values: "small", "huge"')],
+        [changed(ORDER, size="huge")],
+    ),
+    Talk(
+        "a bound in prose",
+        "message-regex",
+        ORDER,
+        [seen(validation_errors=[{"code": "X", "field": "count", "message": "must be less than or equal to 9"}])],
+        [changed(ORDER, count=9)],
+    ),
+    Talk(
+        "the word that was meant",
+        "message-regex",
+        ORDER,
+        [seen(message="'hug' is no size; did you mean \"huge\"?")],
+        [changed(ORDER, size="huge")],
+    ),
+    Talk(
+        "an unknown parameter goes",
+        "message-regex",
+        ORDER,
+        [seen(error={"message": "Received unknown parameter: count", "param": "count"})],
+        [replace(ORDER, body={"size": "hug"})],
+    ),
+    Talk(
+        "words that say nothing",
+        "message-regex",
+        ORDER,
+        [seen(REDUCE, error="recipe validation failed")],
+        [Stop("gave up", "no message says what to change")],
+    ),
+    Talk(
+        "again and again",
+        "stubborn",
+        REFUND,
+        [seen(REDUCE), seen(error="no"), seen(ESCALATED)],
+        [REFUND, REFUND, BROKEN_OFF],
+    ),
+    Talk("what ends by itself is no loop", "stubborn", REFUND, [seen(NOTHING)], [REFUND]),
+    Talk(
+        "to and fro where it is wrong",
+        "oscillator",
+        REFUND,
+        [seen(REDUCE)] * 3 + [seen(ESCALATED)],
+        [rekeyed(changed(REFUND, amount=501), "k-b"), REFUND, rekeyed(changed(REFUND, amount=501), "k-b"), BROKEN_OFF],
+    ),
+    Talk(
+        "never by way of the fix",
+        "oscillator",
+        REFUND,
+        [seen(suggested({"patch": [{"op": "replace", "path": "/body/amount", "value": 501}]}))],
+        [rekeyed(changed(REFUND, amount=502), "k-b")],
+    ),
+    Talk(
+        "where no value is wrong, in nothing that counts",
+        "oscillator",
+        ISSUES,
+        [seen(suggested({"patch": [{"op": "replace", "path": "/path", "value": "/issue"}]}))],
+        [replace(ISSUES, headers={"x-attempt": "b"})],
+    ),
+    Talk(
+        "a guard catches the wrong element",
+        "mis-merger",
+        QUICHE,
+        [seen(REPLACE)],
+        [Stop("gave up", "no patch applies to the element beside the one it is for: nothing was sent")],
+    ),
+    Talk("without one nothing does", "mis-merger", QUICHE, [seen(UNGUARDED)], [cooked(2, name="cream")]),
+    Talk(
+        "it adds",
+        "mis-merger",
+        QUICHE,
+        [seen(CORE)],
+        [changed(QUICHE, ingredients=[*QUICHE.body["ingredients"], CREAM])],
+        seed=2,
+    ),
+    Talk("it takes the neighbour", "mis-merger", QUICHE, [seen(CORE)], [cooked(2, name="cream")], seed=0),
+    Talk("it rewrites the list", "mis-merger", QUICHE, [seen(CORE)], [changed(QUICHE, ingredients=[CREAM])], seed=1),
+    Talk(
+        "where there is no list it does as told",
+        "mis-merger",
+        REFUND,
+        [seen(REDUCE)],
+        [rekeyed(changed(REFUND, amount=300), "k-2")],
+    ),
+    Talk("and stops as told", "mis-merger", REFUND, [seen(NOTHING)], [IMPOSSIBLE]),
+    Talk("it does as told", "gullible", QUICHE, [seen(REPLACE)], [cooked(1, name="cream")]),
+    Talk("nobody tells it anything", "gullible", QUICHE, [seen(error="no")], [Stop("gave up", SILENT)]),
+)
+
+
+@pytest.mark.parametrize("talk", TALKS, ids=lambda talk: f"{talk.agent}: {talk.about}")
+def test_an_agent_makes_exactly_these_moves(talk: Talk) -> None:
+    briefing = Briefing("An API.", "Do it.", talk.request, talk.facts, talk.description)
+    first, *made = moves(SCRIPTED[talk.agent], briefing, talk.answers, talk.seed)
+    assert isinstance(first, Send) and first.request == talk.request and not first.steps
+    assert len(made) == len(talk.moves)
+    for move, expected in zip(made, talk.moves, strict=True):
+        if isinstance(expected, Stop):
+            assert isinstance(move, Stop) and move.ending == expected.ending, move
+            assert expected.reason in move.reason
+        else:
+            assert isinstance(move, Send), move
+            assert move.request.document() == expected.document()
+
+
+def test_every_agent_is_in_a_talk() -> None:
+    assert {talk.agent for talk in TALKS} | {"random"} == set(SCRIPTED)
+
+
+def test_waits_steps_and_what_was_applied_are_told() -> None:
+    waiting = moves(SCRIPTED["patch-executor"], Briefing("", "", REFUND), [seen(REDUCE)])[1]
+    assert isinstance(waiting, Send) and (waiting.wait, waiting.applied) == (2, (0,))
+    for name in ("patch-executor", "informed", "gullible"):
+        stepping = moves(SCRIPTED[name], Briefing("", "", REFUND), [seen(STEPS)])[1]
+        assert isinstance(stepping, Send) and [step.path for step in stepping.steps] == ["/charges/ch_1/capture"]
+    merging = moves(SCRIPTED["literal-merge"], Briefing("", "", REFUND), [seen(STEPS)])[1]
+    assert isinstance(merging, Send) and not merging.steps
+
+
+def test_the_informed_one_says_which_of_the_suggestions_as_shown_it_applied() -> None:
+    move = moves(SCRIPTED["informed"], Briefing("", "", ISSUES, {"order": "created"}), [seen(CHOICES)])[1]
+    assert isinstance(move, Send) and move.applied == (1,)

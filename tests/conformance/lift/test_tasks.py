@@ -1,0 +1,33 @@
+"""The tasks as they are written down: enough of each kind in every domain, each with what its kind needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+
+from .live import tasks_of
+
+AT_LEAST: Mapping[str, Mapping[str, int]] = {
+    "stripe": {"nothing": 8, "prompt": 3, "impossible": 3},
+    "github": {"nothing": 8, "prompt": 3, "impossible": 3},
+    "kubernetes": {"nothing": 8, "prompt": 3, "impossible": 3},
+    "etcd": {"nothing": 8, "prompt": 3, "impossible": 3},
+    "acme": {"nothing": 10, "prompt": 5, "impossible": 5},
+}
+KEPT_BY_ALL = {"acme"}
+
+
+@pytest.mark.parametrize("domain", AT_LEAST)
+def test_there_are_enough_of_each_kind(domain: str) -> None:
+    tasks, least = tasks_of(domain), AT_LEAST[domain]
+    kinds = Counter[str](task.needs for task in tasks)
+    assert len(tasks) >= max(14, sum(least.values()))
+    assert all(kinds[needs] >= count for needs, count in least.items()), kinds
+    assert all(bool(task.facts) == (task.needs == "prompt") for task in tasks)
+
+
+@pytest.mark.parametrize("domain", AT_LEAST)
+def test_what_is_impossible_is_told_by_what_stays_as_it_is(domain: str) -> None:
+    assert all(task.kept for task in tasks_of(domain) if task.needs == "impossible" or domain in KEPT_BY_ALL)

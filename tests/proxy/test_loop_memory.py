@@ -1,0 +1,143 @@
+"""Whom the loop breaker tells apart, how long it remembers them, and what of a request it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.loop import IDLE, MOST, Loops
+from corrigible.rules.violation import Violation
+
+from .repeater import REQUEST, Agent
+
+
+def test_silence_alone_is_not_remembered() -> None:
+    agent = Agent()
+    assert [agent.refused(silent=True) for _ in range(6)] == [None] * 6
+    assert len(agent.loops) == 0
+
+
+def test_nobody_in_particular_is_not_counted() -> None:
+    agent = Agent(caller="")
+    assert [agent.refused() for _ in range(6)] == [None] * 6
+    assert len(agent.loops) == 0
+
+
+def test_a_success_ends_it() -> None:
+    agent = Agent()
+    agent.refused()
+    agent.refused(about=[Violation("other")])
+    other = Agent(agent.loops, operation="Other")
+    other.refused()
+    agent.loops.succeeded("someone", "Refund")
+    agent.loops.succeeded("nobody", "Refund")
+    assert len(agent.loops) == 1 and agent.loops.knows("someone")
+    assert (agent.attempt(), other.attempt()) == (1, 2)
+    for place in ("Refund", "Other"):
+        agent.loops.succeeded("someone", place)
+    assert not agent.loops and not agent.loops.knows("someone")
+
+
+def test_loops_are_forgotten_by_time() -> None:
+    agent = Agent()
+    agent.refused()
+    agent.now += IDLE - 1
+    assert agent.attempt() == 2
+    agent.now += IDLE
+    assert agent.attempt() == 1
+    assert len(agent.loops) == 1
+    agent.now -= 10 * IDLE  # the clock was put back
+    assert agent.attempt() == 2
+
+
+def test_only_so_many_are_remembered() -> None:
+    loops = Loops(b"k")
+    for number in range(MOST + 100):
+        Agent(loops, caller=str(number)).refused()
+    assert len(loops) == MOST
+    assert not loops.knows("0") and loops.knows(str(MOST + 99))
+    many = Agent(Loops(b"k"))
+    for number in range(100):
+        many.refused(replace(REQUEST, body={"reason": number}))
+    assert len(many.loops) == 16
+    assert many.attempt(replace(REQUEST, body={"reason": 99})) == 2
+
+
+def test_nothing_of_a_request_is_kept() -> None:
+    agent = Agent()
+    secret = replace(
+        REQUEST, body={**REQUEST.body, "amount": "hunter2", "deep": {"card": ["hunter2"]}}, path="/hunter2"
+    )
+    agent.refused(secret)
+    agent.refused(secret)
+
+    def strings(value: Any) -> str:
+        slots = [getattr(value, name) for name in getattr(type(value), "__slots__", ()) if hasattr(value, name)]
+        if isinstance(value, Mapping):
+            slots += [*value, *value.values()]
+        elif isinstance(value, (list, tuple, set)):
+            slots += value
+        return "".join(map(strings, slots)) if slots else str(value)
+
+    assert "hunter2" not in strings(vars(agent.loops))
+    assert "/body/deep/card" in strings(vars(agent.loops))
+
+
+def test_fingerprints_mean_nothing_without_the_key() -> None:
+    one, other = (Agent(Loops(key)) for key in (b"a", b"b"))
+    seen = []
+    for agent in (one, other):
+        agent.refused()
+        answer = agent.refused()
+        assert answer is not None
+        seen.append(answer["loop"]["fingerprint"])
+    assert seen[0] != seen[1] and all(len(text) == 16 for text in seen)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ([("Authorization", "Bearer 1")], [("authorization", "Bearer 1"), ("User-Agent", "x")], True),
+        ([("Authorization", "Bearer 1")], [("authorization", "Bearer 2")], False),
+        ([("X-Api-Key", "1")], [("X-Api-Key", "2")], False),
+        ([("Ocp-Apim-Subscription-Key", "1")], [("Ocp-Apim-Subscription-Key", "2")], False),
+        ([("PRIVATE-TOKEN", "1")], [("Private-Token", "2")], False),
+        ([("Cookie", "s=1")], [("Cookie", "s=2")], False),
+        ([("Authorization", "A"), ("Cookie", "s=1")], [("Authorization", "A"), ("Cookie", "s=2")], True),
+        ([("Authorization", "A"), ("Stripe-Account", "1")], [("Authorization", "A"), ("Stripe-Account", "2")], False),
+        ([("Idempotency-Key", "1")], [("Idempotency-Key", "2")], True),
+        ([("X-CSRF-Token", "1"), ("X-Request-Id", "1")], [("X-CSRF-Token", "2")], True),
+        (
+            [("Authorization", "AWS4-HMAC-SHA256 Credential=A/s3, SignedHeaders=host, Signature=ab12")],
+            [("Authorization", "AWS4-HMAC-SHA256 Credential=A/s3, SignedHeaders=host, Signature=cd34")],
+            True,
+        ),
+        (
+            [("Authorization", 'Digest username="a", nonce="1", uri="/x", nc=1, response="1"')],
+            [("Authorization", 'Digest username="a", nonce="2", uri="/y", nc=2, response="2"')],
+            True,
+        ),
+        (
+            [("Authorization", 'Digest username="a", nonce="1"')],
+            [("Authorization", 'Digest username="b", nonce="1"')],
+            False,
+        ),
+    ],
+)
+def test_who_is_one_caller(one: list[tuple[str, str]], other: list[tuple[str, str]], same: bool) -> None:
+    loops = Loops(b"k")
+    assert (loops.caller(one, peer="p") == loops.caller(other, peer="p")) is same
+
+
+def test_a_name_stands_for_the_address_and_never_for_the_credentials() -> None:
+    loops = Loops(b"k")
+    key = [("Authorization", "Bearer 1")]
+    assert loops.caller(key, "a", "1.1.1.1") == loops.caller(key, "a", "2.2.2.2")
+    assert loops.caller(key, "", "1.1.1.1") != loops.caller(key, "", "2.2.2.2")
+    assert loops.caller(key, "a") != loops.caller(key, "b")
+    assert loops.caller(key, "a") != loops.caller([], "a"), "nobody else can use up a caller's attempts"
+    assert loops.caller([("Accept", "*/*")]) == ""
+    assert "Bearer" not in loops.caller(key)

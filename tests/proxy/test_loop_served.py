@@ -1,0 +1,214 @@
+"""The loop breaker where it is at work: in the corrector, in the middleware, in the proxy and its journal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
+from corrigible.proxy.build import build_corrector, build_loops
+from corrigible.proxy.corrector import Corrector, RequestHead, ResponseHead
+from corrigible.proxy.lookup import drive_sync
+from corrigible.proxy.loop import ESCALATED, Loops, Refusal
+from corrigible.proxy.mode import Mode
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.reader import Next, Terminal, apply
+
+RULE = """\
+on: {code: bad}
+when: "!has(request.body.amount) || request.body.amount > 300"
+suggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]
+"""
+ALWAYS = "on: {code: always}\nsuggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]\n"
+JSON = ("Content-Type", "application/json")
+KEY = ("Authorization", "Bearer one")
+
+
+@pytest.fixture
+def folder(write_pack: Callable[..., Path]) -> Path:
+    return write_pack(bad=RULE, always=ALWAYS)
+
+
+class Client:
+    """Sends what the feedback says, to an upstream that refuses everything in the same way."""
+
+    def __init__(self, corrector: Corrector, code: str = "bad", *headers: tuple[str, str]) -> None:
+        self.corrector, self.code = corrector, code
+        self.headers = [JSON, *(headers or [KEY])]
+        self.now = 1000.0
+
+    def send(self, body: Json = None, target: str = "/v1/x", status: int = 400) -> dict[str, Json] | None:
+        request = RequestHead("POST", target, self.headers, "127.0.0.1")
+        native = orjson.dumps({"error": {"code": self.code, "message": "m"}} if status >= 400 else {"ok": True})
+        sent = orjson.dumps({"amount": 500} if body is None else body)
+        response = ResponseHead(status, [JSON])
+        self.now += 1
+        going = self.corrector.correct(request, sent, response, native, id="e", started=self.now)
+        outcome = drive_sync(going, lambda lookup: LookupAnswer(0))
+        if outcome.rewrite is None:
+            return None
+        member = orjson.loads(outcome.rewrite.body).get("recovery_feedback")
+        assert outcome.mode is not Mode.REFLECTIVE or member == outcome.feedback
+        return member if isinstance(member, dict) else {}
+
+    def actions(self, count: int) -> list[str]:
+        """Return what the breaker did to each of some repetitions, `first` where nothing."""
+        said = [self.send() for _ in range(count)]
+        assert None not in said
+        return [one.get("loop", {}).get("action", "first") for one in said if one is not None]
+
+
+@pytest.fixture
+def corrector(folder: Path) -> Corrector:
+    return build_corrector([folder], loops=build_loops())
+
+
+LADDER = ["first", "next_alternative", "relax_structure", "escalate"]
+
+
+def test_the_first_answer_is_what_it_was_without_a_loop_breaker(folder: Path, corrector: Corrector) -> None:
+    assert Client(corrector).send() == Client(build_corrector([folder])).send()
+    assert Client(build_corrector([folder])).actions(6) == ["first"] * 6
+
+
+@pytest.mark.parametrize("code", ["bad", "always"])
+def test_an_agent_that_does_as_it_is_told_is_stopped(corrector: Corrector, code: str) -> None:
+    """The rule for `bad` falls silent once its advice is followed; the one for `always` never does."""
+    client = Client(corrector, code)
+    request = Request("POST", "/v1/x", headers={}, body={"amount": 500})
+    for _ in range(ESCALATED):
+        said = client.send(request.body)
+        following = apply(said, request) if said else None
+        if isinstance(following, Next):
+            request = following.request
+    assert said is not None
+    assert isinstance(apply(said, request), Terminal)
+    assert said["suggestions"][0]["parameters"]["attempts"] == ESCALATED
+
+
+def test_repeats_count_in_every_mode_and_change_only_what_is_reflective(corrector: Corrector) -> None:
+    client = Client(corrector)
+    assert client.send() is not None
+    client.headers.append(("Prefer", "recovery-feedback=verbose"))
+    assert client.send() == {}
+    client.headers[-1] = ("Prefer", "recovery-feedback=none")
+    assert client.send() is None
+    client.headers.pop()
+    assert client.actions(2) == LADDER[2:]
+
+
+def test_a_success_of_the_caller_there_ends_the_loop(corrector: Corrector) -> None:
+    client, elsewhere = Client(corrector), RequestHead("POST", "/v1/y", [KEY], "127.0.0.1")
+    assert client.actions(3) == LADDER[:3]
+    corrector.passed(elsewhere, 200)
+    corrector.passed(RequestHead("POST", "/v1/x", [("Authorization", "Bearer two")], "127.0.0.1"), 200)
+    corrector.passed(RequestHead("POST", "/v1/x", [KEY], "127.0.0.1"), 500)
+    assert client.actions(1) == LADDER[3:]
+    corrector.passed(RequestHead("POST", "/v1/x?y=1", [KEY], "127.0.0.1"), 204)
+    assert client.actions(2) == LADDER[:2]
+    assert client.send(status=200) is None
+    assert client.actions(2) == LADDER[:2]
+
+
+def test_the_caller_may_say_which_of_its_tasks_this_is(corrector: Corrector) -> None:
+    names = ['recovery-feedback=reflective; caller="episode 7"', "recovery-feedback; caller=8"]
+    first, second = (Client(corrector, "bad", KEY, ("Prefer", name)) for name in names)
+    assert first.actions(3) == LADDER[:3]
+    assert second.actions(3) == LADDER[:3]
+    assert first.actions(1) == LADDER[3:]
+
+
+class Blind(Loops):
+    """One that cannot tell who calls."""
+
+    def caller(self, headers: Iterable[tuple[str, str]], name: str = "", peer: str = "") -> str:
+        raise RuntimeError("who")
+
+
+class Broken(Loops):
+    """One with a mistake in it."""
+
+    def answered(self, refusal: Refusal, feedback: Mapping[str, Json] | None) -> dict[str, Json] | None:
+        raise RuntimeError("lost count")
+
+    def __len__(self) -> int:
+        return 1
+
+    def knows(self, caller: str) -> bool:
+        raise RuntimeError("lost the caller")
+
+
+def test_a_mistake_in_it_leaves_the_decision_as_it_was(folder: Path) -> None:
+    assert Client(build_corrector([folder], loops=Blind(b"k"))).actions(5) == ["first"] * 5
+    corrector = build_corrector([folder], loops=Broken(b"k"))
+    assert Client(corrector).send() == Client(build_corrector([folder])).send()
+    going = corrector.correct(
+        RequestHead("POST", "/v1/x", [JSON, KEY]),
+        b"{}",
+        ResponseHead(400, [JSON]),
+        b'{"error":{"code":"bad","message":"m"}}',
+        id="e",
+        started=1.0,
+    )
+    outcome = drive_sync(going, lambda lookup: LookupAnswer(0))
+    assert (outcome.reason, outcome.error) == ("annotated", "RuntimeError: lost count")
+    corrector.passed(RequestHead("POST", "/v1/x", [KEY]), 200)
+
+
+def test_the_middleware_breaks_loops_too(folder: Path) -> None:
+    """Of the app's own answers: four refusals, a success, a refusal."""
+    answers = [400, 400, 400, 400, 201, 400]
+    said: list[Any] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": answers.pop(0), "headers": headers})
+        await send({"type": "http.response.body", "body": b'{"error":{"code":"bad","message":"m"}}'})
+
+    middleware = ReflectiveMiddleware(app, [folder])
+
+    async def main() -> None:
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b'{"amount":500}', "more_body": False}
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                said.append(orjson.loads(message["body"]).get("recovery_feedback", {}).get("loop", {}).get("action"))
+
+        for port in range(len(answers)):
+            scope = {
+                "type": "http",
+                "method": "POST",
+                "path": "/v1/x",
+                "headers": [(b"content-type", b"application/json")],
+            }
+            await middleware({**scope, "query_string": b"", "client": ("127.0.0.1", port)}, receive, send)
+
+    asyncio.run(main())
+    assert said == [None, "next_alternative", "relax_structure", "escalate", None, None]
+
+
+def test_the_proxy_breaks_loops_and_its_journal_says_so(bench: Any, tmp_path: Path, folder: Path) -> None:
+    answer = bench.message(
+        b"400 Bad Request", b"Content-Type: application/json\r\n", b'{"error":{"code":"bad","message":"m"}}'
+    )
+    answers = [*[answer] * 4, bench.message(b"201 Created", b"", b"ok"), answer]
+    with (
+        bench.upstream({"/x": lambda connection: connection.sendall(answers.pop(0))}) as upstream,
+        bench.proxy(
+            build_corrector([folder], loops=build_loops()),
+            upstream=f"http://127.0.0.1:{upstream.port}",
+            log=tmp_path / "log.jsonl",
+        ) as proxy,
+    ):
+        for _ in range(len(answers)):
+            bench.ask(proxy.port, "/x", "POST", b'{"amount":500}', b"Content-Type: application/json\r\n")
+    seen = [entry.get("loop", {}).get("action") for entry in bench.journal(tmp_path)]
+    assert seen == [None, "next_alternative", "relax_structure", "escalate", None, None]
