@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -133,3 +135,10 @@ def test_a_pack_that_does_not_load_is_no_rendering(folder: Path, capsys: pytest.
     (folder / "less.yaml").write_text("id: 3\n", "utf-8")
     assert main(["pack", "render", str(folder)]) == 2
     assert "less.yaml" in capsys.readouterr().err
+
+
+def test_processes_say_the_same_to_the_byte_of_every_case_of_every_pack() -> None:
+    """CEL hands maps out in an order that differs from one process to the next, and so would what agents read."""
+    start = "import sys; from corrigible.proxy.cli import main; sys.exit(main(['pack', 'render']))"
+    said = {subprocess.check_output([sys.executable, "-c", start]) for _ in range(4)}
+    assert len(said) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -256,3 +257,18 @@ def test_what_the_runtime_does_not_look_at_is_not_handed_to_it() -> None:
 )
 def test_another_number_in_the_same_place_is_another_thing(text: str, candidate: str, near: bool) -> None:
     assert nearest(text, [candidate]) == ([candidate] if near else [])
+
+
+def test_maps_come_by_name_however_the_runtime_keeps_them() -> None:
+    said = result("{'b': 1, 'a': [{'d': 1, 'c': {'f': 1, 'e': 2}}]}")
+    assert json.dumps(said) == '{"a": [{"c": {"e": 2, "f": 1}, "d": 1}], "b": 1}'
+
+
+def test_names_of_what_the_runtime_held_are_in_order() -> None:
+    scope = environment(frozenset({"live"}))
+    values = {"live": dict.fromkeys("qwertzuiop", 1)}
+    assert scope.compile("names(live, '')").evaluate(scope.activation(values)) == sorted("qwertzuiop")
+
+
+def test_names_of_a_request_keep_the_order_in_which_they_were_sent() -> None:
+    assert result("names(request, '/body')", request={"body": dict.fromkeys("qwertzuiop", 1)}) == list("qwertzuiop")

@@ -146,7 +146,7 @@ class Expression:
         # The runtime hands errors back as values whose plain form is their text.
         if type(plain) is str and value.type() == _ERROR:
             raise EvaluationError(f"{self.text}: {plain}")
-        return plain
+        return _ordered(plain)
 
     def holds(self, activation: Activation) -> bool:
         """Return whether the expression is true; anything but a boolean is an EvaluationError."""
@@ -154,6 +154,15 @@ class Expression:
         if value is True or value is False:
             return value
         raise EvaluationError(f"{self.text}: gives {type(value).__name__}, not a boolean")
+
+
+def _ordered(value: Any) -> Any:
+    """Return maps by name: the runtime hands their entries out in an order that no two processes share."""
+    if type(value) is dict:
+        return {name: _ordered(value[name]) for name in sorted(value, key=str)}
+    if type(value) is list:
+        return [_ordered(one) for one in value]
+    return value
 
 
 class Environment:
@@ -228,16 +237,16 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "fresh_key": (fresh_key, 1),
     "integer": (integer, 1),
     "is_base64": (is_base64, 1),
-    "names": (names, 2),
+    "names": (lambda document, pointer: sorted(names(document, pointer), key=str), 2),
     "nearest": (nearest, 2),
     "pointer_of": (parameter_pointer, 1),
     "quantity": (quantity, 1),
     "quantity_text": (quantity_text, 2),
     "respell": (respell, 3),
     "unix": (unix, 1),
-    "wildcards": (wildcards, 2),
+    "wildcards": (lambda document, pattern: wildcards(_ordered(document), pattern), 2),
 }
-"""Each with the number of its arguments."""
+"""Each with the number of its arguments. What comes from the runtime has lost its order: see `_ordered`."""
 FUNCTIONS = tuple(_FUNCTIONS)
 _GIVES = {
     **dict.fromkeys(("covers", "is_base64"), cel.Type.BOOL),
