@@ -211,8 +211,12 @@ class _Floor:
             raise self._failed[0]
 
     def _end(self, why: str) -> None:
-        self._tally.stopped = self._tally.stopped or why
+        if not self._stop.is_set():  # the first reason is the one
+            self._cut_short(why)
         self._stop.set()
+
+    def _cut_short(self, why: str) -> None:
+        self._tally.stopped = "; ".join(filter(None, (self._tally.stopped, why)))
 
     def _worker(self) -> None:
         domain = ""
@@ -250,8 +254,7 @@ class _Floor:
         if self._broken[episode.agent] == _TOO_MANY:
             for name, queue in self._queues.items():
                 self._queues[name] = deque(job for job in queue if job.agent.name != episode.agent)
-            why = f"gave up on {episode.agent}, {_TOO_MANY} episodes in a row broke"
-            self._tally.stopped = "; ".join(filter(None, (self._tally.stopped, why)))
+            self._cut_short(f"gave up on {episode.agent}, {_TOO_MANY} episodes in a row broke")
 
     def _take(self, domain: str) -> Job | None:
         """Return the next job for a worker, who is at its domain from then on; None where all are taken."""
