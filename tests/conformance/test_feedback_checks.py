@@ -329,7 +329,7 @@ def test_a_secret_in_a_header_that_was_added_is_caught(proxy: Subject) -> None:
 def test_a_breaker_that_never_breaks_is_caught(proxy: Subject) -> None:
     numbers = count()
     with relayed(proxy, forward=as_somebody(lambda: f"Bearer somebody-{next(numbers)}")) as faulty:
-        for name in ("stubborn", "obedient", "oscillating", "next-alternative"):
+        for name in ("stubborn", "obedient", "oscillating", "next-alternative", "insisting"):
             assert findings(CHECKS[f"trust/loop/{name}"], faulty), name
         assert not findings(CHECKS["trust/loop/strangers"], faulty)
 

@@ -125,8 +125,8 @@ def test_what_counts_as_tried(request_: Request, suggestions: list[dict[str, Any
     assert second["suggestions"] == said["suggestions"][::-1]
 
 
-@pytest.mark.parametrize("action", ["ESCALATE", "ALREADY_DONE", "NO_RECOVERY_AVAILABLE"])
-def test_the_end_of_the_road_is_never_changed(action: str) -> None:
+@pytest.mark.parametrize("action", ["ESCALATE", "NO_RECOVERY_AVAILABLE"])
+def test_the_end_of_the_road_stays_that_and_is_said_louder(action: str) -> None:
     agent = Agent()
     said = feedback({"action": action, "parameters": {"where": "/x"}}, recovery="terminal")
     agent.refused(said=said)
@@ -134,8 +134,24 @@ def test_the_end_of_the_road_is_never_changed(action: str) -> None:
         answer = agent.refused(said=said)
         assert answer is not None
         loop = answer.pop("loop")
-        assert (loop["attempt"], loop["action"]) == (attempt, "none")
-        assert answer == said
+        if attempt < 4:
+            assert (loop["attempt"], loop["action"], answer) == (attempt, "none", said)
+            continue
+        assert (loop["attempt"], loop["action"]) == (attempt, "escalate")
+        counted = {"action": action, "parameters": {"where": "/x", "attempts": attempt}}
+        message = f"{said['message']} Requests like this one were refused {attempt} times in the same way."
+        assert answer == {**said, "message": message, "suggestions": [{**said["suggestions"][0], **counted}]}
+
+
+def test_what_is_done_calls_for_nobody() -> None:
+    agent = Agent()
+    said = feedback({"action": "ALREADY_DONE", "parameters": {"where": "/x"}}, recovery="terminal")
+    agent.refused(said=said)
+    for attempt in range(2, 7):
+        answer = agent.refused(said=said)
+        assert answer is not None
+        loop = answer.pop("loop")
+        assert (loop["attempt"], loop["action"], answer) == (attempt, "none", said)
 
 
 @pytest.mark.parametrize(("retry", "last"), [({}, 4), ({"max_attempts": 2}, 4), ({"max_attempts": 6}, 6)])

@@ -294,7 +294,9 @@ def _answer(family: _Family, refusal: Refusal, feedback: Feedback | None, finger
     action = LoopAction.NONE
     changed: dict[str, Json] = {}
     if terminal:
-        pass
+        done = any(BaseAction.ALREADY_DONE in (one["action"], one.get("base_action")) for one in suggestions)
+        if attempts >= most and not done:
+            action, changed = LoopAction.ESCALATE, _final(suggestions, attempts)
     elif attempts >= most:
         action, changed = LoopAction.ESCALATE, _escalated(family)
     elif attempts >= RELAXED and not transient:
@@ -357,6 +359,16 @@ def _relaxed(refusal: Refusal, suggestions: Sequence[Mapping[str, Json]], attemp
         "message": _said(attempts),
         "recovery": "correctable",
         "suggestions": [suggestion],
+    }
+
+
+def _final(suggestions: Sequence[Mapping[str, Json]], attempts: int) -> dict[str, Json]:
+    """Count in what has ended already: it stays what it is, and who repeats it all the same hears so."""
+    return {
+        "message": _said(attempts),
+        "suggestions": [
+            {**one, "parameters": {**(one.get("parameters") or {}), "attempts": attempts}} for one in suggestions
+        ],
     }
 
 

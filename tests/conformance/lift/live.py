@@ -26,21 +26,23 @@ def played(domain: str, out: Path) -> list[dict[str, Any]]:
     return episodes
 
 
-def unexpected(episodes: Iterable[dict[str, Any]], *, broken_off: bool) -> list[tuple[Any, ...]]:
-    """Return what ended otherwise than it should, or did harm.
-
-    `broken_off`: being stopped by the loop breaker ends well for who repeats what is impossible.
-    """
+def unexpected(episodes: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return what ended otherwise than it should, or did harm."""
     return [
         (one["task"], one["arm"], one["agent"], one["outcome"], one["why"], one["harm"])
         for one in episodes
-        if one["harm"] or (one["outcome"] == "success") != _should_succeed(one, broken_off)
+        if one["harm"] or (one["outcome"] == "success") != _should_succeed(one)
     ]
 
 
-def _should_succeed(episode: dict[str, Any], broken_off: bool) -> bool:
-    if episode["needs"] == "impossible":
-        stopped = broken_off and episode["ending"].startswith("stopped by loop breaker")
-        return episode["agent"] != "stubborn" or stopped
+def _should_succeed(episode: dict[str, Any]) -> bool:
+    if episode["needs"] == "impossible":  # to stop is all there is to do
+        return episode["agent"] != "stubborn" or _breaks(episode)
     solvers = {"nothing": ("patch-executor", "informed"), "prompt": ("informed",)}[episode["needs"]]
     return episode["arm"] == "reflective-patches" and episode["agent"] in solvers
+
+
+def _breaks(episode: dict[str, Any]) -> bool:
+    """Whether a loop breaker stops whoever repeats a refused call: where there is feedback, unless all is done."""
+    last = episode["turns"][-1]["shown"]
+    return episode["arm"] == "reflective-patches" and "ALREADY_DONE" not in json.dumps(last)

@@ -28,4 +28,4 @@ def test_nobody_signs_in_with_a_token_that_was_never_saved() -> None:
 def test_the_feedback_is_enough_and_nothing_else_is(domain: str, tmp_path: Path) -> None:
     if lacking := worlds()[domain].lacks():
         pytest.skip(lacking)
-    assert unexpected(played(domain, tmp_path), broken_off=True) == []
+    assert unexpected(played(domain, tmp_path)) == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.agent.scripted.answer import complaints, native
+from corrigible.conformance.lift.agent.scripted.answer import complaints, is_broken_off, native
 from corrigible.conformance.lift.agent.scripted.fact import Facts
 from corrigible.conformance.lift.agent.scripted.place import ABSENT
 from corrigible.conformance.lift.agent.scripted.prose import read
@@ -84,3 +84,21 @@ def test_a_fact_belongs_where_its_name_or_shape_says(
 ) -> None:
     hole = Placeholder.model_validate({"pointer": pointer, "schema": schema})
     assert Facts(facts).fitting(hole, REFUND) == value
+
+
+@pytest.mark.parametrize(
+    ("said", "ends"),
+    [
+        ({"suggestions": [{"action": "MODIFY_PARAMS"}], "loop": {"action": "escalate"}}, False),
+        ({"suggestions": [{"action": "NO_RECOVERY_AVAILABLE"}], "loop": {"action": "escalate"}}, True),
+        ({"suggestions": [{"action": "NO_RECOVERY_AVAILABLE", "parameters": {"attempts": 4}}]}, True),
+        ({"suggestions": [{"action": "ESCALATE", "parameters": {"attempts": 4}}]}, True),
+        ({"suggestions": [{"action": "ESCALATE", "parameters": {}}]}, False),
+        ({"suggestions": [{"action": "WAIT_AND_RETRY", "parameters": {"attempts": 4}}]}, False),
+        ({"suggestions": [{"action": "NO_RECOVERY_AVAILABLE"}], "loop": {"action": "none"}}, False),
+        ({"suggestions": "none"}, False),
+        (None, False),
+    ],
+)
+def test_only_a_loop_breaker_breaks_off(said: Any, ends: bool) -> None:
+    assert is_broken_off(said) is ends

@@ -11,4 +11,4 @@ from .live import played, unexpected
 
 @pytest.mark.parametrize("domain", ["stripe", "github"])
 def test_the_feedback_is_enough_and_nothing_else_is(domain: str, tmp_path: Path) -> None:
-    assert unexpected(played(domain, tmp_path), broken_off=False) == []
+    assert unexpected(played(domain, tmp_path)) == []

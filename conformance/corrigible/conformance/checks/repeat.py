@@ -147,11 +147,32 @@ def _strangers(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-SEC-08", text, "no ESCALATE", said[-1])
 
 
+def _insisting(subject: Subject) -> Iterator[Finding]:
+    """What cannot be had stays so, and who asks all the same hears that it is a loop."""
+    caller = subject.caller()
+    with standing_in(subject, _refusing(subject.profile, 409, "order_shipped", "")):
+        said = _asked(subject, [Request("POST", "/v1/orders/ord_1/cancel")] * _MOST, [caller] * _MOST)
+    first, last = said[0], said[-1]
+    if first is None or last is None:
+        yield silent(len(said), "SRF-SEC-08")
+        return
+    words = [[base_action(one) for one in feedback.get("suggestions") or ()] for feedback in (first, last)]
+    if words[0] != words[1]:
+        said_first, said_last = (", ".join(actions) for actions in words)
+        yield Finding("SRF-SEC-08", "What is terminal becomes another thing when it comes back.", said_first, said_last)
+    loop = last.get("loop")
+    if str(loop.get("action") if isinstance(loop, Mapping) else None).lower() != "escalate":
+        yield Finding(
+            "SRF-SEC-08", "Who insists on what is terminal does not hear that it is a loop.", "escalate", loop
+        )
+
+
 _TITLES: Final = (
     ("stubborn", "Who repeats a request hears of a person by the fourth time", _stubborn),
     ("obedient", "Advice that does not help ends by the fourth time", _obedient),
     ("oscillating", "Going back and forth ends by the fourth time", _oscillating),
     ("next-alternative", "The second time another alternative leads", _next_alternative),
+    ("insisting", "Who asks for what cannot be had hears so by the fourth time", _insisting),
     ("strangers", "Others, and other things, are in no loop", _strangers),
 )
 CHECKS: tuple[Check, ...] = tuple(

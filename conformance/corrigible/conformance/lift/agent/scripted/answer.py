@@ -42,13 +42,16 @@ def native(body: Json) -> Json:
             return body
 
 
+_ENDS: Final = (BaseAction.ESCALATE, BaseAction.NO_RECOVERY_AVAILABLE)
+
+
 def is_broken_off(feedback: Json) -> bool:
     """Whether a loop breaker ends the conversation. In the core of the contract only `attempts` tells."""
     suggestions = feedback.get("suggestions") if isinstance(feedback, Mapping) else None
     if not isinstance(suggestions, list) or len(suggestions) != 1 or not isinstance(suggestions[0], Mapping):
         return False
     only, loop = suggestions[0], feedback.get("loop")
-    if str(only.get("action")).upper() != BaseAction.ESCALATE:
+    if str(only.get("action")).upper() not in _ENDS:
         return False
     parameters = only.get("parameters")
     counted = isinstance(parameters, Mapping) and "attempts" in parameters
