@@ -25,7 +25,8 @@ from corrigible.conformance.lift.arm import Arm
 from corrigible.conformance.lift.episode import play
 from corrigible.conformance.lift.plan import digest_of, made
 from corrigible.conformance.lift.record import Episode
-from corrigible.conformance.lift.run import TASKS, Planned, Shared, breaks_law, look_up, run
+from corrigible.conformance.lift.run import TASKS, Planned, breaks_law, look_up, run
+from corrigible.conformance.lift.shared import Shared
 from corrigible.conformance.lift.store import LOG, opened, read
 from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json
@@ -281,8 +282,7 @@ def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else() -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
     one, two, other = (job.task.id for job in plan.jobs)
     world = plan.worlds["recipe"].model_copy(update={"in_turn": (one, two)})
-    plan = replace(plan, worlds={**plan.worlds, "recipe": world})
-    shared, got = Shared(plan, "recipe", plan.jobs), threading.Event()
+    shared, got = Shared(world, "recipe", plan.jobs), threading.Event()
 
     def second() -> None:
         with shared.site_for(two):
@@ -304,7 +304,7 @@ def test_where_episodes_may_be_slow_nobody_waits() -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
     one, two, other = (job.task.id for job in plan.jobs)
     world = plan.worlds["recipe"].model_copy(update={"in_turn": (one, two)})
-    shared = Shared(replace(plan, worlds={**plan.worlds, "recipe": world}), "recipe", plan.jobs, slow=True)
+    shared = Shared(world, "recipe", plan.jobs, slow=True)
     try:
         with shared.site_for(one) as first, shared.site_for(two) as second, shared.site_for(other) as third:
             assert len({first.address, second.address, third.address}) == 3
@@ -314,7 +314,7 @@ def test_where_episodes_may_be_slow_nobody_waits() -> None:
 
 def test_a_server_that_dies_makes_errors_and_is_started_again(tmp_path: Path) -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"], concurrency=1)
-    shared = Shared(plan, "recipe", plan.jobs)
+    shared = Shared(plan.worlds["recipe"], "recipe", plan.jobs)
     try:
         site = shared.site()
         site.proxy.stop()

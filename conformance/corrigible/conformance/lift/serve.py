@@ -30,7 +30,8 @@ from .arm import Arm
 from .episode import Job, play
 from .manifest import manifest
 from .record import Episode
-from .run import Planned, Shared
+from .run import Planned
+from .shared import Shared
 from .store import Store
 from .visit import ENDINGS, Guest, Visit
 
@@ -93,7 +94,9 @@ class Desk:
         self._lock = threading.Lock()
         self._closed = False
         self._sites = {
-            domain: Shared(planned, domain, [job for job in self._left if job.domain == domain], slow=True)
+            domain: Shared(
+                planned.worlds[domain], domain, [job for job in self._left if job.domain == domain], slow=True
+            )
             for domain in planned.files
         }
         store.add(manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped, planned.audit))
