@@ -192,7 +192,12 @@ def test_the_journal_has_one_line_for_each_call(rpc: Any, probe: Any, tmp_path: 
         rpc.observe(channel, "Echo", b"hello", metadata=(("authorization", "Bearer secret"),))
         rpc.observe(channel, "Fail", DENIED)
         rpc.observe(channel, "Fail", DENIED, metadata=(("recovery-feedback", "none"),))
-        rpc.observe(channel, "Sleep", b"", timeout=0.2)
+        probe.cancelled.clear()
+        probe.begun.clear()
+        call = channel.unary_unary("/probe.v1.Probe/Sleep", None, None).future(b"", timeout=rpc.PATIENCE)
+        assert probe.begun.wait(rpc.PATIENCE)
+        call.cancel()  # at a deadline it is open whether the caller goes first or the upstream says so
+        assert probe.cancelled.wait(rpc.PATIENCE)
         assert proxy.stop()[0] == 0
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     said = [(line["method"], line["path"], line["status"], line["outcome"], line["reason"]) for line in lines]
