@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.command.audited import CERTIFICATE
+from corrigible.conformance.command.chosen import CERTIFICATE
 from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Usage
 from corrigible.conformance.lift.arm import Arm
 from corrigible.conformance.lift.episode import play

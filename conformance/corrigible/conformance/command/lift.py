@@ -15,11 +15,9 @@ from ..lift.agent.model import option
 from ..lift.arm import Arm
 from ..lift.plan import Plan, made, read_plan
 from ..lift.progress import progress
-from ..lift.run import Tally, look_up, run
+from ..lift.run import Tally, run
 from ..lift.store import opened
-from ..lift.task import TaskError
-from ..misuse import Misused
-from . import audited
+from . import chosen
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -51,33 +49,19 @@ def _add_run(inner: Subparsers) -> None:
         " Options stand for a plan file, and win over it. Exit status: 0 ran, 1 an agent that does what the feedback"
         " says did harm, 2 could not run, or not to the end.",
     )
-    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="what to run")
-    parser.add_argument("--out", type=Path, default=Path("lift"), metavar="DIR", help="where the log is; default: lift")
-    parser.add_argument("--domain", action="append", default=[], metavar="NAME", help="default: all that start here")
-    parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="task ids, or domain/id")
+    chosen.add(parser)
     parser.add_argument("--arm", "--arms", action="append", default=[], metavar="NAME,...", help=", ".join(Arm))
     parser.add_argument("--agent", "--agents", action="append", default=[], metavar="NAME,...", help="scripted: all")
-    parser.add_argument("--seed", type=int, action="append", default=[], metavar="N", help="default: 0")
-    parser.add_argument("--attempts", type=int, metavar="N", help="at most, of each episode; default: 5")
     parser.add_argument("--concurrency", type=int, metavar="N", help="episodes at a time; default: 2")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 120")
     parser.add_argument("--cost-cap", type=float, metavar="AMOUNT", help="needs a price table in the plan")
-    parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
-    audited.add(parser)
     parser.add_argument("--quiet", action="store_true", help="no summary")
     option.add(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    plan = _plan(args)
-    try:
-        planned = look_up(plan, args.task_files) if args.task_files else look_up(plan)
-    except TaskError as problem:
-        raise Misused(str(problem)) from None
-    planned = audited.audited(planned, args)
-    for domain, why in planned.skipped.items():
-        print(f"skipped {domain}: {why}", file=sys.stderr)
+    planned = chosen.looked_up(_plan(args), args)
     with opened(args.out) as store:
         for warning in store.log.warnings if store.log is not None else ():
             print(warning, file=sys.stderr)

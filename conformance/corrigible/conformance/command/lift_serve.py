@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from corrigible.schema.exchange import Json
 
 from ..lift.arm import Arm
 from ..lift.plan import Plan, made, read_plan
-from ..lift.run import TASKS, look_up
 from ..lift.serve import Desk, Server
 from ..lift.store import opened
-from ..lift.task import TaskError
 from ..lift.visit import Guest
 from ..misuse import Misused
-from . import audited
+from . import chosen
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -35,18 +32,11 @@ def add(subparsers: Subparsers) -> None:
         " API there, POSTs /episodes/ID/finish, and is scored by the end state. Which arm it plays under is decided at"
         " random, balanced, and told to nobody. Run it again with the same --out to go on.",
     )
-    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="what to serve")
-    parser.add_argument("--out", type=Path, default=Path("lift"), metavar="DIR", help="where the log is; default: lift")
+    chosen.add(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="of 127.0.0.1; default: a free one")
     parser.add_argument("--agent", default="external", metavar="NAME", help="how the log calls who plays")
-    parser.add_argument("--domain", action="append", default=[], metavar="NAME", help="default: all that start here")
-    parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="task ids, or domain/id")
     parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=f"default: {', '.join(ARMS)}")
-    parser.add_argument("--seed", type=int, action="append", default=[], metavar="N", help="default: 0; repeats")
-    parser.add_argument("--attempts", type=int, metavar="N", help="at most, of each episode; default: 5")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 600")
-    parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
-    audited.add(parser)
     parser.set_defaults(run=run)
 
 
@@ -55,13 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if not 0 <= args.port < 1 << 16:
         raise Misused(f"--port {args.port}: no port")
     guest = Guest(args.agent)
-    try:
-        planned = look_up(_plan(args), args.task_files or TASKS, (guest,))
-    except TaskError as problem:
-        raise Misused(str(problem)) from None
-    planned = audited.audited(planned, args)
-    for domain, why in planned.skipped.items():
-        print(f"skipped {domain}: {why}", file=sys.stderr)
+    planned = chosen.looked_up(_plan(args), args, (guest,))
     with opened(args.out) as store:
         desk = Desk(planned, store, guest, lambda line: print(line, file=sys.stderr, flush=True))
         try:

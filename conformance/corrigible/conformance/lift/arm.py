@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class Arm(StrEnum):
@@ -31,3 +32,7 @@ class Arm(StrEnum):
                 return self.value
             case _:
                 return "reflective"
+
+
+WRONG_ON_PURPOSE: Final = frozenset({Arm.SHUFFLED, Arm.NOISE})
+"""Arms whose suggestions are wrong: harm there shows what checks on the agent's side are worth."""

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 FORMAT = "corrigible-lift/1"
+FAITHFUL = ("informed", "patch-executor")
+"""Scripts that do what the contract says, the one that headlines speak of first: their harm is the feedback's."""
 ADVISED = "by a suggestion that"
 """Stands in the text of a harm that came of following one."""
 

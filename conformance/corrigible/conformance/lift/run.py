@@ -21,11 +21,11 @@ from corrigible.schema.exchange import Json
 from ..misuse import Misused, meant
 from .agent.catalogue import agents as catalogue
 from .agent.move import Agent
-from .arm import Arm
+from .arm import WRONG_ON_PURPOSE, Arm
 from .episode import Job, play
 from .manifest import key_of, manifest
 from .plan import Plan, Prices
-from .record import Episode
+from .record import FAITHFUL, Episode
 from .shared import Shared
 from .store import Store
 from .task import TaskFile, read_tasks
@@ -33,10 +33,6 @@ from .world import World, description_of, worlds
 
 TASKS: Final = Path(__file__).with_name("tasks")
 _TOO_MANY: Final = 5
-FAITHFUL: Final = frozenset({"patch-executor", "informed"})
-"""Scripts that do what the contract says: when they do harm, the feedback was wrong."""
-CONTROLS: Final = frozenset({Arm.SHUFFLED, Arm.NOISE})
-"""Arms whose feedback is wrong on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +279,7 @@ class _Floor:
 
 def breaks_law(episode: Episode) -> bool:
     """Whether harm was done by doing what the feedback of the contract said."""
-    return bool(episode.harm) and episode.agent in FAITHFUL and Arm(episode.arm) not in CONTROLS
+    return bool(episode.harm) and episode.agent in FAITHFUL and episode.arm not in WRONG_ON_PURPOSE
 
 
 def cost_of(episode: Episode, planned: Planned) -> float:

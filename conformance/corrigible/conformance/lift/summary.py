@@ -20,7 +20,7 @@ from .metrics.group import POOLED, Group, groups, latest, name_of
 from .metrics.loss import Crash, Dropped, crashes, dropped
 from .metrics.rate import Rate, rates, rates_by
 from .metrics.reflection import Death, Flips, deaths, flips
-from .record import Episode, Manifest
+from .record import FAITHFUL, Episode, Manifest
 from .statistics.estimate import Estimate
 from .store import Log
 
@@ -38,8 +38,6 @@ PRIMARY: Final[Mapping[str, tuple[str, str]]] = {
     "external": (Arm.REFLECTIVE.value, Arm.VERBOSE.value),
 }
 """What is compared first where the plan does not say."""
-FAITHFUL: Final = ("informed", "patch-executor")
-"""Scripts that the headline speaks of: they do what the feedback says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,12 @@ from typing import Final
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
-from ..arm import Arm
+from ..arm import WRONG_ON_PURPOSE
 from ..record import ADVISED, Episode, Turn
 from ..statistics.estimate import Estimate, wilson
 from ..statistics.observation import Counts
 from .group import Group, calls, name_of
 
-WRONG_ON_PURPOSE: Final = frozenset({Arm.SHUFFLED.value, Arm.NOISE.value})
-"""Arms whose suggestions are wrong: harm there shows what checks on the agent's side are worth."""
 COLLATERAL: Final = "changed"
 """Harm of the kind that something else than what was wanted is different now."""
 

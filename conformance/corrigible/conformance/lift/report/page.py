@@ -12,9 +12,9 @@ from ...report.plain import visible
 from ..metrics.comparison import Comparison
 from ..metrics.group import POOLED
 from ..metrics.rate import Rate
-from ..record import Episode
+from ..record import FAITHFUL, Episode
 from ..statistics.estimate import Estimate
-from ..summary import FAITHFUL, Section, Summary, p_text, points_of
+from ..summary import Section, Summary, p_text, points_of
 from .figure import Bar, Dot, colour, curves, dots, forest, panels
 from .viewer import LIMIT, pack
 

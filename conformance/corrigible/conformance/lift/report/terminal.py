@@ -16,8 +16,9 @@ from ...report.plain import one_line
 from ..metrics.comparison import Comparison
 from ..metrics.group import POOLED
 from ..metrics.rate import Rate
+from ..record import FAITHFUL
 from ..statistics.estimate import Estimate
-from ..summary import FAITHFUL, Section, Summary, p_text, points_of
+from ..summary import Section, Summary, p_text, points_of
 
 WIDTH: Final = 100
 SHORT: Final = {
