@@ -39,7 +39,7 @@ from .journal import Journal, redact
 from .limit import Limits
 from .mitm_engine import HookTable, Listener, frozen
 from .mitm_hooks import Correcting, Exchanges
-from .mitm_http1 import use_own_http
+from .mitm_http import use_own_http
 from .mitm_lookup import LookupClient
 from .mitm_tls import Certificates, trust_options
 from .tls import USUAL, Identity, Trust
