@@ -16,6 +16,7 @@ from .failure import CorrigibleError, meant
 from .function import at, base64, covers, flat, fresh_key, integer, is_base64, names, nearest, respell, unix, wildcards
 from .pointer import parameter_pointer
 from .quantity import quantity, quantity_text
+from .release import keep_none, release, releasing
 
 SCOPE = (
     "captures",
@@ -143,6 +144,8 @@ class Expression:
             plain = value.plain_value()
         except RuntimeError as problem:
             raise EvaluationError(f"{self.text}: {problem}") from problem
+        finally:
+            release()
         # The runtime hands errors back as values whose plain form is their text.
         if type(plain) is str and value.type() == _ERROR:
             raise EvaluationError(f"{self.text}: {plain}")
@@ -177,6 +180,7 @@ class Environment:
     @property
     def env(self) -> cel.Env:
         if self._env is None:
+            keep_none()
             self._env = cel.NewEnv(
                 variables={name: cel.Type.DYN for name in self.names},
                 extensions=[_ours(), ext_strings.ExtStrings(), ext_math.ExtMath()],
@@ -262,7 +266,9 @@ def _ours() -> cel.CelExtension:
     dyn = cel.Type.DYN
 
     def function(name: str, arguments: int, gives: cel.Type, called: Callable[..., Any]) -> cel.FunctionDecl:
-        return cel.FunctionDecl(name, [cel.Overload(f"corrigible_{name}", gives, [dyn] * arguments, False, called)])
+        return cel.FunctionDecl(
+            name, [cel.Overload(f"corrigible_{name}", gives, [dyn] * arguments, False, releasing(called))]
+        )
 
     return cel.CelExtension(
         "corrigible",
