@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.expression import EvaluationError, ExpressionError, environment
-from corrigible.rules.function import integer, nearest
+from corrigible.rules.function import integer
 
 ENV = environment(frozenset({"charge"}))
 VALUES: dict[str, Any] = {
@@ -141,68 +141,6 @@ def test_integer(value: Any, number: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "candidates", "near"),
-    [
-        ("ammount", ["amount", "account", "currency"], ["amount"]),
-        ("PAID", ["paid", "unpaid"], ["paid"]),
-        ("requested-by-customer", ["requested_by_customer", "duplicate"], ["requested_by_customer"]),
-        ("zzz", ["amount", "currency"], []),
-        ("", ["amount"], []),
-        ("x", [], []),
-        ("dup", ["duplicate", "fraudulent"], ["duplicate"]),
-        ("id", ["ids", 7, None], ["ids"]),
-        ("aaab", ["aaac", "aaac", "aaad", "aaae", "aaaf"], ["aaac", "aaad", "aaae"]),
-    ],
-)
-def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
-    assert nearest(text, candidates) == near
-
-
-INTERVALS = ["day", "week", "month", "year"]
-
-
-@pytest.mark.parametrize(
-    ("text", "candidates", "near"),
-    [
-        ("mnth", INTERVALS, ["month"]),
-        ("Monthly", INTERVALS, ["month"]),
-        ("weeks", INTERVALS, ["week"]),
-        ("goods", ["good", "service"], ["good"]),
-        ("usx", ["usd", "eur", "ugx", "uyu"], ["usd"]),
-        ("customer_request", ["duplicate", "fraudulent", "requested_by_customer"], ["requested_by_customer"]),
-        ("requested by customer", ["duplicate", "requested_by_customer"], ["requested_by_customer"]),
-        ("payment_method_typs", ["payment_method", "payment_method_types"], ["payment_method_types"]),
-        ("capturemethod", ["capture_method", "currency"], ["capture_method"]),
-        ("approve", ["APPROVE", "COMMENT"], ["APPROVE"]),
-    ],
-)
-def test_a_misspelling_has_one_near_neighbour(text: str, candidates: list[str], near: list[str]) -> None:
-    assert nearest(text, candidates) == near
-
-
-@pytest.mark.parametrize(
-    ("text", "candidates"),
-    [
-        ("biweekly", INTERVALS),
-        ("bi-monthly", INTERVALS),
-        ("half_year", INTERVALS),
-        ("2 weeks", INTERVALS),
-        ("unmetered", ["metered", "licensed"]),
-        ("never", ["forever", "once"]),
-        ("no_prorations", ["create_prorations", "none"]),
-        ("charge_manually", ["charge_automatically", "send_invoice"]),
-        ("min_redemptions", ["max_redemptions"]),
-        ("food", ["good", "service"]),
-        ("_", ["a"]),
-        ("", ["a"]),
-        ("x", ["", "_"]),
-    ],
-)
-def test_what_means_something_else_is_never_near(text: str, candidates: list[str]) -> None:
-    assert nearest(text, candidates) == []
-
-
-@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("unix('Sun, 06 Nov 1994 08:49:37 GMT')", 784111777),
@@ -241,22 +179,6 @@ def test_what_the_runtime_does_not_look_at_is_not_handed_to_it() -> None:
     held = ENV.activation({"spec": SPEC, "request": {"body": {}}}, frozenset({"request"}))
     with pytest.raises(EvaluationError, match="spec"):
         ENV.compile("size(spec.properties) > 0").evaluate(held)
-
-
-@pytest.mark.parametrize(
-    ("text", "candidate", "near"),
-    [
-        ("v1.1", "v1.0", False),
-        ("release-1.2", "release-1.3", False),
-        ("dev1", "dev2", False),
-        ("priority:1", "priority:2", False),
-        ("relase-1.2", "release-1.2", True),
-        ("apps/v1beta1", "apps/v1", True),
-        ("hello2", "hello", True),
-    ],
-)
-def test_another_number_in_the_same_place_is_another_thing(text: str, candidate: str, near: bool) -> None:
-    assert nearest(text, [candidate]) == ([candidate] if near else [])
 
 
 def test_maps_come_by_name_however_the_runtime_keeps_them() -> None:

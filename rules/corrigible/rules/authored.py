@@ -179,6 +179,11 @@ class PackText(Authored):
     idempotency_header: str | None = None
     dry_run: DryRunText | None = None
     secret_parameters: list[str] = []
+    decisive: list[str] = Field(
+        [],
+        description="Members, besides those whose names say so, by which money, identity, permission, deletion or "
+        "visibility is decided: what is only near is asked there.",
+    )
     actions: dict[str, ActionText] = {}
     covers: float | None = Field(
         None, ge=0, le=100, description="The percentage of the API's documented errors for which there is a rule."

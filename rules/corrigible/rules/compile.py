@@ -99,13 +99,20 @@ class _Compiler:
             uses=(),
             hands=frozenset(),
             tables=None,
+            guesses=False,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
         uses = tuple(name for name in sorted(scope.names) if name in self.mentioned)
         hands = frozenset(word for text in self.texts for word in _WORD.findall(by_name(text)))
         named = [found[1] for text in self.texts for found in _TABLE.finditer(text)]
-        return replace(rule, uses=uses, hands=hands, tables=None if None in named else frozenset(named))
+        return replace(
+            rule,
+            uses=uses,
+            hands=hands,
+            tables=None if None in named else frozenset(named),
+            guesses="nearest" in self.mentioned,
+        )
 
     def _question(self, name: str, asked: LookupText, scope: Environment) -> Question:
         begun = len(self.texts)

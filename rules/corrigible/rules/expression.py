@@ -13,7 +13,8 @@ from cel_expr_python.ext import ext_math, ext_strings
 
 from .edits import edits
 from .failure import CorrigibleError, meant
-from .function import at, base64, covers, flat, fresh_key, integer, is_base64, names, nearest, respell, unix, wildcards
+from .function import at, base64, covers, flat, fresh_key, integer, is_base64, names, respell, unix, wildcards
+from .near import nearest
 from .pointer import parameter_pointer
 from .quantity import quantity, quantity_text
 from .release import keep_none, release, releasing

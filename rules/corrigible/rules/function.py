@@ -11,82 +11,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import re2
-from rapidfuzz.distance import Indel
 
 from .pointer import MISSING, escape, resolve, segments
 
 _KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
-
-
-def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
-    """Return up to three candidates near a text, nearest first; none where nothing is near.
-
-    Case, `-`, `_` and spaces do not count. Near is a misspelling, an ending more or less, or a candidate in which every
-    word of the text is found. What begins with another letter is never near, in no word of it: a prefix turns a
-    meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`). Nor is one with other numbers in the
-    same places: `v1.1` is not `v1.0`. Candidates clearly farther away than the best are left out, so one element means
-    one near neighbour.
-    """
-    wanted = _plain(text)
-    if not wanted:
-        return []
-    scored: list[tuple[float, int, str]] = []
-    for order, candidate in enumerate(dict.fromkeys(map(str, candidates))):
-        score = _nearness(wanted, _plain(candidate))
-        if score >= _NEAR:
-            scored.append((-score, order, candidate))
-    scored.sort()
-    return [candidate for score, _, candidate in scored[:3] if score <= scored[0][0] + _MARGIN]
-
-
-_NEAR = 0.6
-_MARGIN = 0.08
-_NUMBER = re.compile(r"[0-9]+")
-
-
-def _nearness(wanted: str, shape: str) -> float:
-    """Return 2 for the same but for separators, down to 0 for nothing in common."""
-    joined, whole = wanted.replace("_", ""), shape.replace("_", "")
-    if not joined or not whole:
-        return 0.0
-    if joined == whole:
-        return 2.0
-    if numbers := _NUMBER.findall(wanted):
-        others = _NUMBER.findall(shape)
-        if len(numbers) == len(others) and numbers != others:
-            return 0.0
-    words, found = wanted.split("_"), shape.split("_")
-    if len(words) == len(found):
-        return min(_word_nearness(word, other) for word, other in zip(words, found, strict=True))
-    if len(words) > 1 and all(any(_stems(word, other) for other in found) for word in words):
-        return 0.85
-    score = Indel.normalized_similarity(joined, whole) if joined[0] == whole[0] else 0.0
-    return float(score) if score >= 0.85 else 0.0
-
-
-def _stems(word: str, other: str) -> bool:
-    return word == other or (len(word) >= 4 and other.startswith(word))
-
-
-def _word_nearness(word: str, other: str) -> float:
-    if word == other:
-        return 1.5
-    if word[:1] != other[:1]:
-        return 0.0
-    score = Indel.normalized_similarity(word, other)
-    if score >= _NEAR:
-        score += 0.1 * min(3, _shared_beginning(word, other))
-    if min(len(word), len(other)) >= 3 and (word.startswith(other) or other.startswith(word)):
-        score = max(score, 0.9)
-    return float(score)
-
-
-def _shared_beginning(one: str, other: str) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _plain(text: str) -> str:
-    return text.casefold().replace("-", "_").replace(" ", "_")
 
 
 def integer(value: Any) -> int | None:

@@ -97,6 +97,7 @@ def load_pack(name_or_path: str | Path) -> Pack:
         lookups=lookups,
         idempotency_header=(text.idempotency_header or "").lower(),
         secrets=frozenset(text.secret_parameters),
+        decisive=frozenset(text.decisive),
     )
     return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance)
 

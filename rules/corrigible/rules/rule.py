@@ -188,6 +188,8 @@ class Rule:
     """Those of them that the runtime itself looks at."""
     tables: frozenset[str] | None
     """The tables that they name, None where that cannot be told."""
+    guesses: bool
+    """It asks what is near: what it suggests may be a guess."""
 
     def activation(self, scope: Mapping[str, Any]) -> Activation:
         """Hand the runtime what this rule mentions, and no more: every name costs, a table by its size."""

@@ -10,6 +10,7 @@ import orjson
 
 from corrigible.schema.exchange import Json, Request
 
+from .decisive import guessed
 from .derive import Operation, Unfit, changes_request, derive, guarded, rekeyed
 from .expression import EvaluationError, Expression, environment
 from .failure import RuleFault
@@ -55,6 +56,8 @@ class Guidance:
     idempotency_header: str = ""
     """Lower case; empty where the API has none."""
     secrets: frozenset[str] = frozenset()
+    decisive: frozenset[str] = frozenset()
+    """Names of members that are not to be guessed, nor their values, besides those known by their words."""
 
 
 def speak(
@@ -231,6 +234,8 @@ class _Speech:
         if group is not None:
             out["group"] = group
         out["safety"] = self._safety(say, patch, terminal)
+        if self.rule.guesses and guessed(patch, self.request, self.guidance.decisive):
+            out["safety"]["requires_confirmation"] = True
         out["evidence"] = {"kind": "rule", "rule": self.rule.version}
         if self.looked:
             out["evidence"]["lookups"] = list(dict.fromkeys(self.looked))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.rules.function import nearest
+from corrigible.rules.near import nearest
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.repair.breach import Breach
 from corrigible.rules.repair.schema import member, parts

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
-from corrigible.rules.function import nearest
+from corrigible.rules.near import nearest
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.repair.breach import Breach
 from corrigible.rules.repair.fault import compiled, fault

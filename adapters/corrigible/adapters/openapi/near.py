@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from rapidfuzz.distance import OSA
 
 from corrigible.adapters.operation import Operations, mixed_pattern
+from corrigible.rules.near import is_plural, is_same, is_slip
 from corrigible.rules.repair.breach import Breach
 
 _MOST: Final = 5
@@ -160,19 +161,6 @@ def _exchanged(parts: list[str], others: list[str]) -> list[str]:
 
 def _is_near(part: str, literal: str) -> bool:
     """Whether a segment is a misspelling of another: case, separators, number, one letter in four."""
-    one, other = _plain(part), _plain(literal)
-    if one == other:
+    if is_same(part, literal) or is_plural(part, literal):
         return True
-    if one in (other + "s", other + "es") or other in (one + "s", one + "es"):
-        return len(min(one, other, key=len)) > 1
-    if any(
-        singular[-1:] == "y" and singular[:-1] + "ies" == plural for singular, plural in ((one, other), (other, one))
-    ):
-        return True
-    if min(len(one), len(other)) < 4 or one[0] != other[0]:
-        return False
-    return OSA.distance(one, other, score_cutoff=2) <= max(1, min(2, max(len(one), len(other)) // 4))
-
-
-def _plain(text: str) -> str:
-    return text.casefold().replace("-", "").replace("_", "")
+    return min(len(part), len(literal)) >= 4 and part[0] == literal[0] and is_slip(part, literal)

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from corrigible.adapters.operation import Operations
-from corrigible.rules.function import nearest
+from corrigible.rules.near import nearest
 from corrigible.rules.repair.breach import Breach
 from corrigible.schema.exchange import Json, Request
 

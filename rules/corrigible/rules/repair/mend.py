@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from ..function import nearest
+from ..near import all_near
+from ..near import letters as _letters
 from . import spelling
 from .fault import fault, judged, same
 from .schema import Schema, choices, types
@@ -100,8 +101,10 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelled]:
         only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
         return [Spelled(one, _ONLY) for one in only]
     begun = _initials(said)
-    likely = [name for name in scalars if begun <= _initials(name) or name[:1].casefold() == said[:1].casefold()]
-    near = [Spelled(scalars[name]) for name in _with_second(said, nearest(said, likely), scalars)]
+    found = all_near(said, list(scalars))
+    if not any(begun <= _initials(name) or name[:1].casefold() == said[:1].casefold() for name in found):
+        found = []
+    near = [Spelled(scalars[name]) for name in _with_second(said, found, scalars)]
     if not near and "const" in schema:
         return [Spelled(schema["const"], _ONLY)]
     return near
@@ -122,11 +125,6 @@ _ONLY = "another value was asked for, this is the one there is"
 def _initials(text: str) -> frozenset[str]:
     """Return the first letters of a text's words: nothing is near that begins with another."""
     return frozenset(word[0] for word in re.split(r"[\s_-]+", text.casefold()) if word)
-
-
-@functools.lru_cache(maxsize=4096)
-def _letters(text: str) -> str:
-    return re.sub(r"[\W_]", "", text).casefold()
 
 
 # Types

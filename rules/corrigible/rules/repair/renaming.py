@@ -6,12 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from rapidfuzz.distance import OSA
-
 from corrigible.schema.exchange import Json, Request
 
+from ..decisive import guessed
 from ..derive import Unfit
-from ..function import nearest
+from ..near import distance, is_slip, letters, nearest
 from ..pointer import MISSING, escape, resolve, segments
 from .breach import Breach
 from .fault import fault
@@ -55,17 +54,15 @@ def near_names(name: str, declared: Sequence[str]) -> list[str]:
 
     A value can be near in looser ways: it is one of few, and all of them are answers to the same question.
     """
-    return [one for one in nearest(name, declared) if _is_slip(_bare(name), _bare(one))]
+    near = nearest(name, declared)
+    meant = [one for one in near if is_slip(name, one) or _begins(letters(name), letters(one))]
+    least = min((distance(name, one) for one in meant), default=-1)
+    return [one for one in near if one in meant or distance(name, one) <= least]
 
 
-def _is_slip(name: str, other: str) -> bool:
+def _begins(name: str, other: str) -> bool:
     shorter = min(len(name), len(other))
-    begins = shorter >= _SHORTEST_BEGINNING and (name.startswith(other) or other.startswith(name))
-    return begins or OSA.distance(name, other) <= max(1, shorter // 4)
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).casefold()
+    return shorter >= _SHORTEST_BEGINNING and (name.startswith(other) or other.startswith(name))
 
 
 _SHORTEST_BEGINNING: Final = 4
@@ -108,7 +105,8 @@ def _moved(breach: Breach, request: Request, source: str, target: str, value: Js
         ops = guarded_edit(request, source, value, {"op": "move", "from": source, "path": target})
     except Unfit:
         return None
-    return Proposal([edit(breach, request, ops, "Send the value under the name that is known.")])
+    message = "Send the value under the name that is known."
+    return Proposal([edit(breach, request, ops, message, requires_confirmation=guessed(ops, request))])
 
 
 def _split(pointer: str) -> tuple[str, str]:

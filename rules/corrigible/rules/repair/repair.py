@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
+from ..decisive import guessed
 from ..derive import Operation, Unfit
 from ..pointer import MISSING, escape, resolve, segments
 from . import alternative, renaming, route
@@ -133,6 +134,7 @@ def _replaced(breach: Breach, request: Request, spelled: Spelled) -> dict[str, J
         ops,
         message,
         changes_intent=bool(spelled.assumes),
+        requires_confirmation=breach.keyword in _GUESSED and guessed(ops, request),
         verified=judged(breach.schema),
     )
 
@@ -245,7 +247,10 @@ def _to_keep(breach: Breach) -> Mapping[str, Json]:
     return schema
 
 
-_MOST_ALTERNATIVES: Final = 3
+_GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
+"""Where what is sent instead may be what is near, or all that there is."""
+
+_MOST_ALTERNATIVES: Final = 5
 _MOST_DROPPED: Final = 8
 _MOST_NAMED: Final = 16
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
 
+from rapidfuzz.distance import OSA
+
 from corrigible.schema.exchange import Json, Request
 
-from ..function import nearest
+from ..decisive import deletes
+from ..near import nearest
 from .breach import Breach
 from .proposal import Proposal, Suggestion, edit, effects, options
 from .schema import Schema, choices, types
 
 _WRITES: Final = ("POST", "PUT", "PATCH")
 _READS: Final = ("GET", "HEAD", "OPTIONS")
-_MOST: Final = 3
+_MOST: Final = 5
 
 
 def proposed(breach: Breach, request: Request, group: str) -> Proposal | None:
@@ -35,9 +39,9 @@ _CALL = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*")
 
 
 def _rpc(breach: Breach, request: Request, offered: list[str], group: str) -> Proposal | None:
-    """Use the method that can only be a misspelt one; what is merely near is a choice."""
+    """Use the method that alone is near; what is near besides others is a choice."""
     place, called = breach.pointer, str(breach.value)
-    if len(offered) == 1 and called.rpartition("/")[0] == offered[0].rpartition("/")[0]:
+    if len(offered) == 1:
         return Proposal([_to(breach, request, place, called, offered[0], "Use the method that is known.", intent=True)])
     message = "Use a method that is known, if it is what was meant."
     made = [_to(breach, request, place, called, one, message, asked=True) for one in offered[:_MOST]]
@@ -45,14 +49,16 @@ def _rpc(breach: Breach, request: Request, offered: list[str], group: str) -> Pr
 
 
 def _path(breach: Breach, request: Request, offered: list[str], group: str) -> Proposal | None:
-    offered = [one for one in offered if one != request.path][:_MOST]
+    offered = [one for one in offered if one != request.path]
     sure = [one for one in offered if _is_misspelling(request.path, one)]
-    if len(sure) == 1:
+    slips = {one: OSA.distance(request.path, one) for one in offered}
+    if len(sure) == 1 and all(slips[one] > slips[sure[0]] for one in offered if one != sure[0]):
         return Proposal([_to(breach, request, "/path", request.path, sure[0], "Use the path that is known.")])
     if not offered:
         return None
     message = "Use a path that is known, if it is what was meant."
-    return options([_to(breach, request, "/path", request.path, one, message, asked=True) for one in offered], group)
+    likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
+    return options([_to(breach, request, "/path", request.path, one, message, asked=True) for one in likely], group)
 
 
 def _is_misspelling(path: str, other: str) -> bool:
@@ -139,13 +145,13 @@ def _to(
     asked: bool = False,
 ) -> Suggestion:
     ops = [{"op": "test", "path": place, "value": old}, {"op": "replace", "path": place, "value": new}]
-    deletes = request.method == "DELETE" or new == "DELETE"
+    changed = replace(request, method=new) if place == "/method" else replace(request, path=new)
     return edit(
         breach,
         request,
         ops,
         message,
         changes_intent=intent or asked,
-        requires_confirmation=deletes,
+        requires_confirmation=deletes(request) or deletes(changed),
         action="USE_ALTERNATIVE_ENDPOINT",
     )

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.near import nearest
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "near"),
+    [
+        ("ammount", ["amount", "account", "currency"], ["amount"]),
+        ("PAID", ["paid", "unpaid"], ["paid"]),
+        ("requested-by-customer", ["requested_by_customer", "duplicate"], ["requested_by_customer"]),
+        ("zzz", ["amount", "currency"], []),
+        ("", ["amount"], []),
+        ("x", [], []),
+        ("dup", ["duplicate", "fraudulent"], ["duplicate"]),
+        ("id", ["ids", 7, None], ["ids"]),
+        ("aaab", ["aaac", "aaac", *(f"aaa{one}" for one in "defgh")], ["aaac", "aaad", "aaae", "aaaf", "aaag"]),
+    ],
+)
+def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
+    assert nearest(text, candidates) == near
+
+
+INTERVALS = ["day", "week", "month", "year"]
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "near"),
+    [
+        ("mnth", INTERVALS, ["month"]),
+        ("Monthly", INTERVALS, ["month"]),
+        ("weeks", INTERVALS, ["week"]),
+        ("goods", ["good", "service"], ["good"]),
+        ("usx", ["usd", "eur", "gbp"], ["usd"]),
+        ("UserID", ["user_id", "user_ids"], ["user_id"]),
+        ("paymnt_method", ["payment_method", "payment_methods"], ["payment_method"]),
+        ("metadata.nam", ["metadata.name", "metadata.namespace"], ["metadata.name"]),
+        ("weekley", ["weekly", "week"], ["weekly"]),
+        ("customer_request", ["duplicate", "fraudulent", "requested_by_customer"], ["requested_by_customer"]),
+        ("requested by customer", ["duplicate", "requested_by_customer"], ["requested_by_customer"]),
+        ("payment_method_typs", ["payment_method", "payment_method_types"], ["payment_method_types"]),
+        ("capturemethod", ["capture_method", "currency"], ["capture_method"]),
+        ("approve", ["APPROVE", "COMMENT"], ["APPROVE"]),
+    ],
+)
+def test_a_misspelling_has_one_near_neighbour(text: str, candidates: list[str], near: list[str]) -> None:
+    assert nearest(text, candidates) == near
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "near"),
+    [
+        ("TIMESTAMP", ["AMOUNT_ASC", "TIMESTAMP_ASC", "TIMESTAMP_DESC"], ["TIMESTAMP_ASC", "TIMESTAMP_DESC"]),
+        ("usx", ["usd", "eur", "ugx", "uyu"], ["usd", "ugx"]),
+        ("aur", ["aud", "eur"], ["aud", "eur"]),
+        ("descr", ["descriptor", "description", "date"], ["descriptor", "description"]),
+        ("user_id", ["userId", "user-id"], ["userId", "user-id"]),
+        ("privte", ["private", "privet"], ["private", "privet"]),
+    ],
+)
+def test_as_near_is_not_alone(text: str, candidates: list[str], near: list[str]) -> None:
+    assert sorted(nearest(text, candidates)) == sorted(near)
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        ("biweekly", INTERVALS),
+        ("bi-monthly", INTERVALS),
+        ("half_year", INTERVALS),
+        ("2 weeks", INTERVALS),
+        ("unmetered", ["metered", "licensed"]),
+        ("never", ["forever", "once"]),
+        ("no_prorations", ["create_prorations", "none"]),
+        ("charge_manually", ["charge_automatically", "send_invoice"]),
+        ("min_redemptions", ["max_redemptions"]),
+        ("food", ["good", "service"]),
+        ("_", ["a"]),
+        ("", ["a"]),
+        ("x", ["", "_"]),
+    ],
+)
+def test_what_means_something_else_is_never_near(text: str, candidates: list[str]) -> None:
+    assert nearest(text, candidates) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "candidate", "near"),
+    [
+        ("v1.1", "v1.0", False),
+        ("release-1.2", "release-1.3", False),
+        ("dev1", "dev2", False),
+        ("priority:1", "priority:2", False),
+        ("relase-1.2", "release-1.2", True),
+        ("apps/v1beta1", "apps/v1", True),
+        ("hello2", "hello", True),
+    ],
+)
+def test_another_number_in_the_same_place_is_another_thing(text: str, candidate: str, near: bool) -> None:
+    assert nearest(text, [candidate]) == ([candidate] if near else [])
