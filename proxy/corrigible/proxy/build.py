@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -72,7 +73,7 @@ def _described(spec: Path) -> Described:
 def build_translator(
     packs: Sequence[str | Path], spec: Path | None = None, limits: Limits | None = None, *, rpc: bool = False
 ) -> Translator:
-    return Translator(build_known(packs, spec, rpc=rpc), limits)
+    return Translator(build_known(packs, spec, rpc=rpc), limits, time.thread_time)
 
 
 def build_corrector(

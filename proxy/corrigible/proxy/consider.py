@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.adapter import Described
+from corrigible.rules.budget import remaining
 from corrigible.rules.derive import rekeyed
 from corrigible.rules.index import why_not
 from corrigible.rules.lookup import Lookup, LookupAnswer
@@ -41,6 +42,10 @@ class Considered:
         """Places and keywords of the description that were spoken about."""
         self._settled: set[str] = set()
         """Places that the description has said what to do about."""
+        self._broken: dict[str, tuple[Breach, ...]] = {}
+        """What the request breaks, by the place that was asked about: it is judged once."""
+        self._judging = 0
+        """Steps that judging it once has taken."""
 
     def _scope(self, body: Json) -> dict[str, Any]:
         exchange, found = self.exchange, self.found
@@ -96,7 +101,7 @@ class Considered:
             spoken = yield from (_unanswered(speech) if found.presented else speech)
             verdict = "speaks" if spoken is not None else "silent"
             if spoken is not None and self.description is not None:
-                spoken = unrefuted(spoken, self.exchange.request, found.operation, self.description)
+                spoken = self._unrefuted(spoken)
                 verdict = "refuted by the description" if spoken is None else verdict
             if self.explanation is not None and notes is not None:
                 self.explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
@@ -110,6 +115,8 @@ class Considered:
         for order, breach in enumerate(self._described(self.description, self.violations[number].pointer)):
             if (breach.pointer, breach.keyword) in self._answered:
                 continue
+            if len(self._answered) >= _MOST_ANSWERED or remaining() < _RESERVE + 3 * self._judging:
+                return
             self._answered.add((breach.pointer, breach.keyword))
             repaired = repair(breach, self.exchange.request, f"{number + 1}.s{order + 1}.")
             if self.explanation is not None:
@@ -119,7 +126,7 @@ class Considered:
                 speaker = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
                 said = repaired.suggestions
                 spoken = Spoken(speaker, said, repaired.type, repaired.recovery, None, used_live_state=False)
-                held = unrefuted(spoken, self.exchange.request, self.found.operation, self.description)
+                held = self._unrefuted(spoken)
                 if held is not None:
                     self._settled.add(breach.pointer)
                     yield self._rekeyed(held)
@@ -142,15 +149,37 @@ class Considered:
             # A gRPC method is its own operation, whether or not it is there.
             named = operation and not request.method.startswith("/")
             if named:  # or taken for another one, whose parameters it does not fit
-                return [b for b in description.breaches(request, operation) if b.keyword == "path"]
+                return [b for b in self._breaches(description) if b.keyword == "path"]
             wrong = description.nearest_operation(request.method, request.path)
             return (wrong,) if wrong is not None else ()
         if not operation:
             return ()
-        there = description.breaches(request, operation, pointer)
+        there = self._breaches(description, pointer)
         if there or not pointer:
             return there
-        return [b for b in description.breaches(request, operation) if pointer.startswith(f"{b.pointer}/")]
+        return [b for b in self._breaches(description) if pointer.startswith(f"{b.pointer}/")]
+
+    def _breaches(self, description: Described, pointer: str = "") -> tuple[Breach, ...]:
+        """Return what the request as it was breaks, at a place or anywhere."""
+        if pointer not in self._broken:
+            before = remaining()
+            self._broken[pointer] = tuple(description.breaches(self.exchange.request, self.found.operation, pointer))
+            self._judging = max(self._judging, before - remaining())
+        return self._broken[pointer]
+
+    def _unrefuted(self, spoken: Spoken) -> Spoken | None:
+        description = self.description
+        if description is None:
+            return spoken
+        return unrefuted(
+            spoken, self.exchange.request, self.found.operation, description, lambda: self._breaches(description)
+        )
+
+
+_MOST_ANSWERED = 32
+"""Breaches of one exchange that are looked at: what is found beyond them has no room in an answer."""
+_RESERVE = 2000
+"""Steps that are left for what comes after."""
 
 
 _ABOUT_THE_REQUEST = frozenset({400, 404, 405, 422, 501})

@@ -11,6 +11,18 @@ class Limits:
 
     body: int = 1 << 20
     """An error or request body larger than this is not looked at."""
+    steps: int = 20_000
+    """Of computing per exchange, about a microsecond each; and more by `steps_for_values`."""
+    steps_for_values: int = 4
+    """For each value that request and answer hold."""
+    values: int = 50_000
+    """A request or an answer that holds more is not looked at."""
+    depth: int = 100
+    """Nor is one that is nested deeper: readers apply no edit to it either."""
+    complaints: int = 64
+    """Of one answer; what it says beyond is not read."""
+    text: int = 8192
+    """Of one text in an answer this much is read."""
     suggestions: int = 16
     feedback: int = 4096
     seconds: float = 0.25

@@ -6,12 +6,13 @@ Knows: exchanges, adapters, rules, decisions. Does not know: sockets, HTTP libra
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
 
+from corrigible.rules.budget import Budget, within
 from corrigible.rules.expression import running
 from corrigible.rules.failure import CorrigibleError
 from corrigible.rules.function import unix
@@ -30,6 +31,7 @@ from .feedback import combine, encode, mirror_retry_after
 from .known import Explanation, Identified, Known, complaints
 from .limit import Limits
 from .loop import Loops, Refusal
+from .measured import measured, readable
 from .reconcile import reconcile
 from .verify import dry_run
 
@@ -91,9 +93,13 @@ Translation = Generator[Lookup, LookupAnswer, Decision]
 class Translator:
     """Everything known about the APIs behind one upstream."""
 
-    def __init__(self, known: Sequence[Known], limits: Limits | None = None) -> None:
+    def __init__(
+        self, known: Sequence[Known], limits: Limits | None = None, clock: Callable[[], float] | None = None
+    ) -> None:
+        """`clock` gives seconds of computing; without one only steps are counted."""
         self.known = tuple(known)
         self.limits = limits or Limits()
+        self._clock = clock
         self._presenting = tuple(one for one in self.known if one.adapter.present is not None)
 
     def warm_up(self) -> None:
@@ -125,7 +131,14 @@ class Translator:
         return Identified(self.known[0], "", {}) if self.known else None
 
     def translate(self, exchange: Exchange, explanation: Explanation | None = None) -> Translation:
-        """Decide about one exchange. Mistakes of ours end in `PassThrough`, never in an exception."""
+        """Decide about one exchange. Mistakes of ours end in `PassThrough`, never in an exception.
+
+        What is computed is counted: a request that takes more than it is worth passes as well.
+        """
+        budget = Budget(self.limits.steps, self.limits.seconds, self._clock)
+        return (yield from within(budget, self._decided(exchange, explanation, budget)))
+
+    def _decided(self, exchange: Exchange, explanation: Explanation | None, budget: Budget) -> Translation:
         operation = ""
         try:
             found = self.identify(exchange.request.method, exchange.request.path)
@@ -133,7 +146,7 @@ class Translator:
                 return PassThrough("no pack is loaded")
             exchange, found = self._presented(exchange, found)
             operation = found.operation
-            return (yield from self._translate(exchange, found, explanation))
+            return (yield from self._translate(exchange, found, explanation, budget))
         except CorrigibleError as problem:
             if explanation is not None:
                 explanation.lines.append(f"FAULT {problem}")
@@ -149,7 +162,9 @@ class Translator:
                 return inner, Identified(known, *(named or ("", {})), presented=True)
         return exchange, found
 
-    def _translate(self, exchange: Exchange, found: Identified, explanation: Explanation | None) -> Translation:
+    def _translate(
+        self, exchange: Exchange, found: Identified, explanation: Explanation | None, budget: Budget
+    ) -> Translation:
         try:
             body = orjson.loads(exchange.body)
         except orjson.JSONDecodeError:
@@ -161,10 +176,19 @@ class Translator:
             relayed = self._relayed(exchange, found, body, carried)
             if relayed is not None:
                 return relayed
-        found, violations = self._read(exchange, found, body)
+        asked, answered = measured(exchange.request.body, self.limits), measured(body, self.limits)
+        for whose, one in (("request", asked), ("answer", answered)):
+            if one.is_over(self.limits):
+                return PassThrough(
+                    f"the {whose} holds too many values or is nested too deep", operation=found.operation
+                )
+        budget.allow(asked.values + len(exchange.request.query) + answered.values, self.limits.steps_for_values)
+        read = body if len(exchange.body) <= self.limits.text else readable(body, self.limits)
+        found, violations = self._read(exchange, found, read)
+        violations = violations[: self.limits.complaints]
         if not violations:
             return PassThrough("no known error format", operation=found.operation)
-        considered = Considered(exchange, found, body, violations, explanation)
+        considered = Considered(exchange, found, read, violations, explanation)
         said: list[Spoken] = []
         about: list[Violation] = []
         settled: set[int] = set()

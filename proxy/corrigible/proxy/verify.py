@@ -16,8 +16,10 @@ from pydantic import ValidationError
 
 from corrigible.adapters.adapter import Described
 from corrigible.rules.authored import DryRunText
+from corrigible.rules.budget import walk
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import resolve
+from corrigible.rules.repair.breach import Breach
 from corrigible.rules.speak import Spoken
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import query_pairs
@@ -38,16 +40,28 @@ class Complaint(NamedTuple):
     message: str
 
 
-def unrefuted(spoken: Spoken, request: Request, operation: str, description: Described) -> Spoken | None:
-    """Leave out the suggestions after which the request breaks its description where it did not before."""
+def unrefuted(
+    spoken: Spoken,
+    request: Request,
+    operation: str,
+    description: Described,
+    before: Callable[[], Sequence[Breach]] | None = None,
+) -> Spoken | None:
+    """Leave out the suggestions after which the request breaks its description where it did not before.
+
+    `before` gives what the request breaks as it is: whoever asks for several judges it once.
+    """
     edits = [s for s in spoken.suggestions if "patch" in s]
     if not edits:
         return spoken
-    refuted = [s for s in edits if _breaks(s, request, operation, description)]
+    before = before or (lambda: description.breaches(request, operation))
+    refuted = [id(s) for s in edits if _breaks(s, request, operation, description, before)]
     if not refuted:
         return spoken
-    whole = [s["group"]["id"] for s in refuted if "group" in s and s["group"]["relation"] != "one_of"]
-    kept = [s for s in spoken.suggestions if s not in refuted and not ("group" in s and s["group"]["id"] in whole)]
+    whole = [
+        s["group"]["id"] for s in edits if id(s) in refuted and "group" in s and s["group"]["relation"] != "one_of"
+    ]
+    kept = [s for s in spoken.suggestions if id(s) not in refuted and not ("group" in s and s["group"]["id"] in whole)]
     return spoken._replace(suggestions=tuple(kept)) if kept else None
 
 
@@ -56,7 +70,9 @@ def _breaks(
     request: Request,
     operation: str,
     description: Described,
+    judged: Callable[[], Sequence[Breach]],
 ) -> bool:
+    walk()
     after = _after(suggestion, request)
     if after is None:
         return True
@@ -68,7 +84,7 @@ def _breaks(
         return False
     before: set[tuple[str, str]] = set()
     if named[0] == operation:
-        before = {(breach.pointer, breach.keyword) for breach in description.breaches(request, operation)}
+        before = {(breach.pointer, breach.keyword) for breach in judged()}
     # A misspelt path may be the first of several mistakes: what is missing besides is asked for next.
     first = not operation and after.method == request.method
     asked = {str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())}

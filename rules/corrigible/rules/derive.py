@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from corrigible.schema.document import CREDENTIALS
 from corrigible.schema.exchange import Json, Request
 
+from .budget import spend
 from .function import fresh_key
 from .pointer import MISSING, escape, is_among, parameters_at, resolve, segments, through_arrays
 
 Operation = dict[str, Json]
 
+MOST_OPERATIONS = 400
 LONGEST_GUARD = 256
 """A longer text is left unguarded: repeating it would leave no room for the edit."""
 
@@ -62,6 +64,9 @@ def guarded(document: Mapping[str, Json], ops: Sequence[Operation]) -> None:
 
     Appending (`/-`) needs no guard. Credential headers are never touched.
     """
+    if len(ops) > MOST_OPERATIONS:
+        raise Unfit(f"a patch of {len(ops):,} operations, {MOST_OPERATIONS} are the most")
+    spend(len(ops))
     tested: list[str] = []
     for op in ops:
         path = str(op["path"])

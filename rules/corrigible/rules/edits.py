@@ -6,9 +6,12 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .budget import walk
 from .derive import Operation
 from .pointer import MISSING, escape, resolve, segments, through_arrays
 
+MOST_CHANGES = 128
+"""More do not fit into any feedback."""
 _NAMES = ("name", "id", "key", "path", "containerPort", "port", "mountPath", "ip")
 """Members that tell an element from its neighbours, the best first."""
 
@@ -20,6 +23,9 @@ def edits(document: Any, changes: Sequence[Sequence[Any]]) -> list[Operation]:
     together. Every edit inside an array follows a `test` that identifies its element. Raises ValueError for a place
     that cannot be: a member of a text, an element of an array that is not there.
     """
+    if len(changes) > MOST_CHANGES:
+        raise ValueError(f"{len(changes):,} changes at once, {MOST_CHANGES} are the most")
+    walk(len(changes) ** 2 // 8)
     after = copy.deepcopy(document)
     tested: set[str] = set()
     guards: list[Operation] = []

@@ -11,6 +11,7 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_strings
 
+from .budget import spend, walk
 from .edits import edits
 from .failure import CorrigibleError, meant
 from .function import at, base64, covers, flat, fresh_key, integer, is_base64, names, respell, unix, wildcards
@@ -60,6 +61,8 @@ _CHAIN = re.compile(
 )
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
 _ERROR = cel.Type.ERROR
+_A_CALL = 8
+"""Steps that a call into the runtime takes."""
 
 # The runtime hands a Python function its whole argument, converted. `at(spec, pointer)` would convert the description
 # of an operation, milliseconds of it, to look at one member: so the function is told the name and looks itself.
@@ -98,6 +101,7 @@ class Activation:
             values = self.values
             if self._hands is not None:
                 values = {name: value for name, value in values.items() if name in self._hands}
+            walk()
             self._handed, self._env = env.Activation(values), env
         return self._handed
 
@@ -139,6 +143,7 @@ class Expression:
         if compiled is None:
             self._env = running(self._scope.names)
             compiled = self._compiled = self._env.compile(by_name(self.text))
+        spend(_A_CALL)
         _UNDER_WAY.values = activation.values
         try:
             value = compiled.eval(activation.handed(self._env))

@@ -13,8 +13,13 @@ from typing import Any, Final
 
 from rapidfuzz.distance import OSA, Indel
 
+from .budget import spend
+
 MOST: Final = 5
 """Candidates that are worth to be read: where more are as near, the list of all that is allowed says more."""
+
+LONGEST: Final = 256
+"""A longer text is no misspelling, and nothing is a misspelling of it."""
 
 
 def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
@@ -33,10 +38,11 @@ def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
 
 def all_near(text: str, candidates: Sequence[Any]) -> list[str]:
     """Return what `nearest` does, however many they are."""
-    wanted = _plain(text)
+    wanted = _plain(text) if len(str(text)) <= LONGEST else ""
     if not wanted:
         return []
-    known = list(dict.fromkeys(map(str, candidates)))
+    known = [one for one in dict.fromkeys(map(str, candidates)) if len(one) <= LONGEST]
+    spend(3 * len(known))
     if text in known:
         return [text]
     scores = {candidate: _nearness(wanted, _plain(candidate)) for candidate in known}

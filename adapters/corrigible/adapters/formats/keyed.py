@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from corrigible.rules.budget import walk
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
@@ -61,7 +62,8 @@ def _violation(message: str, path: Sequence[str], request: Request) -> Violation
 
 def _as_sent(name: str, request: Request) -> str:
     """Return a member's name as the request spells it: ASP.NET says `Name` for `name`."""
-    names = [*request.body] if isinstance(request.body, Mapping) else [*request.query]
+    names = request.body if isinstance(request.body, Mapping) else request.query
     if name in names or not name[:1].isupper():
         return name
+    walk()
     return next((one for one in names if one.lower() == name.lower()), name[:1].lower() + name[1:])

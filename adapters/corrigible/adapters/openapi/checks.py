@@ -21,6 +21,7 @@ _NOT_JUDGED: Final = frozenset({"accept", "content-type", "authorization"})
 _CREDENTIAL: Final = re.compile(
     r"auth|cookie|secret|password|signature|credential|(?:api|private|access|csrf)[-_]?(?:key|token)|-token$"
 )
+_MOST_UNKNOWN: Final = 64
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -100,7 +101,7 @@ class Checks:
         sent, unknown = query_object(request.query, self.query, judge.schema)
         instance = {name: said.value for name, said in sent.items() if said.value is not MISSING}
         absent = [name for name in names if name not in sent]
-        for name in unknown:
+        for name in unknown[:_MOST_UNKNOWN]:
             head, bracket, _ = name.partition("[")
             near = nearest(head, absent)
             if len(near) == 1:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
+from corrigible.rules.budget import spend, weight
 from corrigible.rules.near import nearest
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.repair.breach import Breach
@@ -15,10 +17,18 @@ from corrigible.rules.repair.fault import compiled, fault
 from corrigible.rules.repair.schema import Schema
 from corrigible.schema.exchange import Json
 
+from .bounded import MOST_VALUES, part_of, price
+from .branch import chosen_first
 from .place import at, declared, is_unset, small, target
 
 _MOST: Final = 64
 _KEPT_PLACES: Final = 64
+_VALUES_A_STEP: Final = 8
+_AN_ERROR: Final = 30
+"""Steps that it takes to tell one, and one more for so many values beside it: each error holds a copy of them."""
+_VALUES_OF_AN_ERROR: Final = 3
+_MOST_RESPELT: Final = 16
+"""Undeclared members of one object that are held against those that are missing."""
 Path = Sequence[str | int]
 
 
@@ -47,18 +57,27 @@ class Judge:
         """Raises ValueError where the schema is none that can be compiled."""
         self.schema = schema
         self._validator = compiled(schema)
+        # The same with one alternative chosen first, where a schema leads back to itself: what tells errors.
+        self._told = chosen_first(schema)
+        self._teller = self._validator if self._told is schema else compiled(self._told)
         self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
 
     def breaches(self, instance: Json, locate: Locate) -> list[Breach]:
         """Return what the instance breaks, misspelt names first."""
+        size = weight(instance, MOST_VALUES + 1)
+        spend(2 + size // _VALUES_A_STEP)
         if self._validator.is_valid(instance):
             return []
-        found: list[Breach] = []
-        for error in self._validator.iter_errors(instance):
-            found += self._of(error, locate)
-            if len(found) >= _MOST:
-                break
-        found = [*self._respelt(found, instance, locate), *found]
+        whole = size <= MOST_VALUES
+        seen, size = (instance, size) if whole else part_of(instance, lambda path: self._declared(path).members)
+        spend(price(seen, self._told))
+        errors = list(self._teller.iter_errors(seen))
+        spend(len(errors) * (_AN_ERROR + size // _VALUES_OF_AN_ERROR))
+        found = list(itertools.islice((one for error in errors for one in self._of(error, locate)), _MOST))
+        if not whole:
+            found = [one for one in found if not _is_only_of_part(one)]
+        found = [one._replace(value=MISSING) if one.keyword == "required" else one for one in found]
+        found = [*self._respelt(found, seen, locate), *found]
         return sorted(found, key=lambda breach: breach.keyword != "additionalProperties")
 
     def misspelt(self, path: Path, locate: Locate) -> Breach | None:
@@ -91,8 +110,11 @@ class Judge:
                 continue
             names = self._declared(path).members
             absent = [name for name in names if _below(here, name) in missing]
-            for name in members if absent else ():
-                near = [] if name in names else nearest(name, [one for one in names if one not in members])
+            free = [one for one in names if one not in members] if absent else []
+            strange = itertools.islice((name for name in members if name not in names), _MOST_RESPELT)
+            for name in strange if absent else ():
+                # What is near to none of those that are missing need not be compared with the others.
+                near = nearest(name, free) if nearest(name, absent) else []
                 if len(near) == 1 and near[0] in absent and _below(here, name) not in told:
                     yield self._unknown([*path, name], locate)
 
@@ -106,7 +128,7 @@ class Judge:
             yield self._missing([*path, kind.property], locate)
         elif name in ("additionalProperties", "unevaluatedProperties"):
             names = self._declared(path).members
-            for unexpected in kind.unexpected:
+            for unexpected in kind.unexpected[:_MOST]:
                 if name == "additionalProperties" or unexpected not in names:
                     yield self._unknown([*path, unexpected], locate)
         elif name == "falseSchema" and path and isinstance(path[-1], int):
@@ -121,7 +143,8 @@ class Judge:
     def _missing(self, path: Path, locate: Locate) -> Breach:
         names = self._declared(path[:-1]).members
         inner = small(names.get(str(path[-1]), {}), self.schema)
-        return Breach(locate(path).pointer, "required", inner, MISSING, tuple(names))
+        spot = locate(path)
+        return Breach(spot.pointer, "required", inner, spot.value, tuple(names))
 
     def _unknown(self, path: Path, locate: Locate) -> Breach:
         spot = locate(path)
@@ -129,7 +152,7 @@ class Judge:
         return Breach(spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members))
 
     def _walked(self, path: Path) -> Json:
-        here: Any = self.schema
+        here: Any = self._told
         for part in path:
             here = here[int(part)] if isinstance(here, list) else here[str(part)]
         return here
@@ -209,6 +232,14 @@ class Judge:
         ]
 
 
+_TOO_FEW: Final = frozenset({"minItems", "minProperties", "contains", "minContains", "dependentRequired"})
+
+
+def _is_only_of_part(breach: Breach) -> bool:
+    """Whether what is wrong may be so only because a part of the request was looked at."""
+    return breach.keyword in _TOO_FEW or (breach.keyword == "required" and breach.value is not MISSING)
+
+
 def _is_none_begun(
     contexts: Sequence[Sequence[jsonschema_rs.ValidationError]],
     alternatives: Sequence[Schema],
@@ -250,6 +281,8 @@ def _in_question(schema: Json, branches: Sequence[Json], instance: Json, root: S
         return left
     members = {index: declared([branches[index]], root) for index in left}
     for name, value in instance.items():
+        if isinstance(value, Mapping | list) or not any(name in inner for inner in members.values()):
+            continue
         allowed = {index: _listed(members[index].get(name), root) for index in left}
         agreeing = [index for index, listed in allowed.items() if listed is not None and value in listed]
         if agreeing and any(listed is not None and value not in listed for listed in allowed.values()):

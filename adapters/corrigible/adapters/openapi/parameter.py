@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve
 from corrigible.rules.repair.schema import Schema, parts, types
 from corrigible.rules.repair.wire import read
@@ -40,8 +41,15 @@ def query_object(
     """Return the declared parameters that were sent, and the names sent that are none of them."""
     left = dict(query)
     sent: dict[str, Sent] = {}
+    spend(len(left) + len(declared))
+    heads: dict[str, list[str]] = {}
+    """The names sent with brackets, by what stands before these."""
+    for name in left:
+        head, bracket, _ = name.partition("[")
+        if bracket:
+            heads.setdefault(head, []).append(name)
     for one in declared:
-        found = _sent(one, left, root)
+        found = _sent(one, left, heads, root)
         if found is not None:
             sent[one["name"]] = found
     free = {
@@ -54,12 +62,13 @@ def query_object(
     return sent, [name for name in left if name not in free]
 
 
-def _sent(one: Mapping[str, Any], left: dict[str, Json], root: Schema) -> Sent | None:
+def _sent(one: Mapping[str, Any], left: dict[str, Json], heads: Mapping[str, list[str]], root: Schema) -> Sent | None:
     name, schema = one["name"], one["schema"]
     style = one.get("style", "form")
     head = name.removesuffix("[]")
-    if style == "deepObject" or head != name or any(sent.startswith(f"{head}[") for sent in left):
-        inside = {sent: left[sent] for sent in left if sent.startswith(f"{head}[") and sent not in (name, head)}
+    bracketed = heads.get(head, ())
+    if style == "deepObject" or head != name or any(sent in left for sent in bracketed):
+        inside = {sent: left[sent] for sent in bracketed if sent in left and sent not in (name, head)}
         if inside or (name.endswith("[]") and name in left):
             return _bracketed(head, {**inside, **({name: left[name]} if name in left else {})}, left, schema, root)
     if name not in left:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import jsonschema_rs
@@ -12,6 +12,7 @@ import orjson
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
+from ..budget import spend
 from . import spelling
 from .schema import Schema
 from .wire import read
@@ -107,4 +108,25 @@ def _plain(value: Json) -> bool:
 
 def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
     """Return the indexes of the elements that stand in the list already."""
-    return [i for i, item in enumerate(items) if any(same(item, earlier, text=text) for earlier in items[:i])]
+    spend(len(items))
+    seen: set[Hashable] = set()
+    out: list[int] = []
+    for index, item in enumerate(items):
+        key = ("text", scalar_text(item)) if text and not isinstance(item, dict | list) else _key(item)
+        if key in seen:
+            out.append(index)
+        seen.add(key)
+    return out
+
+
+def _key(value: Json) -> Hashable:
+    """Return what is equal for equal values: of numbers their value, and no truth value is a number."""
+    match value:
+        case bool():
+            return "boolean", value
+        case Mapping():
+            return "object", frozenset((name, _key(inner)) for name, inner in value.items())
+        case list():
+            return "array", tuple(map(_key, value))
+        case _:
+            return type(value) is str, value

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
+from ..budget import spend
 from ..near import all_near
 from ..near import letters as _letters
 from . import spelling
@@ -39,9 +40,17 @@ def mend(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelle
 
     Every value returned fits the schema as far as it is known here.
     """
+    if isinstance(value, str) and len(value) > _LONGEST and keyword != "maxLength":
+        return []  # it could not be repeated
+    if isinstance(value, list | dict) and len(value) > _MOST_ELEMENTS:
+        return []
+    spend(_A_REPAIR)
     return _settled(_first(keyword, value, schema, place), schema, place, _STEPS)
 
 
+_LONGEST: Final = 8192
+_MOST_ELEMENTS: Final = 256
+_A_REPAIR: Final = 10
 _STEPS = 3
 
 

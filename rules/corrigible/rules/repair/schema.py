@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from corrigible.schema.exchange import Json
 
+from ..budget import spend
+
 Schema = Mapping[str, Json]
 
 ALTERNATIVES: Final = ("anyOf", "oneOf")
+_LONGEST_CHAIN: Final = 32
 
 
 def types(schema: Schema) -> tuple[str, ...]:
@@ -46,16 +50,20 @@ def kind_of(value: Json) -> str:
     return ""
 
 
-def parts(schema: Json, root: Schema, *, alternatives: bool = True) -> Iterator[Schema]:
-    """Yield a schema and all that hold beside it: what it refers to, all of `allOf`, each alternative."""
-    open_, seen = [schema], set[int]()
+def parts(schema: Json, root: Schema, *, alternatives: bool = True, seen: set[int] | None = None) -> Iterator[Schema]:
+    """Yield a schema and all that hold beside it: what it refers to, all of `allOf`, each alternative.
+
+    `seen` are those that were yielded before, by their ids; it is added to.
+    """
+    open_, seen = deque([schema]), set[int]() if seen is None else seen
     while open_:
-        here = open_.pop(0)
+        here = open_.popleft()
         if not isinstance(here, Mapping) or id(here) in seen:
             continue
         seen.add(id(here))
+        spend()
         if "$ref" in here:
-            open_.insert(0, root.get("$defs", {}).get(str(here["$ref"]).rpartition("/")[2]))
+            open_.appendleft(root.get("$defs", {}).get(str(here["$ref"]).rpartition("/")[2]))
         yield here
         for key in ("allOf", *ALTERNATIVES) if alternatives else ("allOf",):
             open_ += here.get(key) or ()
@@ -63,14 +71,28 @@ def parts(schema: Json, root: Schema, *, alternatives: bool = True) -> Iterator[
 
 def member(schemas: Sequence[Json], name: str, root: Schema) -> list[Json]:
     """Return the schemas of a member or an element of what some schemas describe."""
-    found: list[Json] = []
+    # Alternatives lead to the same schemas: each of them once, or a filter of filters doubles them level by level.
+    found: dict[int, Json] = {}
+    seen: set[int] = set()
     for schema in schemas:
-        for part in parts(schema, root):
+        for part in parts(schema, root, seen=seen):
             inside = part.get("properties", {})
+            inner: list[Json] = []
             if name in inside:
-                found.append(inside[name])
+                inner.append(inside[name])
             elif isinstance(part.get("additionalProperties"), Mapping):
-                found.append(part["additionalProperties"])
+                inner.append(part["additionalProperties"])
             if name.isdecimal() and isinstance(part.get("items"), Mapping):
-                found.append(part["items"])
-    return found
+                inner.append(part["items"])
+            for one in inner:
+                found.setdefault(id(_target(one, root)), one)
+    return list(found.values())
+
+
+def _target(schema: Json, root: Schema) -> Json:
+    """Return what a schema that is only a reference refers to, else the schema."""
+    for _ in range(_LONGEST_CHAIN):
+        if not isinstance(schema, Mapping) or len(schema) != 1 or "$ref" not in schema:
+            break
+        schema = root.get("$defs", {}).get(str(schema["$ref"]).rpartition("/")[2])
+    return schema

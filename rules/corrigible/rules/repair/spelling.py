@@ -286,7 +286,13 @@ FORMATS: Final = frozenset(_CHECKS)
 def is_format(value: str, name: str) -> bool | None:
     """Whether a text is in a format, None where the format is not known here."""
     check = _CHECKS.get(name)
-    return None if check is None else bool(check(value))
+    if check is None:
+        return None
+    return (len(value) <= _LONGEST_FORMED or name in _OF_ANY_LENGTH) and bool(check(value))
+
+
+_LONGEST_FORMED: Final = 2048
+_OF_ANY_LENGTH: Final = frozenset({"byte", "uri", "url"})
 
 
 def respelled(value: Json, name: str) -> list[Spelled]:

@@ -8,6 +8,7 @@ from typing import Final
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
+from ..budget import spend
 from . import spelling
 from .schema import Schema, choices, kind_of, member, parts, types
 
@@ -21,6 +22,7 @@ def read(value: Json, schemas: Sequence[Json], root: Schema, *, single: bool = T
     `single`: one text where an array is asked for is an array of one. A caller may hold a number or a truth value that
     becomes text on the wire.
     """
+    spend()
     if depth > _DEEPEST:
         return value
     if isinstance(value, str):

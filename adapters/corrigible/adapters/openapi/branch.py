@@ -1,0 +1,198 @@
+"""Alternatives of a schema that lead back to themselves (And, Or, Leaf), rewritten so that one of them is chosen first.
+
+A validator that tells why none of them fits walks into each: the work doubles with every level of a filter of filters.
+Here the alternative is taken that can only be meant by what is plain to see (its type, the members it requires, closed
+values of members), and only that one is walked into. Where several may be meant nothing is said: never more is refused
+than the schema refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from corrigible.rules.repair.schema import ALTERNATIVES, Schema, kind_of, parts
+from corrigible.schema.exchange import Json
+
+from .place import target
+
+WIDEST: Final = 10_000
+"""Schemas that hold at one place of an instance, all of `allOf` and the alternatives written out."""
+CHOSEN: Final = "x-chosen"
+"""Marks what holds only where one alternative is meant."""
+_MOST_ALTERNATIVES: Final = 32
+_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
+
+
+def chosen_first(schema: Schema) -> Schema:
+    """Return the schema with its recursive alternatives rewritten, the same object where it has none.
+
+    Raises ValueError where so many schemas hold at one place that judging one value has no end.
+    """
+    definitions: Mapping[str, Json] = schema.get("$defs", {})
+    width(schema, schema)
+    recursive = _recursive(definitions)
+    if not recursive:
+        return schema
+    made = {
+        name: _rewritten(inner, schema, recursive) if name in recursive else inner
+        for name, inner in definitions.items()
+    }
+    if all(made[name] is definitions[name] for name in made):
+        return schema
+    return {**schema, "$defs": made}
+
+
+def width(schema: Json, root: Schema) -> int:
+    """Return how many schemas hold at the place of one, what it refers to written out. Raises ValueError: too many."""
+    known: dict[int, int] = {}
+
+    def of(here: Json) -> int:
+        if not isinstance(here, Mapping):
+            return 1
+        if id(here) in known:
+            return known[id(here)]  # of one that leads back to itself: 0, it is counted already
+        known[id(here)] = 0
+        count = 1
+        for inner in _in_place(here, root):
+            count += of(inner)
+            if count > WIDEST:
+                raise ValueError(f"more than {WIDEST:,} schemas hold at one place")
+        known[id(here)] = count
+        return count
+
+    widest = of(schema)
+    for inner in root.get("$defs", {}).values():
+        widest = max(widest, of(inner))
+    return widest
+
+
+def _in_place(schema: Mapping[str, Json], root: Schema) -> Iterator[Json]:
+    """Yield the schemas that hold at the place of a schema beside it."""
+    if "$ref" in schema:
+        yield root.get("$defs", {}).get(str(schema["$ref"]).rpartition("/")[2])
+    for key in _IN_PLACE:
+        inner = schema.get(key)
+        yield from inner if isinstance(inner, list) else () if inner is None else (inner,)
+
+
+def _recursive(definitions: Mapping[str, Json]) -> set[str]:
+    """Return the definitions that lead back to themselves."""
+    direct = {name: set(_references(inner)) & definitions.keys() for name, inner in definitions.items()}
+    found: set[str] = set()
+    for name in definitions:
+        open_, seen = list(direct[name]), set[str]()
+        while open_:
+            other = open_.pop()
+            if other == name:
+                found.add(name)
+                break
+            if other not in seen:
+                seen.add(other)
+                open_ += direct[other]
+    return found
+
+
+def _references(value: Json) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Mapping):
+            if isinstance(here.get("$ref"), str):
+                yield here["$ref"].rpartition("/")[2]
+            waiting += here.values()
+        elif isinstance(here, list):
+            waiting += here
+
+
+def _rewritten(schema: Json, root: Schema, recursive: set[str]) -> Json:
+    if isinstance(schema, list):
+        made = [_rewritten(inner, root, recursive) for inner in schema]
+        return schema if all(one is other for one, other in zip(made, schema, strict=True)) else made
+    if not isinstance(schema, Mapping):
+        return schema
+    out = {
+        key: inner if key in ("enum", "const", "default") else _rewritten(inner, root, recursive)
+        for key, inner in schema.items()
+    }
+    changed = any(out[key] is not schema[key] for key in out)
+    for key in ALTERNATIVES:
+        branches = out.get(key)
+        if isinstance(branches, list) and 1 < len(branches) <= _MOST_ALTERNATIVES and _returns(branches, recursive):
+            del out[key]
+            chosen = _choice(schema[key], branches, root, schema.get("discriminator"))
+            out["allOf"] = [*out.get("allOf", ()), *chosen]
+            changed = True
+    return out if changed else schema
+
+
+def _returns(branches: Sequence[Json], recursive: set[str]) -> bool:
+    return not recursive.isdisjoint(_references(list(branches)))
+
+
+def _choice(told: Sequence[Json], branches: Sequence[Json], root: Schema, discriminator: Json) -> list[dict[str, Json]]:
+    """Return the schemas of a choice: one alternative at least may be meant, and where only one may be, that one."""
+    seen = [_plain_to_see(one, root) for one in told]
+    closed = _closed_member(seen, discriminator)
+    out: list[dict[str, Json]] = []
+    if closed is not None:
+        name, values = closed
+        listed = [value for one in values for value in one]
+        kind = {"type": "object"} if all(one.get("type") == "object" for one in seen) else {}
+        out.append({**kind, "required": [name], "properties": {name: {"enum": listed}}})
+        meant = [{"required": [name], "properties": {name: {"enum": one}}} for one in values]
+        return [*out, *({CHOSEN: True, "if": one, "then": then} for one, then in zip(meant, branches, strict=True))]
+    out.append({"anyOf": seen})
+    for index, branch in enumerate(branches):
+        others = [*seen[:index], *seen[index + 1 :]]
+        out.append({CHOSEN: True, "if": {"allOf": [seen[index], {"not": {"anyOf": others}}]}, "then": branch})
+    return out
+
+
+def _plain_to_see(schema: Json, root: Schema) -> dict[str, Json]:
+    """Return what tells at a glance that an alternative is not meant: no more than it says itself."""
+    out: dict[str, Any] = {}
+    required: dict[str, None] = {}
+    members: dict[str, Json] = {}
+    for part in parts(schema, root, alternatives=False):
+        if "type" in part:
+            out.setdefault("type", part["type"])
+        for key in ("const", "enum"):
+            if key in part:
+                out.setdefault(key, part[key])
+        required.update(dict.fromkeys(part.get("required", ())))
+        for name, inner in part.get("properties", {}).items():
+            if isinstance(inner, Mapping) and name not in members:
+                said = target(inner, root)
+                shown = {key: said[key] for key in ("const", "enum", "type") if key in said}
+                if shown:
+                    members[name] = shown
+    if required:
+        out["required"] = list(required)
+    if members:
+        out["properties"] = members
+    return out
+
+
+def _closed_member(seen: Sequence[Mapping[str, Json]], discriminator: Json) -> tuple[str, list[list[Json]]] | None:
+    """Return the member whose value alone names the alternative, and the values that name each."""
+    if isinstance(discriminator, Mapping):
+        values: list[list[Json]] = [[] for _ in seen]
+        for value, index in discriminator["branches"].items():
+            if index < len(values):
+                values[index].append(value)
+        if all(values):
+            return discriminator["propertyName"], values
+    for name in seen[0].get("required", ()):
+        listed = [_values(one, name) for one in seen]
+        told = [repr((kind_of(value), value)) for values in listed for value in values]
+        if all(listed) and len(told) == len(set(told)):
+            return name, listed
+    return None
+
+
+def _values(shown: Mapping[str, Json], name: str) -> list[Json]:
+    if name not in shown.get("required", ()):
+        return []
+    said = shown.get("properties", {}).get(name, {})
+    return [said["const"]] if "const" in said else list(said.get("enum", ()))

@@ -1,0 +1,147 @@
+"""How much may be computed for one exchange: counted inside the loops, so that nothing runs on.
+
+Whatever grows with a request, an answer or a description says what it is about to do: `spend(len(names))`. A step is
+about a microsecond. Where no budget is under way (tests, `pack lint`) nothing is counted.
+
+A budget holds from one look-up to the next (`within`): what the same thread computes meanwhile has its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TypeVar
+
+from corrigible.schema.exchange import Json
+
+from .failure import CorrigibleError
+
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+Result = TypeVar("Result")
+
+_UNCOUNTED = 1 << 62
+_VALUES_A_STEP = 8
+_BETWEEN_LOOKS = 500
+"""Steps between two looks at the clock."""
+
+
+class Exhausted(CorrigibleError):
+    """More was to be computed than an exchange is worth: the native answer passes."""
+
+
+class Budget:
+    """The steps that are left, and the time where somebody hands in a clock."""
+
+    __slots__ = ("_began", "_clock", "_unlooked", "left", "seconds", "size", "steps")
+
+    def __init__(self, steps: int, seconds: float = 0.0, clock: Callable[[], float] | None = None) -> None:
+        """`clock` gives seconds; without one only steps are counted."""
+        self.steps = self.left = steps
+        self.seconds = seconds
+        self.size = 0
+        """How many values the exchange holds, look-ups and what was computed of them included."""
+        self._clock = clock
+        self._began = 0.0
+        self._unlooked = 0
+
+    def allow(self, values: int, steps: int) -> None:
+        """Hear how many values an exchange holds, each of which is worth some more steps."""
+        self.size = values
+        self.steps += values * steps
+        self.left += values * steps
+
+    def spend(self, steps: int) -> None:
+        """Count steps before they are taken. Raises Exhausted where they are more than is left."""
+        self.left -= steps
+        if self.left < 0:
+            raise Exhausted(f"more than {self.steps:,} steps of computing")
+        if self._clock is None:
+            return
+        self._unlooked += steps
+        if self._unlooked >= _BETWEEN_LOOKS:
+            self._unlooked = 0
+            if self._clock() - self._began > self.seconds:
+                raise Exhausted("more time than there is for computing")
+
+    def resume(self) -> None:
+        if self._clock is not None:
+            self._began = self._clock()
+
+    def pause(self) -> None:
+        """Leave the time out that others take until `resume`."""
+        if self._clock is not None:
+            self.seconds -= self._clock() - self._began
+
+
+class _UnderWay(threading.local):
+    budget: Budget | None = None
+
+
+_UNDER_WAY = _UnderWay()
+
+
+def spend(steps: int = 1) -> None:
+    """Count steps of what this thread computes. Raises Exhausted where they are more than its budget has left."""
+    budget = _UNDER_WAY.budget
+    if budget is not None:
+        budget.spend(steps)
+
+
+def walk(steps: int = 0) -> None:
+    """Count some steps and a walk over the whole exchange. Raises Exhausted as `spend` does."""
+    budget = _UNDER_WAY.budget
+    if budget is not None:
+        budget.spend(steps + budget.size // _VALUES_A_STEP)
+
+
+def grow(values: int) -> None:
+    """Say that the exchange holds more values than before."""
+    budget = _UNDER_WAY.budget
+    if budget is not None:
+        budget.size += values
+
+
+def remaining() -> int:
+    """Return how many steps are left; more than anybody needs where nobody counts."""
+    budget = _UNDER_WAY.budget
+    return _UNCOUNTED if budget is None else budget.left
+
+
+def within(budget: Budget, work: Generator[Asked, Answer, Result]) -> Generator[Asked, Answer, Result]:
+    """Run a generator on a budget; while it waits for an answer the budget rests."""
+    asking: Callable[[], Asked] = work.__next__
+    while True:
+        outer = _UNDER_WAY.budget
+        _UNDER_WAY.budget = budget
+        budget.resume()
+        try:
+            asked = asking()
+        except StopIteration as done:
+            result: Result = done.value
+            return result
+        finally:
+            budget.pause()
+            _UNDER_WAY.budget = outer
+        answer = yield asked
+        asking = lambda said=answer: work.send(said)  # type: ignore[misc]  # noqa: E731
+
+
+def weight(value: Json, most: int) -> int:
+    """Return how many values a document holds, and no more than `most` where there are more."""
+    count = 0
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        count += 1
+        inner: Iterable[Json] = here.values() if isinstance(here, Mapping) else here if isinstance(here, list) else ()
+        if not inner:
+            continue
+        count += len(here)
+        if count >= most:
+            return most
+        for one in inner:
+            if isinstance(one, (Mapping, list)):
+                count -= 1
+                waiting.append(one)
+    return count
