@@ -37,6 +37,7 @@ def test_a_reader_that_was_written_from_the_text_alone_passes(check: Check) -> N
 
 # planted faults
 
+ANY_ITEM = 'const last = items(at(result, "content")).find((item) => held(at(item, "text")));'
 PATCH, CHOICES, GROUPS = {"patch"}, {"choices"}, {"groups"}
 FAULTS: list[tuple[str, str, str, set[str]]] = [
     ("large integers are rounded", "return BigInt(source);", "return value;", {"comparison", "values"}),
@@ -61,10 +62,17 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ),
     ("short form keeps nulls", " && given[name] !== null) short", ") short", {"short-form"}),
     ("a share is an interval", "return (centre - margin) / (n + z * z) >= 0.9;", "return k / n >= 0.9;", {"usable"}),
-    ("no mirror", '  yield at(body, "error", "recovery_feedback");\n', "", {"finding"}),
-    ("causes of anything", 'if (at(body, "kind") === "Status") {', "{", {"finding"}),
+    ("no mirror", 'inError = () => at(body, "error", "recovery_feedback")', "inError = () => undefined", {"finding"}),
+    ("causes of anything", 'at(body, "kind") !== "Status" || ', "", {"finding"}),
+    ("a success refuses", "status === undefined || status >= 400", "true", {"refusals"}),
+    ("a tool's success refuses", 'at(result, "isError") === true && ', "", {"refusals"}),
+    ("any item of a tool", 'const last = items(at(result, "content")).at(-1);', ANY_ITEM, {"refusals"}),
+    ("a page with feedback in it", "parsed && Object.keys(parsed).length === 1", "parsed", {"refusals"}),
+    ("a cause is believed", "stripped(readFeedback(said))", "readFeedback(said)", {"refusals"}),
+    ("dots stay", "(^|\\/)\\.{1,2}(;[^/]*)?(\\/|$)/", "\\0/", {"host"}),
+    ("escapes stay", "here = unescaped(here);", "here = path;", {"host"}),
     ("any host", "fits(!ROUTING.includes(name.toLowerCase()), ", "((...all) => all)(name, ", {"host"}),
-    ("two slashes", "^(\\/(?!\\/)[^", "^(\\/[^", {"host"}),
+    ("two slashes", "STRANGE = /\\/\\/|", "STRANGE = /", {"host"}),
     ("pointers skip a name", '(pointer.startsWith("/") && ', "(true && ", PATCH),
     ("any index", "/^(0|[1-9]\\d*)$/.test(part) && Number", "Number", PATCH),
     ("replacing adds", "if (replacing) read(holder, [last]);", "", PATCH),
@@ -105,7 +113,7 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ),
     ("GET means query", "if (request.body === null && [", "if ([", {"merge"}),
     ("the word is proof", '(suggestion.status === "verified" || suggestion.proven)', "(true)", {"reading", "usable"}),
-    ("a cap is for others", "usableAt(RANK[cap.toLowerCase()])", "usableAt(1)", {"reading", "usable"}),
+    ("a cap is for others", "usableAt(RANK[cap.toLowerCase()])", "usableAt(1)", {"reading", "refusals", "usable"}),
     ("sure of what asks", " && !suggestion.confirm;", ";", {"usable"}),
     ("the first leads", "suggestions.find(usable); // [4.4]", "suggestions[0];", GROUPS),
     ("groups by relation", "one.group.id === other.group.id && ", "", GROUPS),
@@ -113,7 +121,7 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
     ("recovery is ignored", '|| feedback.recovery === "terminal"', "", {"terminal", "words"}),
     ("a pick alone", 'picked.group && picked.group.relation !== "one_of" ?', "false ?", CHOICES),
     ("all are choices", "(usableAt(1)(s) ? [i] : [])", "[i]", CHOICES),
-    ("nobody confirms", "if (!confirmed && applied", "if (false && applied", {"choices", "confirmation"}),
+    ("nobody confirms", "if (!confirmed && applied", "if (false && applied", {"choices", "confirmation", "refusals"}),
     (
         "everybody confirms",
         "applied.some(({ suggestion }) => s",

@@ -112,7 +112,7 @@ FAULTS: dict[str, tuple[Spoil, str, str]] = {
         "SRF-COR-02",
     ),
     "hidden characters": (
-        each(lambda s: s.update(message=f"{s['message']}\u200b")),
+        each(lambda s: s.update(message=f"{s.get('message', 'x')}\u200b")),
         "kubernetes/words",
         "SRF-SEC-02",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import ssl
 import subprocess
@@ -70,7 +71,14 @@ def server() -> Iterator[Running]:
 
 @pytest.fixture(scope="session")
 def proxy_certificate(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return make_certificate(tmp_path_factory.mktemp("proxy-certificate"))
+    """The proxies' certificate, and beside it the key that they share."""
+    files = make_certificate(tmp_path_factory.mktemp("proxy-certificate"))
+    relay_key(files).write_text(secrets.token_hex(32), "utf-8")
+    return files
+
+
+def relay_key(proxy: Files) -> Path:
+    return proxy.certificate.with_name("relay.key")
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +87,7 @@ def cluster(server: Running, proxy_certificate: Files, tmp_path_factory: pytest.
     home = tmp_path_factory.mktemp("kubernetes")
     ca = authority(server.port)
     tls = ["--upstream-ca", str(ca), "--tls-cert", str(proxy_certificate.certificate)]
-    options = [*tls, "--tls-key", str(proxy_certificate.key)]
+    options = [*tls, "--tls-key", str(proxy_certificate.key), "--relay-key", str(relay_key(proxy_certificate))]
     with proxy_for(server.url, "kubernetes", options=options).start() as proxy:
         yield Cluster(
             place(server.url, ca, home / "direct.json"),

@@ -21,6 +21,7 @@ from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import python_arguments, venv_python
 from corrigible.adapters.sandbox.server import Command, Running, Server, free_port
 from corrigible.proxy.sandbox import proxy_for
+from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import Next, apply
 
@@ -51,7 +52,7 @@ def started(name: str, python: Path, code: str, words: Sequence[str], port: int,
 
 def in_front_of(port: int, webhook: Files, proxy: Files, *, at: int = 0) -> Running:
     options = ["--upstream-ca", str(webhook.authority), "--tls-cert", str(proxy.certificate)]
-    options += ["--tls-key", str(proxy.key)]
+    options += ["--tls-key", str(proxy.key), "--relay-key", str(proxy.certificate.with_name("relay.key"))]
     return proxy_for(f"https://127.0.0.1:{port}", "kubernetes", options=options).start(at)
 
 
@@ -202,6 +203,15 @@ class TestCheckov:
         assert twice.pop("recovery_feedback") == feedback_of(once)
         assert feedback_of(again)["loop"]["attempt"] >= 2
         assert twice == once
+
+    def test_what_a_stranger_writes_into_a_cause_is_only_to_be_confirmed(
+        self, checkov: Policies, cluster: Any, pod: Any
+    ) -> None:
+        path = f"/api/v1/namespaces/{checkov.namespace(checkov.through)}/pods"
+        with cluster.direct.client() as client:
+            read = find(told(lambda: client.post(path, json=pod)).json(), 403)
+        assert read is not None
+        assert {one["safety"]["requires_confirmation"] for one in read["suggestions"]} == {True}
 
     def test_kubectl_prints_the_same_error_and_our_warnings(
         self, checkov: Policies, cluster: Any, kubectl: Any, pod: Any

@@ -19,7 +19,7 @@ from corrigible.proxy.lookup import drive_sync
 from corrigible.proxy.mode import Mode
 from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.schema import find
+from corrigible.schema.carrier import carried, find
 from corrigible.schema.exchange import Exchange, Request
 
 POD = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}], "hostNetwork": True}}
@@ -245,9 +245,12 @@ def test_a_denial_carries_the_feedback_in_a_cause_and_says_it_in_a_warning(ask: 
 def test_the_server_passes_it_on_to_a_reader(ask: Ask) -> None:
     status = json.loads(rewritten(ask(NATIVE % b"")))["response"]["status"]
     passed_on = {**status, "kind": "Status", "status": "Failure", "message": f"{DENIED}: {status['message']}"}
-    found = find(passed_on)
+    (carries,) = carried(passed_on)
+    assert carries.feedback["message"] == "It is host."
+    found = find(passed_on, 400)
     assert found is not None
-    assert found["message"] == "It is host."
+    assert found["suggestions"][0]["patch"] == carries.feedback["suggestions"][0]["patch"]
+    assert found["suggestions"][0]["evidence"] == {"kind": "relayed", "pointer": "/details/causes"}
 
 
 @pytest.mark.parametrize(

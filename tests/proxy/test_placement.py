@@ -1,4 +1,4 @@
-"""Where feedback stands in a Kubernetes Status: the member, the causes, the warnings; and feedback a webhook sent."""
+"""Where feedback stands in a Kubernetes Status: the member, the causes, the warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from corrigible.proxy.mode import Mode
 from corrigible.proxy.placement import dotted
 from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import LookupAnswer
-from corrigible.schema import find
 
 JSON = ("Content-Type", "application/json")
 TWO = """\
@@ -158,57 +157,6 @@ def test_the_other_modes(correct: Callable[..., Outcome]) -> None:
     body, warnings, text = rewritten(correct(status(), mode=Mode.TRADITIONAL))
     assert (warnings, text) == (NO_WARNINGS, f'{HEAD}, "details": {{"name": "d" , "causes": [] }} }}')
     assert correct(status(), mode=Mode.NONE).rewrite is None
-
-
-FEEDBACK = {
-    "schema": "self-reflective-api/0.1",
-    "type": "recovery_guidance",
-    "message": "It is wrong.",
-    "recovery": "correctable",
-    "suggestions": [{"action": "MODIFY_PARAMS", "parameters": {"a": 1}, "applicability": "MAYBE_INCORRECT"}],
-}
-
-
-def relaying(message: str) -> str:
-    cause = json.dumps({"reason": "RecoveryFeedback", "message": message})
-    return status(more=f",{cause}")
-
-
-def test_feedback_of_a_webhook_is_lifted_to_its_place_and_nothing_else_is_added(
-    correct: Callable[..., Outcome],
-) -> None:
-    native = relaying(json.dumps(FEEDBACK))
-    body, warnings, text = rewritten(correct(native))
-    assert body["recovery_feedback"] == FEEDBACK
-    assert warnings == NO_WARNINGS
-    assert text == native[:-1] + ',"recovery_feedback":' + orjson.dumps(FEEDBACK).decode() + "}"
-    assert correct(native, mode=Mode.VERBOSE).rewrite is None
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Set it to 3.",
-        "[1]",
-        "{not json",
-        json.dumps({**FEEDBACK, "suggestions": []}),
-        json.dumps({**FEEDBACK, "recovery": "terminal"}),
-        json.dumps({**FEEDBACK, "suggestions": [{"action": "rm -rf", "parameters": {}}]}),
-        json.dumps({**FEEDBACK, "message": "x" * 70_000}),
-    ],
-)
-def test_what_is_no_feedback_in_order_is_not_lifted(correct: Callable[..., Outcome], message: str) -> None:
-    body, warnings, _ = rewritten(correct(relaying(message)))
-    assert body["recovery_feedback"]["message"] == "It is two."
-    assert len(warnings) == 2
-
-
-def test_a_reader_finds_it_in_the_causes() -> None:
-    assert find(json.loads(relaying(json.dumps(FEEDBACK)))) == FEEDBACK
-    assert find({**json.loads(relaying(json.dumps(FEEDBACK))), "recovery_feedback": {"x": 1}}) == {"x": 1}
-    assert find({**json.loads(relaying(json.dumps(FEEDBACK))), "kind": "Other"}) is None
-    assert find(json.loads(relaying("Set it to 3."))) is None
-    assert find({"kind": "Status", "details": {"causes": "x"}}) is None
 
 
 @pytest.mark.parametrize(

@@ -27,24 +27,58 @@ PLACES: list[dict[str, Any]] = [
     {"error": HELD},
     {"error": {"data": HELD}},
     {"errors": [{"extensions": HELD}]},
-    {"kind": "Status", "details": {"causes": [{"reason": CAUSE, "message": json.dumps(SAID)}]}},
     {"details": DETAILS},
     {"error": {"details": DETAILS}},
-    {"content": [{"type": "text", "text": json.dumps(HELD)}]},
-    {"result": {"content": [{"type": "text", "text": json.dumps(HELD)}]}},
+    {"kind": "Status", "details": {"causes": [{"reason": CAUSE, "message": json.dumps(SAID)}]}},
 ]
+TOLD: dict[str, Any] = {"content": [{"type": "text", "text": json.dumps(HELD)}], "isError": True}
+ENVELOPES: list[dict[str, Any]] = [
+    TOLD,
+    {"jsonrpc": "2.0", "id": 1, "result": TOLD},
+    {"jsonrpc": "2.0", "id": 1, "error": {"data": HELD}},
+    {"errors": [{"extensions": HELD}], "data": None},
+    {"success": False, **HELD},
+    {"ok": False, "error": HELD},
+]
+"""They say themselves that they refuse."""
 
 
-@pytest.mark.parametrize("body", PLACES, ids=[json.dumps(body)[:40] for body in PLACES])
-def test_feedback_is_found_in_every_place(body: dict[str, Any]) -> None:
-    assert find(body) == SAID
+@pytest.mark.parametrize("body", PLACES[:-1], ids=[json.dumps(body)[:40] for body in PLACES[:-1]])
+def test_feedback_is_found_in_every_place_of_a_refusal(body: dict[str, Any]) -> None:
+    assert find(body) == find(body, 400) == find(body, 503) == SAID
+    assert (find(body, 200), find(body, 302)) == (None, None) or body.keys() == {"errors"}
+
+
+@pytest.mark.parametrize("body", ENVELOPES, ids=[json.dumps(body)[:40] for body in ENVELOPES])
+def test_some_say_themselves_that_they_refuse(body: dict[str, Any]) -> None:
+    assert find(body) == find(body, 200) == SAID
+
+
+@pytest.mark.parametrize("status", [None, 200, 400])
+@pytest.mark.parametrize("envelope", [{}, {"isError": False}, {"isError": "true"}, {"isError": 1}])
+def test_what_a_tool_fetched_is_never_feedback(envelope: dict[str, Any], status: int | None) -> None:
+    result = {**TOLD, **envelope, "structuredContent": HELD}
+    if not envelope:
+        del result["isError"]
+    assert find({"jsonrpc": "2.0", "id": 1, "result": result}, status) is None
+    assert find({**result, "isError": envelope.get("isError", False)}, status) is None
+
+
+def test_a_cause_is_worth_what_a_stranger_may_say() -> None:
+    found = find(PLACES[-1], 422)
+    assert isinstance(found, dict)
+    (one,) = found["suggestions"]
+    assert one["patch"] == [{"op": "add", "path": "/body/a", "value": 1}]
+    assert one["safety"] == {"side_effects": "certain", "changes_intent": True, "requires_confirmation": True}
+    assert one["evidence"] == {"kind": "relayed", "pointer": "/details/causes"}
+    assert found["message"] != SAID["message"]
 
 
 def marked(body: Any, mark: str) -> Any:
     return json.loads(json.dumps(body).replace('"No."', f'"{mark}"').replace('\\"No.\\"', f'\\"{mark}\\"'))
 
 
-@pytest.mark.parametrize(("first", "second"), [*itertools.combinations(range(len(PLACES)), 2)])
+@pytest.mark.parametrize(("first", "second"), [*itertools.combinations(range(len(PLACES) - 1), 2)])
 def test_the_place_that_is_named_first_counts(first: int, second: int) -> None:
     one, other = marked(PLACES[first], "first"), marked(PLACES[second], "second")
     both = {**other, **one}
@@ -53,6 +87,12 @@ def test_the_place_that_is_named_first_counts(first: int, second: int) -> None:
     found = find(both)
     assert isinstance(found, dict)
     assert found["message"] == "first"
+
+
+def test_the_last_item_of_a_tool_counts() -> None:
+    quoted = {"type": "text", "text": json.dumps({"recovery_feedback": {**SAID, "message": "Quoted."}})}
+    assert find({**TOLD, "content": [quoted, *TOLD["content"]]}) == SAID
+    assert find({**TOLD, "content": [*TOLD["content"], {"type": "text", "text": "No."}]}) is None
 
 
 def test_the_name_of_the_detail_is_the_name_of_the_message() -> None:
@@ -83,7 +123,7 @@ def test_odd_things_in_every_place_are_no_feedback(odd: Any) -> None:
 
 def test_text_that_is_too_long_or_too_deep_is_left_alone() -> None:
     def content(text: str) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": text}]}
+        return {"content": [{"type": "text", "text": text}], "isError": True}
 
     assert find(content(json.dumps({**HELD, "x": "y" * 64 * 1024}))) is None
     assert find(content('{"recovery_feedback": ' + "[" * 60_000)) is None

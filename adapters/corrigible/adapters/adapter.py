@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from corrigible.rules.repair.breach import Breach
 from corrigible.rules.violation import Violation
@@ -43,6 +43,18 @@ class Described(Protocol):
         ...
 
 
+Call = tuple[str, ...]
+"""What tells one call of an API from another, as the adapter spells it."""
+
+
+class Calls(NamedTuple):
+    """The calls that a request may be."""
+
+    calls: tuple[Call, ...]
+    uid: str = ""
+    """What the API calls this one question about a call; empty for the call itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Adapter:
     name: str
@@ -65,3 +77,5 @@ class Adapter:
     """Whether a 2xx answer to this method, path and these lower-case headers may be a refusal all the same."""
     placement: Literal["member", "kubernetes", "graphql", "mcp"] = "member"
     """Where feedback stands in an answer."""
+    calls: Callable[[Request], Calls] | None = None
+    """Which call a request is, told alike on both sides of an API server that asks others about it."""

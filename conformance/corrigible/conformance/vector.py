@@ -146,7 +146,7 @@ def _leads_elsewhere(allowed: Mapping[str, Json], feedback: Mapping[str, Json] |
     if allowed.get("silent"):
         return "there is feedback"
     try:
-        outcome = apply(feedback, request)
+        outcome = apply(feedback, request, confirm=True)
         suggestions = parse(feedback).suggestions
     except ReaderError as unread:
         return f"the feedback cannot be read: {unread}"

@@ -73,12 +73,12 @@ class Got:
 
     @property
     def feedback(self) -> Mapping[str, Json] | None:
-        """The feedback in the body, wherever the contract lets it stand."""
+        """The feedback in the body of a refusal, wherever the contract lets it stand."""
         try:
             answer = self.json()
         except (ValueError, RecursionError):
             return None
-        found = find(answer)
+        found = find(answer, self.status)
         return found if isinstance(found, Mapping) else None
 
 

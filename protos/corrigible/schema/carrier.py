@@ -1,20 +1,24 @@
 """Where feedback travels in a JSON answer.
 
-Knows: the places that SPEC.md names. Does not know: how an answer was sent, what a reader makes of feedback.
+Knows: the places that SPEC.md names, which answers refuse. Does not know: how an answer was sent, what a reader
+makes of feedback.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from .error import ReaderError
 from .exchange import Json
 from .feedback import MEMBER
+from .relayed import stripped
 
 CAUSE: Final = "RecoveryFeedback"
 """The reason of a cause, in the details of a Kubernetes Status, that carries feedback as JSON text."""
+SEAL: Final = "RecoveryFeedbackSeal"
+"""The reason of the cause that says who wrote the one before it."""
 DETAIL: Final = "corrigible.schema.v0_1.RecoveryFeedback"
 """The message that stands as an Any in the details of a google.rpc.Status."""
 _LONGEST_TEXT = 64 * 1024
@@ -22,11 +26,46 @@ _LONGEST_TEXT = 64 * 1024
 Found = Mapping[str, Json] | None
 
 
-def find(body: Json) -> Json | None:
-    """Return the feedback object of a decoded JSON answer, None where there is none."""
+def find(body: Json, status: int | None = None) -> Json | None:
+    """Return the feedback object of a decoded JSON answer that refuses, None where there is none.
+
+    `status` is the HTTP status of the answer. Without it the caller says that the answer is a refusal; an answer that
+    says itself that it is none (the result of a JSON-RPC call, of a tool) has no feedback all the same.
+    """
     if not isinstance(body, Mapping):
         return None
-    return next((found for place in _PLACES if (found := place(body)) is not None), None)
+    return next((found for place in _places(body, status) if (found := place(body)) is not None), None)
+
+
+_Place = Callable[[Mapping[str, Json]], Found]
+
+
+def _places(body: Mapping[str, Json], status: int | None) -> tuple[_Place, ...]:
+    """Return where an answer may have feedback, in the order of SPEC.md 3.5; nowhere in one that does not refuse."""
+    error, errors = body.get("error"), body.get("errors")
+    if "jsonrpc" in body:
+        if isinstance(error, Mapping):
+            return (_member, _in_error, _in_data)
+        return (_in_result,) if _failed(body.get("result")) else ()
+    if _failed(body):
+        return (_member, _in_content)
+    if isinstance(body.get("content"), list) and "isError" in body:
+        return ()  # a tool that did its work: what it fetched is not its word
+    if status is None or status >= _LEAST_REFUSAL:
+        return (_member, _in_error, _in_data, _in_extensions, _in_causes, _in_details)
+    if body.get("success") is False or body.get("ok") is False:
+        return (_member, _in_error)
+    return (_in_extensions,) if isinstance(errors, list) and errors and body.keys() <= _GRAPHQL else ()
+
+
+_LEAST_REFUSAL: Final = 400
+_GRAPHQL: Final = frozenset({"data", "errors", "extensions"})
+"""A GraphQL response has no other members (GraphQL, section 7.1)."""
+
+
+def _failed(result: Json) -> bool:
+    """Whether this is a result of the Model Context Protocol that says that its tool failed."""
+    return _get(result, "isError") is True and isinstance(_get(result, "content"), list)
 
 
 def _member(holder: Json) -> Found:
@@ -50,45 +89,61 @@ def _in_extensions(body: Mapping[str, Json]) -> Found:
     )
 
 
-def in_causes(body: Mapping[str, Json]) -> Found:
-    """The Kubernetes API server keeps the causes of a webhook's denial, and no member of its own."""
-    if body.get("kind") != "Status":
-        return None
-    causes = _list(_get(body.get("details"), "causes"))
-    said = (_get(cause, "message") for cause in causes if _get(cause, "reason") == CAUSE)
-    return next((found for text in said if (found := _object(_parsed(text))) is not None), None)
+def _in_causes(body: Mapping[str, Json]) -> Found:
+    """Whoever stands behind the API server writes causes, so nothing that one claims counts."""
+    return next((found for one in carried(body) if (found := stripped(one.feedback)) is not None), None)
+
+
+class Carried(NamedTuple):
+    """Feedback in a cause, as it stands there."""
+
+    feedback: Mapping[str, Json]
+    text: str
+
+
+def carried(body: Json) -> Iterator[Carried]:
+    """Yield what causes of a Status carry: the API server keeps those of a webhook's denial. Nobody vouches for it."""
+    for text in _said(body, CAUSE):
+        if (found := _object(_parsed(text))) is not None:
+            yield Carried(found, text)
+
+
+def seals(body: Json) -> Iterator[str]:
+    """Yield the seals that stand beside what causes carry (SPEC.md 1.15)."""
+    yield from _said(body, SEAL)
+
+
+def _said(body: Json, reason: str) -> Iterator[str]:
+    if _get(body, "kind") != "Status" or _get(body, "status") == "Success":
+        return
+    for cause in _list(_get(_get(body, "details"), "causes")):
+        text = _get(cause, "message") if _get(cause, "reason") == reason else None
+        if isinstance(text, str):
+            yield text
 
 
 def _in_details(body: Mapping[str, Json]) -> Found:
     """A google.rpc.Status in proto-JSON, bare or as `error` (AIP-193)."""
     for status in (body, body.get("error")):
-        for detail in _list(_get(status, "details")):
+        for detail in _list(_get(status, "details")) if _get(status, "code") != 0 else ():
             kind = _get(detail, "@type")
             if isinstance(kind, str) and kind.rpartition("/")[2] == DETAIL and (found := _from_any(detail)) is not None:
                 return found
     return None
 
 
-def _in_content(body: Mapping[str, Json]) -> Found:
-    """A tool result of the Model Context Protocol, bare or as the result of a JSON-RPC answer."""
-    for result in (body, body.get("result")):
-        texts = (_get(item, "text") for item in _list(_get(result, "content")) if _get(item, "type") == "text")
-        found = next((f for text in texts if (f := _member(_parsed(text))) is not None), None)
-        if found is not None:
-            return found
-    return None
+def _in_content(result: Mapping[str, Json]) -> Found:
+    """The last item of a tool result, and there nothing but the feedback: items before it may quote anything."""
+    items = _list(result.get("content"))
+    last = items[-1] if items else None
+    parsed = _parsed(_get(last, "text")) if _get(last, "type") == "text" else None
+    return _member(parsed) if isinstance(parsed, Mapping) and len(parsed) == 1 else None
 
 
-_PLACES: Final[tuple[Callable[[Mapping[str, Json]], Found], ...]] = (
-    _member,
-    _in_error,
-    _in_data,
-    _in_extensions,
-    in_causes,
-    _in_details,
-    _in_content,
-)
-"""In the order of SPEC.md 3.5: the first object counts."""
+def _in_result(body: Mapping[str, Json]) -> Found:
+    """A tool result as the result of a JSON-RPC answer."""
+    result = body.get("result")
+    return _in_content(result) if isinstance(result, Mapping) else None
 
 
 def _from_any(detail: Any) -> Found:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
+from urllib.parse import unquote
 
 MEMBERS: Final = ("method", "path", "query", "headers", "body")
 
@@ -23,7 +24,11 @@ BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
 """Methods whose requests rarely have a body: what they ask for stands in the query."""
 
 _METHOD = re.compile(r"[A-Z][A-Z-]{0,19}")
-_PATH = re.compile(r"/(?!/)[^\x00-\x1f\x7f?#\\]*")
+_PATH = re.compile(r"/(?!/)[^\x00-\x1f\x7f-\x9f?#\\]*")
+_STRANGE = re.compile(r"//|[\x00-\x1f\x7f\\]|(?:^|/)\.{1,2}(?:;[^/]*)?(?:/|$)")
+"""What servers resolve in a path, or take for the end of it: dot segments (with parameters, too), empty ones."""
+_DECODINGS: Final = 3
+"""Proxies and servers each undo the escapes of a path once: `%252e` is a dot for the second one."""
 _GRPC_METHOD = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*", re.ASCII)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
@@ -69,8 +74,21 @@ def is_method(method: str) -> bool:
 
 
 def is_path(path: str) -> bool:
-    """True for a path on the same host, without a query; gRPC documents have the empty one."""
-    return path == "" or _PATH.fullmatch(path) is not None
+    """True for a path on the same host, without a query; gRPC documents have the empty one.
+
+    It names one place however often its escapes are undone: no dot segments, no empty segments, no backslashes.
+    """
+    if path == "":
+        return True
+    if _PATH.fullmatch(path) is None:
+        return False
+    for _ in range(_DECODINGS + 1):
+        if _STRANGE.search(path):
+            return False
+        path, before = unquote(path), path
+        if path == before:
+            return True
+    return False
 
 
 def header_problem(headers: Mapping[str, object]) -> str | None:

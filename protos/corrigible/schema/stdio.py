@@ -85,7 +85,8 @@ def _found(answered: Json) -> Json:
     if not isinstance(answered, dict):
         raise ReaderError("a question has feedback or an answer")
     body = json.loads(answered["text"]) if isinstance(answered.get("text"), str) else answered.get("body")
-    feedback = find(body)
+    status = answered.get("status")
+    feedback = find(body, status if isinstance(status, int) and not isinstance(status, bool) else None)
     if feedback is None:
         raise ReaderError("the answer has no feedback")
     return feedback

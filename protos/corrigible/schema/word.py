@@ -120,3 +120,5 @@ class EvidenceKind(Word):
     SPEC = "spec"
     LOOKUP = "lookup"
     MAPPING = "mapping"
+    RELAYED = "relayed"
+    """Somebody behind the API wrote it, and nobody vouches for it."""

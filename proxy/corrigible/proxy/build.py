@@ -19,6 +19,7 @@ from .corrector import Corrector
 from .limit import Limits
 from .loop import Loops
 from .mode import Mode
+from .relay import Relay
 from .translate import Known, Translator
 
 
@@ -71,9 +72,14 @@ def _described(spec: Path) -> Described:
 
 
 def build_translator(
-    packs: Sequence[str | Path], spec: Path | None = None, limits: Limits | None = None, *, rpc: bool = False
+    packs: Sequence[str | Path],
+    spec: Path | None = None,
+    limits: Limits | None = None,
+    *,
+    rpc: bool = False,
+    relay: Relay | None = None,
 ) -> Translator:
-    return Translator(build_known(packs, spec, rpc=rpc), limits, time.thread_time)
+    return Translator(build_known(packs, spec, rpc=rpc), limits, time.thread_time, relay)
 
 
 def build_corrector(
@@ -83,9 +89,10 @@ def build_corrector(
     spec: Path | None = None,
     limits: Limits | None = None,
     loops: Loops | None = None,
+    relay: Relay | None = None,
 ) -> Corrector:
     """Build what an HTTP front end needs. Raises AuthoringError for a wrong pack or spec."""
-    return Corrector(build_translator(packs, spec, limits), mode=mode, loops=loops)
+    return Corrector(build_translator(packs, spec, limits, relay=relay), mode=mode, loops=loops)
 
 
 def build_loops() -> Loops:

@@ -178,12 +178,13 @@ class Corrector:
             plain, encoding = self._plain(response, response_body)
             exchange = self._exchange(request, request_body, response, plain, (id, started, elapsed))
             decision = yield from self.translator.translate(exchange, explanation)
+            decision = self._taken_once(decision, exchange)
             if self.loops is not None:
                 repeated = again(self.loops, decision, self.limits)
                 decision = repeated if mode is Mode.REFLECTIVE else decision
                 if isinstance(decision, PassThrough) and not decision.violations:
                     self.passed(request, exchange.status)
-            rendered = self._render(decision, mode, plain)
+            rendered = self._render(decision, mode, plain, exchange)
             if rendered is None and isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
                 headers = self._linked(response.headers, id, decision.encoded)
                 if preferred_so:
@@ -263,10 +264,29 @@ class Corrector:
         caller = self._caller(request, self.loops) if self.loops is not None else ""
         return Exchange(document, response.status, headers, plain, *when, caller)
 
-    def _render(self, decision: Decision, mode: Mode, plain: bytes) -> Placed | None:
+    def _taken_once(self, decision: Decision, exchange: Exchange) -> Decision:
+        """Take feedback of another front of ours for one answer only: whoever saw it could show it again."""
+        relay = self.translator.relay
+        if not isinstance(decision, Annotate) or not decision.seal or decision.otherwise is None:
+            return decision
+        now = exchange.started + exchange.elapsed
+        return decision if relay is not None and relay.first(decision.seal, now) else decision.otherwise
+
+    def _sealed(self, exchange: Exchange, text: str) -> str | None:
+        """Vouch for what goes through an API server, where it asked about a call that can be named."""
+        relay = self.translator.relay
+        if relay is None:
+            return None
+        for known in self.translator.known:
+            found = known.adapter.calls(exchange.request) if known.adapter.calls is not None else None
+            if found is not None and found.uid and len(found.calls) == 1:
+                return relay.seal(text, found.calls[0], found.uid, exchange.started + exchange.elapsed)
+        return None
+
+    def _render(self, decision: Decision, mode: Mode, plain: bytes, exchange: Exchange) -> Placed | None:
         match decision:
             case Annotate() if mode is not Mode.TRADITIONAL:
-                return placed(plain, decision, mode)
+                return placed(plain, decision, mode, lambda text: self._sealed(exchange, text))
             case _:
                 blanked = self._blanked(decision, plain) if mode is Mode.TRADITIONAL else None
                 return None if blanked is None else Placed(blanked)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
 from corrigible.rules.pointer import resolve, segments
-from corrigible.schema.carrier import CAUSE
+from corrigible.schema.carrier import CAUSE, SEAL
 from corrigible.schema.exchange import Json
 
 from .envelope import in_graphql, in_mcp
@@ -31,11 +31,16 @@ class Placed(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def placed(native: bytes, decision: Annotate, mode: Mode) -> Placed | None:
-    """Return the native answer with what a mode adds to it; None where it has no place for that."""
+def placed(
+    native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None] = lambda _: None
+) -> Placed | None:
+    """Return the native answer with what a mode adds to it; None where it has no place for that.
+
+    `sealed` vouches for the text of feedback that goes through an API server.
+    """
     match decision.placement:
         case "kubernetes":
-            return _kubernetes(native, decision, mode)
+            return _kubernetes(native, decision, mode, sealed)
         case "relayed":
             parsed = decision.body
             members = [(MEMBER.encode(), decision.encoded)] if mode is Mode.REFLECTIVE else []
@@ -76,12 +81,12 @@ def _top(parsed: Mapping[str, Json], decision: Annotate, mode: Mode) -> list[tup
     return top
 
 
-def _kubernetes(native: bytes, decision: Annotate, mode: Mode) -> Placed | None:
+def _kubernetes(native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]) -> Placed | None:
     parsed = orjson.loads(native)
     if not isinstance(parsed, dict):
         return None
     if parsed.get("kind") == "AdmissionReview":
-        return _review(native, parsed, decision, mode)
+        return _review(native, parsed, decision, mode, sealed)
     top = [_piece(name, value) for name, value in _top(parsed, decision, mode)]
     if mode is not Mode.REFLECTIVE:
         return Placed(splice(native, parsed, {"": top}))
@@ -92,13 +97,18 @@ def _kubernetes(native: bytes, decision: Annotate, mode: Mode) -> Placed | None:
     return Placed(splice(native, parsed, _nested(parsed, "", top, ("details", "causes"), causes)), warnings)
 
 
-def _review(native: bytes, parsed: dict[str, Any], decision: Annotate, mode: Mode) -> Placed | None:
+def _review(
+    native: bytes, parsed: dict[str, Any], decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]
+) -> Placed | None:
     """The API server keeps causes and warnings of a denial, and drops every member that it does not know."""
     response = parsed.get("response")
     if not isinstance(response, dict) or response.get("allowed") is not False:
         return None
     if mode is Mode.REFLECTIVE:
-        causes = [orjson.dumps({"reason": CAUSE, "message": decision.encoded.decode()})]
+        text = decision.encoded.decode()
+        causes = [orjson.dumps({"reason": CAUSE, "message": text})]
+        if (seal := sealed(text)) is not None:
+            causes.append(orjson.dumps({"reason": SEAL, "message": seal}))
         lines = _lines(decision.feedback["suggestions"])
     else:
         causes = []

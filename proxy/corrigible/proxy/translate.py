@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import orjson
@@ -20,10 +21,11 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack import Pack
 from corrigible.rules.speak import Spoken
 from corrigible.rules.violation import Violation
-from corrigible.schema.carrier import in_causes
+from corrigible.schema.carrier import carried, seals
 from corrigible.schema.error import ContractError
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
+from corrigible.schema.relayed import stripped
 from corrigible.schema.writer import validate
 
 from .consider import Considered
@@ -33,6 +35,7 @@ from .limit import Limits
 from .loop import Loops, Refusal
 from .measured import measured, readable
 from .reconcile import reconcile
+from .relay import Relay
 from .verify import dry_run
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
@@ -82,9 +85,18 @@ class Annotate(NamedTuple):
     """What this is about: of an exchange that carried another one, the one in there."""
     trouble: str | None = None
     """A mistake of ours that did not change what is said."""
+    seal: str = ""
+    """What vouches for feedback that a front of ours behind the API server made."""
+    otherwise: Decision | None = None
+    """What is said instead where that seal was seen before."""
 
 
 _MADE_UP = b'{"message": "a refusal", "error": {"message": "a refusal"}, "kind": "Status", "status": "Failure"}'
+
+_IN_CAUSES = b'"RecoveryFeedback"'
+_MOST_RELAYED = 4
+_LONGEST_RELAYED = 16 * 1024
+"""A writer of ours keeps to 4 KiB."""
 
 Decision = PassThrough | Annotate
 Translation = Generator[Lookup, LookupAnswer, Decision]
@@ -94,10 +106,18 @@ class Translator:
     """Everything known about the APIs behind one upstream."""
 
     def __init__(
-        self, known: Sequence[Known], limits: Limits | None = None, clock: Callable[[], float] | None = None
+        self,
+        known: Sequence[Known],
+        limits: Limits | None = None,
+        clock: Callable[[], float] | None = None,
+        relay: Relay | None = None,
     ) -> None:
-        """`clock` gives seconds of computing; without one only steps are counted."""
+        """`clock` gives seconds of computing; without one only steps are counted.
+
+        Without `relay` nobody behind the API is believed to be a front of ours.
+        """
         self.known = tuple(known)
+        self.relay = relay
         self.limits = limits or Limits()
         self._clock = clock
         self._presenting = tuple(one for one in self.known if one.adapter.present is not None)
@@ -146,7 +166,11 @@ class Translator:
                 return PassThrough("no pack is loaded")
             exchange, found = self._presented(exchange, found)
             operation = found.operation
-            return (yield from self._translate(exchange, found, explanation, budget))
+            relayed = None if found.presented else self._relayed(exchange, found)
+            if relayed is not None and relayed.seal:
+                return relayed
+            decision = yield from self._translate(exchange, found, explanation, budget)
+            return decision if isinstance(decision, Annotate) or relayed is None else relayed
         except CorrigibleError as problem:
             if explanation is not None:
                 explanation.lines.append(f"FAULT {problem}")
@@ -171,11 +195,6 @@ class Translator:
             return PassThrough("the answer is no JSON", operation=found.operation)
         if isinstance(body, dict) and "recovery_feedback" in body:
             return PassThrough("the upstream speaks for itself", operation=found.operation)
-        carried = in_causes(body) if isinstance(body, dict) and found.known.adapter.placement == "kubernetes" else None
-        if carried is not None and not found.presented:
-            relayed = self._relayed(exchange, found, body, carried)
-            if relayed is not None:
-                return relayed
         asked, answered = measured(exchange.request.body, self.limits), measured(body, self.limits)
         for whose, one in (("request", asked), ("answer", answered)):
             if one.is_over(self.limits):
@@ -235,15 +254,43 @@ class Translator:
             exchange=exchange,
         )
 
-    def _relayed(self, exchange: Exchange, found: Identified, body: Json, carried: Json) -> Annotate | None:
-        """Lift feedback to its place that a webhook hid in its denial; None where it is not in order."""
+    def _relayed(self, exchange: Exchange, found: Identified) -> Annotate | None:
+        """Lift feedback to its place that stands in a cause: all of it where it is ours, else what nobody need believe.
+
+        Ours has a seal. What is not ours is said where nothing else is.
+        """
+        adapter = found.known.adapter
+        if adapter.placement != "kubernetes" or _IN_CAUSES not in exchange.body:
+            return None
+        try:
+            body = orjson.loads(exchange.body)
+        except orjson.JSONDecodeError:
+            return None
+        if not isinstance(body, dict) or "recovery_feedback" in body:
+            return None
+        stranger: Annotate | None = None
+        for feedback, text in islice(
+            (one for one in carried(body) if len(one.text) <= _LONGEST_RELAYED), _MOST_RELAYED
+        ):
+            anybodys = self._lifted(exchange, found, body, stripped(feedback))
+            stranger = stranger or anybodys
+            if self.relay is not None and adapter.calls is not None:
+                now = exchange.started + exchange.elapsed
+                seal = self.relay.vouched(text, seals(body), adapter.calls(exchange.request).calls, now)
+                ours = self._lifted(exchange, found, body, feedback) if seal is not None else None
+                if ours is not None and seal is not None:
+                    return ours._replace(seal=seal, otherwise=anybodys or PassThrough("seen before"))
+        return stranger
+
+    def _lifted(self, exchange: Exchange, found: Identified, body: Json, feedback: Json) -> Annotate | None:
+        """Return feedback at its place; None where it is not in order."""
         pack = found.known.pack
         try:
-            validate(parse(carried))
-        except ContractError:
+            validate(parse(feedback))
+            feedback = dict(feedback)
+            encoded = encode(feedback, exchange.request, pack.guidance.secrets, self.limits)
+        except (ContractError, CorrigibleError):
             return None
-        feedback = dict(carried)
-        encoded = encode(feedback, exchange.request, pack.guidance.secrets, self.limits)
         return Annotate(
             feedback, encoded, (), pack, (), live=False, operation=found.operation, body=body, placement="relayed"
         )

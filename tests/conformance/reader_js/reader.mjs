@@ -190,6 +190,7 @@ function proven(confidence) { // [1.9]: 20 trials, and the lower end of the 95 %
 
 function readFeedback(given) {
   object(given, "feedback");
+  if (READ.has(given)) return given;
   const retry = optional(given, "retry", object, bare());
   const wait = optional(retry, "after_seconds", (v) => {
     need((typeof v === "number" && Number.isFinite(v)) || typeof v === "bigint", "after_seconds is no number");
@@ -228,28 +229,96 @@ function held(textual) { // the JSON object that a text is
   }
 }
 
-function* places(body) {
-  yield at(body, "recovery_feedback");
-  yield at(body, "error", "recovery_feedback");
-  yield at(body, "error", "data", "recovery_feedback");
-  for (const error of items(at(body, "errors"))) yield at(error, "extensions", "recovery_feedback");
-  if (at(body, "kind") === "Status") {
-    for (const cause of items(at(body, "details", "causes"))) {
-      if (at(cause, "reason") === "RecoveryFeedback") yield held(at(cause, "message"));
+const READ = new WeakSet(); // what has been read already
+const REASON = "RecoveryFeedback";
+const failed = (result) => at(result, "isError") === true && Array.isArray(at(result, "content"));
+
+function* places(body, status) { // nowhere in an answer that does not refuse
+  const top = () => at(body, "recovery_feedback");
+  const inError = () => at(body, "error", "recovery_feedback");
+  if (own(body, "jsonrpc")) {
+    if (isObject(body.error)) yield* [top(), inError(), at(body, "error", "data", "recovery_feedback")];
+    else if (failed(body.result)) yield lastItem(body.result);
+  } else if (failed(body)) yield* [top(), lastItem(body)];
+  else if (Array.isArray(body.content) && own(body, "isError")) return;
+  else if (status === undefined || status >= 400) {
+    yield* [top(), inError(), at(body, "error", "data", "recovery_feedback")];
+    yield* extensions(body);
+    yield* causes(body);
+    for (const refusal of [body, at(body, "error")]) {
+      for (const detail of at(refusal, "code") === 0 ? [] : items(at(refusal, "details"))) {
+        const type = at(detail, "@type");
+        if (typeof type === "string" && type.split("/").pop() === "corrigible.schema.v0_1.RecoveryFeedback") yield fromProtoJson(detail);
+      }
     }
-  }
-  for (const detail of [...items(at(body, "details")), ...items(at(body, "error", "details"))]) {
-    const type = at(detail, "@type");
-    if (typeof type === "string" && type.split("/").pop() === "corrigible.schema.v0_1.RecoveryFeedback") yield fromProtoJson(detail);
-  }
-  for (const item of [...items(at(body, "content")), ...items(at(body, "result", "content"))]) {
-    if (at(item, "type") === "text") yield at(held(at(item, "text")), "recovery_feedback");
+  } else if (body.success === false || body.ok === false) yield* [top(), inError()];
+  else if (items(body.errors).length > 0 && Object.keys(body).every((name) => ["data", "errors", "extensions"].includes(name))) {
+    yield* extensions(body);
   }
 }
 
-function find(body) {
-  if (isObject(body)) for (const found of places(body)) if (isObject(found)) return found;
+function* extensions(body) {
+  for (const error of items(at(body, "errors"))) yield at(error, "extensions", "recovery_feedback");
+}
+
+function* causes(body) {
+  if (at(body, "kind") !== "Status" || at(body, "status") === "Success") return;
+  for (const cause of items(at(body, "details", "causes"))) {
+    const said = at(cause, "reason") === REASON ? held(at(cause, "message")) : undefined;
+    if (said !== undefined) yield attempt(() => stripped(readFeedback(said)));
+  }
+}
+
+function lastItem(result) { // nothing but the feedback, behind all that a tool may quote
+  const last = items(at(result, "content")).at(-1);
+  const parsed = at(last, "type") === "text" ? held(at(last, "text")) : undefined;
+  return parsed && Object.keys(parsed).length === 1 ? at(parsed, "recovery_feedback") : undefined;
+}
+
+function find(body, status) {
+  if (isObject(body)) for (const found of places(body, status)) if (isObject(found)) return found;
   throw new Unreadable("the answer has no feedback");
+}
+
+// ---- [3.6]: a cause can be written by anybody behind the API server
+
+function inBody(pointer) {
+  if (!pointer.startsWith("/body/") || /~(?![01])/.test(pointer)) return false;
+  const [first, second] = pointer.split("/").slice(2).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  if (["kind", "apiVersion"].includes(first)) return false;
+  return first !== "metadata" || !(second === undefined || ["name", "namespace", "generateName", "uid"].includes(second));
+}
+
+function* merging(under, parameters) { // a merge into the body, as a patch
+  for (const [name, value] of Object.entries(parameters)) {
+    const path = `${under}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    if (value === null) yield { verb: "remove", path, hasValue: false, value: null };
+    else if (isObject(value)) yield* merging(path, value);
+    else yield { verb: "add", path, hasValue: true, value };
+  }
+}
+
+function bodyEdit(suggestion) {
+  if (suggestion.kind !== "modify_params" || suggestion.terminal || suggestion.steps.length > 0) return undefined;
+  const patch = suggestion.patch.length > 0 ? suggestion.patch : [...merging("/body", suggestion.parameters)];
+  const touched = [...patch.flatMap(({ path, from }) => [path, from ?? path]), ...suggestion.placeholders.map((p) => p.pointer)];
+  return touched.length > 0 && touched.every(inBody) ? patch : undefined;
+}
+
+function stripped(feedback) {
+  const edits = feedback.suggestions.map((s, i) => (i < 16 ? bodyEdit(s) : undefined));
+  const lost = feedback.suggestions.filter((s, i) => edits[i] === undefined && s.group && s.group.relation !== "one_of");
+  const suggestions = feedback.suggestions.flatMap((s, i) => {
+    if (edits[i] === undefined || lost.some((other) => together(s, other))) return [];
+    const placeholders = s.placeholders.map(({ pointer }) => ({ pointer, ask: "user" }));
+    return [{ ...s, action: "MODIFY_PARAMS", message: "", patch: edits[i], placeholders, applicability: "unspecified",
+      status: undefined, proven: false, changesIntent: true, confirm: true }];
+  });
+  if (suggestions.length === 0) return undefined;
+  const type = feedback.type === "intent_disambiguation" ? feedback.type : "recovery_guidance";
+  const read = { type, message: "", recovery: "correctable", wait: 0, newKey: false, suggestions };
+  READ.add(read);
+  return read;
 }
 
 // The Any in proto-JSON: camel case, words behind the name of their type, literals as JSON text.
@@ -280,7 +349,21 @@ function fromProtoJson(message) {
 
 const ROUTING = ["host", "content-length", "transfer-encoding", "connection", "upgrade"]; // [4.9]
 const SECRET = ["authorization", "cookie", "proxy-authorization"];
-const isPath = (path) => /^(\/(?!\/)[^\u0000-\u001f\u007f?#\\]*)?$/.test(path);
+const STRANGE = /\/\/|[\u0000-\u001f\u007f\\]|(^|\/)\.{1,2}(;[^/]*)?(\/|$)/;
+const unescaped = (path) => path.replace(/(%[0-9a-f]{2})+/gi, (run) => Buffer.from(run.replaceAll("%", ""), "hex").toString("utf8"));
+
+function isPath(path) { // one place, however often its escapes are undone
+  if (path === "") return true;
+  if (!/^\/(?!\/)[^\u0000-\u001f\u007f-\u009f?#\\]*$/.test(path)) return false;
+  for (let here = path, rounds = 0; rounds <= 3; rounds += 1) {
+    if (STRANGE.test(here)) return false;
+    const before = here;
+    here = unescaped(here);
+    if (here === before) return true;
+  }
+  return false;
+}
+
 const isMethod = (method) => /^([A-Z][A-Z-]{0,19}|\/[A-Za-z_][\w.]*\/[A-Za-z_]\w*)$/.test(method);
 
 function fits(holds, why) {
@@ -517,7 +600,7 @@ function answer(line) {
     id = question.id;
     const { request, feedback, answer: answered, options } = question;
     const body = answered && (typeof answered.text === "string" ? parseJson(answered.text) : answered.body);
-    const found = own(question, "feedback") ? feedback : find(body);
+    const found = own(question, "feedback") ? feedback : find(body, answered?.status ?? undefined);
     return writeJson({ id, ...follow(readFeedback(found), request, options ?? {}) });
   } catch (problem) {
     return JSON.stringify({ id, error: String(problem.message) });

@@ -5,6 +5,7 @@ from __future__ import annotations
 from corrigible.adapters.adapter import Adapter
 from corrigible.adapters.formats.kubernetes import KUBERNETES
 
+from .call import calls_of
 from .operation import KubernetesOperations
 from .review import may_refuse, present
 
@@ -15,4 +16,5 @@ ADAPTER = Adapter(
     present=present,
     may_refuse=may_refuse,
     placement="kubernetes",
+    calls=calls_of,
 )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.schema.carrier import CAUSE, find
+from corrigible.schema.carrier import CAUSE, carried
 from corrigible.schema.exchange import Json, Request
 
 from ..check import ABSENT, Check, Finding
@@ -136,9 +136,10 @@ def _causes(response: Mapping[str, Any]) -> list[Any]:
 
 
 def _feedback(response: Mapping[str, Any]) -> Json | None:
-    """Return what the caller of the API server will find in the Status that is made of a denial."""
+    """Return what a front before the API server will find in the Status that is made of a denial."""
     status = response.get("status")
-    return find({"kind": "Status", "details": status.get("details")}) if isinstance(status, dict) else None
+    details = status.get("details") if isinstance(status, dict) else None
+    return next((one.feedback for one in carried({"kind": "Status", "details": details})), None)
 
 
 def warnings(subject: Subject) -> Iterator[Finding]:

@@ -103,6 +103,7 @@ class EvidenceKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVIDENCE_KIND_SPEC: _ClassVar[EvidenceKind]
     EVIDENCE_KIND_LOOKUP: _ClassVar[EvidenceKind]
     EVIDENCE_KIND_MAPPING: _ClassVar[EvidenceKind]
+    EVIDENCE_KIND_RELAYED: _ClassVar[EvidenceKind]
 FEEDBACK_TYPE_UNSPECIFIED: FeedbackType
 FEEDBACK_TYPE_RECOVERY_GUIDANCE: FeedbackType
 FEEDBACK_TYPE_INTENT_DISAMBIGUATION: FeedbackType
@@ -160,6 +161,7 @@ EVIDENCE_KIND_RULE: EvidenceKind
 EVIDENCE_KIND_SPEC: EvidenceKind
 EVIDENCE_KIND_LOOKUP: EvidenceKind
 EVIDENCE_KIND_MAPPING: EvidenceKind
+EVIDENCE_KIND_RELAYED: EvidenceKind
 
 class RecoveryFeedback(_message.Message):
     __slots__ = ("schema", "type", "message", "recovery", "retry", "loop", "suggestions")

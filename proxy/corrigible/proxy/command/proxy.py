@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from ..build import SpecWarning, build_corrector, build_loops
 from ..journal import Journal
 from ..limit import Limits
 from ..mode import Mode
+from ..relay import KEY_VARIABLE, Relay, read_key
 from ..tls import Identity, Trust, WrongFile
 from . import grpc
 from .misuse import Address, Misused
@@ -73,6 +75,14 @@ def add(subparsers: Subparsers) -> None:
         default=Limits().seconds_with_lookups,
         help="a correction that took longer, look-ups included, is left out; default: %(default)s",
     )
+    parser.add_argument(
+        "--relay-key",
+        metavar="FILE",
+        type=Path,
+        default=os.environ.get(KEY_VARIABLE) or None,
+        help="a secret that proxies before and behind a Kubernetes API server share: feedback that comes through it "
+        f"is believed where it is sealed with it; default: the file that {KEY_VARIABLE} names",
+    )
     parser.add_argument("--log", metavar="FILE.jsonl", type=Path, help="append one line per exchange, no secrets")
     parser.add_argument(
         "--engine-mode",
@@ -97,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
         mode = Mode(_one_of(args.mode, [known.value for known in Mode], "--mode"))
         listen = parse_listen(args.listen)
         limits = _limits(args.time_limit)
+        relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
         if args.grpc_upstream is not None:
             return grpc.run(args, mode, listen, limits)
         if args.descriptors is not None:
@@ -118,7 +129,9 @@ def run(args: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always", SpecWarning)
-            corrector = build_corrector(args.pack, mode=mode, spec=args.spec, limits=limits, loops=build_loops())
+            corrector = build_corrector(
+                args.pack, mode=mode, spec=args.spec, limits=limits, loops=build_loops(), relay=relay
+            )
     except (CorrigibleError, OSError, ValueError) as problem:
         return _complain(problem, 2)
     corrector.translator.warm_up()
