@@ -137,7 +137,15 @@ BAD: dict[str, tuple[str, Told]] = {
     ),
     "an edit that takes away what is required": (
         "SRF-OPS-05",
-        told(feedback(patched(test_op("/body/customer", "cus_ada"), {"op": "remove", "path": "/body/customer"}))),
+        told(
+            feedback(
+                patched(
+                    test_op("/body/customer", "cus_ada"),
+                    {"op": "remove", "path": "/body/customer"},
+                    safety={"side_effects": "certain", "changes_intent": True, "loses": ["/body/customer"]},
+                )
+            )
+        ),
     ),
     "parameters that say something else": (
         "SRF-OPS-06",
@@ -224,12 +232,110 @@ BAD: dict[str, tuple[str, Told]] = {
         ),
     ),
     "an element dropped in silence": (
-        "SRF-OPS-09",
+        "SRF-OPS-13",
         told(feedback(patched(test_op("/body/lines/1/sku", "cofee"), {"op": "remove", "path": "/body/lines/1"}))),
     ),
     "a patch that goes on with every application": (
         "SRF-OPS-10",
         told(feedback(patched({"op": "add", "path": "/body/lines/-", "value": {"sku": "tea", "quantity": 1}}))),
+    ),
+    "a placeholder whose pointer is not escaped": (
+        "SRF-OPS-01",
+        told(
+            feedback(
+                {
+                    **patched(),
+                    "applicability": "HAS_PLACEHOLDERS",
+                    "placeholders": [{"pointer": "/body/cost~centre", "ask": "user"}],
+                }
+            )
+        ),
+    ),
+    "a placeholder where nothing can be": (
+        "SRF-OPS-05",
+        told(
+            feedback(
+                {
+                    **patched(),
+                    "applicability": "HAS_PLACEHOLDERS",
+                    "placeholders": [{"pointer": "/body/labels/desk/name", "ask": "user"}],
+                }
+            )
+        ),
+    ),
+    "a write without side effects": (
+        "SRF-OPS-12",
+        told(feedback({**CURRENCY, "safety": {"side_effects": "none", "changes_intent": False}})),
+    ),
+    "a step that writes without side effects": (
+        "SRF-OPS-12",
+        told(
+            feedback(
+                {
+                    **LIMIT,
+                    "action": "MODIFY_PARAMS",
+                    "message": "Ask for fewer.",
+                    "steps": [{"method": "POST", "path": "/v1/reset"}],
+                    "safety": {"side_effects": "none", "changes_intent": True},
+                    "evidence": CURRENCY["evidence"],
+                }
+            ),
+            READ,
+        ),
+    ),
+    "a member taken away in silence": (
+        "SRF-OPS-13",
+        told(
+            feedback(patched(test_op("/body/gift", True), {"op": "remove", "path": "/body/gift"})),
+            Request("POST", "/v1/orders", body={**BODY, "gift": True}),
+        ),
+    ),
+    "a loss that is named and called what was meant": (
+        "SRF-OPS-13",
+        told(
+            feedback(
+                patched(
+                    test_op("/body/gift", True),
+                    {"op": "remove", "path": "/body/gift"},
+                    safety={"side_effects": "certain", "changes_intent": False, "loses": ["/body/gift"]},
+                )
+            ),
+            Request("POST", "/v1/orders", body={**BODY, "gift": True}),
+        ),
+    ),
+    "another loss than the one that is named": (
+        "SRF-OPS-13",
+        told(
+            feedback(
+                patched(
+                    test_op("/body/note", BODY["note"]),
+                    {"op": "remove", "path": "/body/note"},
+                    safety={"side_effects": "certain", "changes_intent": True, "loses": ["/body/currency"]},
+                )
+            )
+        ),
+    ),
+    "a loss of what was never there": (
+        "SRF-OPS-13",
+        told(
+            feedback(
+                {**CURRENCY, "safety": {"side_effects": "certain", "changes_intent": True, "loses": ["/body/gift"]}}
+            )
+        ),
+    ),
+    "machine applicable, and yet it loses something": (
+        "SRF-OPS-08",
+        told(
+            feedback(
+                patched(
+                    test_op("/body/note", BODY["note"]),
+                    {"op": "remove", "path": "/body/note"},
+                    applicability="MACHINE_APPLICABLE",
+                    verification={"status": "verified", "method": "dry_run"},
+                    safety={"side_effects": "certain", "changes_intent": True, "loses": ["/body/note"]},
+                )
+            )
+        ),
     ),
     "an edit of a credential": (
         "SRF-OPS-11",

@@ -138,7 +138,14 @@ def empty_head_answer(request: Request, answer: Answer) -> Answer:
 
 WRONG_DIGEST = "sha-256=:" + "A" * 43 + "=:"
 
+
+def talkative(request: Request, answer: Answer) -> Answer:
+    """Say something after a head that is all."""
+    return replace(answer, body=b'{"recovery_feedback":{}}') if request.method == "HEAD" else answer
+
+
 PLANTED = (
+    planted("answers HEAD with a body", Fault(whole=talkative), "TRN-10"),
     planted(
         "says OK for Created",
         head(lambda a: replace(a, status=200, reason="OK"), lambda a: a.status == 201),

@@ -85,6 +85,15 @@ LIMIT = {
 }
 
 GOOD: dict[str, Told] = {
+    "a loss that is named": told(
+        feedback(
+            patched(
+                test_op("/body/note", BODY["note"]),
+                {"op": "remove", "path": "/body/note"},
+                safety={"side_effects": "certain", "changes_intent": True, "loses": ["/body/note"]},
+            )
+        )
+    ),
     "a repair of one value": told(feedback()),
     "an edit inside an array, guarded": told(feedback(LINE)),
     "two repairs, one after the other": told(feedback(CURRENCY, LINE)),

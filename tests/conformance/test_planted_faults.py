@@ -92,6 +92,22 @@ def inventing(one: dict[str, Any]) -> None:
             op["value"] = one["parameters"]["currency"] = "xau"
 
 
+def unescaped(one: dict[str, Any]) -> None:
+    """Write names into pointers as they are."""
+    for said in (*one.get("patch", ()), *one.get("placeholders", ())):
+        for name in ("path", "from", "pointer"):
+            if name in said:
+                said[name] = said[name].replace("~1", "/").replace("~0", "~")
+
+
+def unescaped_questions(one: dict[str, Any]) -> None:
+    unescaped({"placeholders": one.get("placeholders", ())})
+
+
+def harmless(one: dict[str, Any]) -> None:
+    one.setdefault("safety", {})["side_effects"] = "none"
+
+
 def leaking(request: Request, answer: Answer) -> Answer:
     """Greet a caller by the key."""
     key = request.header("x-api-key")
@@ -130,13 +146,16 @@ FAULTS: tuple[Planted, ...] = (
         suggestions(lambda one: one.update(verification={"status": "verified", "method": "dry_run"})),
         "SEC-09",
     ),
-    planted("does not say what is lost", suggestions(lambda one: one.pop("safety", None)), "OPS-09"),
+    planted("does not say what is lost", suggestions(lambda one: one.pop("safety", None)), "OPS-09", "OPS-13"),
     planted("explains successes", native(helpful, success), "COR-07", "TRN-01"),
     planted(
         "explains without being asked",
         Fault(request=always_asking),
         *("COR-08", "NEG-01", "NEG-02", "NEG-04", "TRN-12"),
     ),
+    planted("forgets to escape pointers", suggestions(unescaped), "COR-14", "OPS-01", "OPS-02", "OPS-05", "SEC-09"),
+    planted("forgets to escape the places it asks for", suggestions(unescaped_questions), "OPS-05"),
+    planted("calls writes harmless", suggestions(harmless), "OPS-12"),
     planted("forgets guards", suggestions(unguarded), "OPS-03"),
     planted("throws dice", feedback(numbered()), "COR-10", "NEG-05"),
 )
@@ -172,7 +191,7 @@ def test_somebody_elses_proxy_hears_sentences(tmp_path: Path, capsys: pytest.Cap
     arguments = [word for one in A_PART for word in ("--only", one)]
     assert main(["check", "--config", str(config), *arguments]) == 1
     said = capsys.readouterr().out
-    assert "None of 33 refused requests was answered with recovery_feedback." in said
+    assert "None of 38 refused requests was answered with recovery_feedback." in said
     assert "Traceback" not in said and "crashed" not in said and "COULD NOT RUN" not in said
 
 

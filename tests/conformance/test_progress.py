@@ -1,4 +1,4 @@
-"""A bar for people only."""
+"""A bar on a terminal; a line from time to time elsewhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from corrigible.conformance.outcome import Outcome
 from corrigible.conformance.report.progress import progress
 
 from .made import entry
@@ -24,10 +25,22 @@ with progress(2) as heard:
 """
 
 
-def test_a_pipe_gets_no_bar(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_no_bar_and_a_short_run_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     with progress(1) as heard:
         heard(entry("a/x"))
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_pipe_gets_plain_lines_also_while_a_check_takes_long(capfd: pytest.CaptureFixture[str]) -> None:
+    said = ""
+    with progress(3, every=0.01) as heard:
+        while "0 of 3 checks, 0 failed\n" not in said:
+            said += capfd.readouterr().err
+        heard(entry("a/x", Outcome.FAILED))
+        heard(entry("a/y"))
+        while "2 of 3 checks, 1 failed, the last one http-json:a/y\n" not in said:
+            said += capfd.readouterr().err
+    assert "\x1b" not in said and capfd.readouterr().out == ""
 
 
 @pytest.mark.parametrize(("ci", "shown"), [(None, True), ("true", False)])

@@ -268,14 +268,19 @@ def lines(record: Record) -> Iterator[str]:
     """Write a record."""
     everything: list[Head | Entry | Foot] = [record.head, *record.entries, record.foot]
     for one in everything:
-        text = json.dumps(_plain(one), ensure_ascii=False, default=lambda word: word.value)
-        yield _HALF.sub(lambda found: f"\\\\u{ord(found.group()):04x}", text) + "\n"
+        yield line(one)
 
 
-def _plain(line: Head | Entry | Foot) -> dict[str, Json]:
-    document: dict[str, Json] = line.model_dump()
-    if isinstance(line, Entry):
-        document["flaws"] = [flaw.model_dump(exclude_unset=True) for flaw in line.flaws]
+def line(one: Head | Entry | Foot) -> str:
+    """Write one line of a record."""
+    text = json.dumps(_plain(one), ensure_ascii=False, default=lambda word: word.value)
+    return _HALF.sub(lambda found: f"\\\\u{ord(found.group()):04x}", text) + "\n"
+
+
+def _plain(one: Head | Entry | Foot) -> dict[str, Json]:
+    document: dict[str, Json] = one.model_dump()
+    if isinstance(one, Entry):
+        document["flaws"] = [flaw.model_dump(exclude_unset=True) for flaw in one.flaws]
     return document
 
 

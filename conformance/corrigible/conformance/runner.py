@@ -19,6 +19,7 @@ from .known import announced
 from .misuse import Misused
 from .outcome import Outcome, judge
 from .record import Clause, Entry, Flaw, Foot, Head, Reason, Record, Turn, claim, counts, verdict
+from .silence import PATIENCE, holding
 from .stage import Spec, Stage, Staged
 from .subject import Subject
 from .wire import curl
@@ -37,8 +38,10 @@ class Rules:
     known: tuple[KnownFailing, ...] = ()
     strict: bool = False
     """What SHOULD hold must."""
-    patience: float = 120.0
+    patience: float = 30.0
     """Seconds in which one check must end."""
+    limit: float = 900.0
+    """Seconds in which the run must end: what was not asked by then could not run."""
     traced: bool = False
     """The traffic of checks that passed is kept too."""
 
@@ -95,7 +98,7 @@ def run(
                 for check in checks:
                     keep(_entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=str(problem)))
                 continue
-            for entry in _judged(spec, checks, staged, rules, clock):
+            for entry in _judged(spec, checks, staged, rules, clock, began):
                 keep(entry)
             if said := staged.last_words():
                 last_words[spec.column] = said
@@ -110,15 +113,18 @@ def run(
 
 
 def _judged(
-    spec: Spec, checks: Iterable[Check], staged: Staged, rules: Rules, clock: Callable[[], float]
+    spec: Spec, checks: Iterable[Check], staged: Staged, rules: Rules, clock: Callable[[], float], started: float
 ) -> Iterator[Entry]:
     died: str | None = None
     for check in checks:
+        if died is None and clock() - started > rules.limit:
+            died = f"the time for the whole run was over after {rules.limit:g} s"
         if died is not None:
             yield _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=died)
             continue
         staged.subject.trace.clear()
         staged.subject.remarks.clear()
+        staged.subject.waited = 0
         began = clock()
         entry = _one(spec, check, staged.subject, rules)
         if (how := staged.gone() if entry.bad else staged.ended()) is not None:
@@ -126,11 +132,18 @@ def _judged(
             said = staged.last_words().splitlines()
             reason = f"the subject {how} while this ran" + (f"; its last line: {said[-1]}" if said else "")
             entry = _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
+        elif entry.outcome is Outcome.COULD_NOT_RUN or staged.subject.waited or (entry.bad and _slow(clock() - began)):
+            died = holding(staged.subject)
         trace = [Turn(who=who, text=text) for who, text in list(staged.subject.trace)]
         if not rules.traced:
             trace = _kept(trace) if entry.bad else []
         remarks = list(staged.subject.remarks)
         yield entry.model_copy(update={"seconds": round(clock() - began, 4), "trace": trace, "remarks": remarks})
+
+
+def _slow(seconds: float) -> bool:
+    """Whether a check took so long that somebody may have been waited for."""
+    return seconds > PATIENCE
 
 
 def _kept(trace: list[Turn]) -> list[Turn]:
@@ -162,6 +175,8 @@ def _one(spec: Spec, check: Check, subject: Subject, rules: Rules) -> Entry:
             pass
         case NotApplicable() as why:
             return _entry(spec, check, rules, Outcome.NOT_APPLICABLE, reason=str(why))
+        case CouldNotTell() as why if box.findings:
+            subject.remark(f"It was not asked to the end: {why}")  # what was found until then stands
         case CouldNotTell() as why:
             return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=str(why))
         case problem:

@@ -74,15 +74,19 @@ Stage = Callable[[Spec], AbstractContextManager[Staged]]
 
 
 class WitnessedWire(Wire):
-    """A wire whose traffic is written down."""
+    """A wire whose traffic is written down. `overdue` hears of answers that did not come, or end, in time."""
 
-    def __init__(self, url: str, who: str, note: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, url: str, who: str, note: Callable[[str, str], None], overdue: Callable[[str], None] | None = None
+    ) -> None:
         super().__init__(url)
-        self._who, self._note = who, note
+        self._who, self._note, self._overdue = who, note, overdue
 
     def send(self, sent: Sent, *, timeout: float = 10.0, line: Line | None = None) -> Got:
         got = super().send(sent, timeout=timeout, line=line)
         self._note(self._who, f"{shown_request(sent)}\n\n{shown_answer(got)}")
+        if self._overdue is not None and got.error is not None and "timed out" in got.error:
+            self._overdue(got.error)
         return got
 
 
@@ -115,7 +119,7 @@ def _connected(spec: Spec, subject: Subject, stack: ExitStack) -> Launched | Non
     if over_grpc:
         subject.grpc = address
     else:
-        subject.target = WitnessedWire(f"http://{address}", "to the subject", subject.note)
+        subject.target = WitnessedWire(f"http://{address}", "to the subject", subject.note, subject.overdue)
     return launched
 
 

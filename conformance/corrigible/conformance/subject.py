@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from corrigible.schema.exchange import Json
 
@@ -17,6 +17,8 @@ from .reference.upstream import CASE, Answering, Received, Script, Upstream
 from .wire import Got, Sent, Wire
 
 Answers = TypeVar("Answers")
+MOST_WAITS: Final = 3
+"""Answers that one check waits for in vain, before it gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Subject:
     """Who said what while the present check ran; wires write it, and `note` does where there is no wire of ours."""
     remarks: list[str] = field(default_factory=list)
     """What a reader of the report is told beside findings; of the present check, as the trace is."""
+    waited: int = 0
+    """Exchanges of the present check that had no whole answer when their time was over."""
     _numbers: count[int] = field(default_factory=lambda: count(1))
     _seen: dict[str, tuple[Any, list[tuple[str, str]]]] = field(default_factory=dict, init=False)
 
@@ -61,6 +65,14 @@ class Subject:
     def note(self, who: str, text: str) -> None:
         """Add to what a reader of a failure sees of the traffic."""
         self.trace.append((who, text))
+
+    def overdue(self, said: str) -> None:
+        """Count an answer that did not come in time. Raises CouldNotTell for the last one that a check waits for."""
+        self.waited += 1
+        if self.waited >= MOST_WAITS:
+            raise CouldNotTell(
+                f"{self.waited} requests of this check had no whole answer in time, the last one: {said}"
+            )
 
     def remark(self, sentence: str) -> None:
         """Tell a reader of the report something that no requirement is about."""

@@ -146,7 +146,9 @@ def _leads_elsewhere(allowed: Mapping[str, Json], feedback: Mapping[str, Json] |
     if allowed.get("silent"):
         return "there is feedback"
     try:
-        outcome = apply(feedback, request, confirm=True)
+        outcome = apply(feedback, request)
+        if isinstance(outcome, NeedsInput) and "needs_input" not in allowed:
+            outcome = apply(feedback, request, confirm=True)  # who was asked said yes
         suggestions = parse(feedback).suggestions
     except ReaderError as unread:
         return f"the feedback cannot be read: {unread}"

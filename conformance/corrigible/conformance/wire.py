@@ -115,10 +115,10 @@ class Wire:
         self.host, self.port = parts.hostname, parts.port or 80
 
     def send(self, sent: Sent, *, timeout: float = 10.0, line: Line | None = None) -> Got:
-        """Send one request and read its answer to the end. What goes wrong is in `error`, never raised."""
+        """Send one request and read its answer to the end, within `timeout` seconds. What goes wrong is in `error`."""
         began = time.monotonic()
         if line is not None and (kept := line.taken()) is not None:
-            got = self._sent(kept, sent, began, line)
+            got = self._sent(kept, sent, began, timeout, line)
             if got.status != 0:
                 return got
             # The other side may have hung up between two exchanges: it is asked again on a fresh connection.
@@ -126,13 +126,13 @@ class Wire:
             connection = socket.create_connection((self.host, self.port), timeout)
         except OSError as problem:
             return self._unanswered(problem, began)
-        return self._sent(connection, sent, began, line)
+        return self._sent(connection, sent, began, timeout, line)
 
-    def _sent(self, connection: socket.socket, sent: Sent, began: float, line: Line | None) -> Got:
+    def _sent(self, connection: socket.socket, sent: Sent, began: float, timeout: float, line: Line | None) -> Got:
         """Have one exchange, and keep the connection on the line or close it."""
         kept = False
         try:
-            got, goes_on = _exchanged(connection, sent, f"{self.host}:{self.port}", began)
+            got, goes_on = _exchanged(connection, sent, f"{self.host}:{self.port}", began, timeout)
             kept = goes_on and line is not None
             if kept and line is not None:
                 line.keep(connection)
@@ -148,8 +148,9 @@ class Wire:
         return Got(0, "", (), b"", error=said, seconds=time.monotonic() - began)
 
 
-def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: float) -> tuple[Got, bool]:
+def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: float, timeout: float) -> tuple[Got, bool]:
     """Return what came, and whether another request may follow on the same connection."""
+    connection.settimeout(timeout)
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST)
     headers = list(sent.headers)
     present = {name.lower() for name, _ in headers}
@@ -170,6 +171,8 @@ def _exchanged(connection: socket.socket, sent: Sent, authority: str, began: flo
         try:
             event = client.next_event()
             if event is h11.NEED_DATA:
+                # Who sends a byte from time to time does not get more of it.
+                connection.settimeout(max(0.001, began + timeout - time.monotonic()))
                 client.receive_data(connection.recv(65536))
                 continue
         except h11.RemoteProtocolError as problem:

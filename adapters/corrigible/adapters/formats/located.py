@@ -11,7 +11,8 @@ from corrigible.schema.exchange import Json, Request
 
 from .message import missing_member, named, subject, unknown_member
 
-_STEPS = re.compile(r"[./\[\]]+")
+_STEPS = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
+"""A quoted name in brackets (RFC 9535) is one step, whatever it holds."""
 _WHERE: Final = {
     "body": "body",
     "requestbody": "body",
@@ -47,10 +48,11 @@ def about(message: str, request: Request) -> tuple[str, str]:
 
 
 def steps(place: str) -> list[str]:
-    """Split `items[0].price`, `.body.items`, `$.items` or `items/0/price` into its parts."""
+    """Split `items[0].price`, `.body.items`, `$.items`, `items/0/price` or `labels['a/b']` into its parts."""
     if place.startswith(("#/", "/")):
         return [part for part in segments(place.lstrip("#")) if part]
-    return [part.strip("'\"") for part in _STEPS.split(place.removeprefix("$")) if part]
+    found = (match[1] or match[2] or match[0].strip("'\"") for match in _STEPS.finditer(place.removeprefix("$")))
+    return [part for part in found if part and not part.startswith("[")]
 
 
 def part_of(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from corrigible.schema.exchange import Json, Request
 
 from ..check import Check, Finding
-from ..judge import edit, pace, shape, trust
+from ..judge import edit, intent, pace, shape, trust
 from ..judge.told import Registered, Told
 from ..subject import Subject
 from ..wire import Got, Sent
@@ -27,10 +27,16 @@ _HELD: Final[Mapping[str, tuple[str, Judge, tuple[str, ...]]]] = {
         tuple(f"SRF-COR-{number}" for number in ("02", "03", "04", "05", "06", "12", "13", "16")),
     ),
     "edits": (
-        "Suggestions apply, and say what they change",
+        "Suggestions apply",
         edit.judge,
-        tuple(f"SRF-OPS-{number}" for number in ("01", "02", "03", "05", "06", "07", "08", "09", "10", "11")),
+        tuple(f"SRF-OPS-{number}" for number in ("01", "02", "03", "05", "06", "07", "08", "10", "11")),
     ),
+    "intent": (
+        "Suggestions say what they change and what they lose",
+        intent.judge,
+        ("SRF-OPS-09", "SRF-OPS-13"),
+    ),
+    "effects": ("Suggestions say what they set off", intent.judge, ("SRF-OPS-12",)),
     "waits": (
         "Waits are the upstream's, and end",
         pace.judge,
@@ -42,6 +48,8 @@ _HELD: Final[Mapping[str, tuple[str, Judge, tuple[str, ...]]]] = {
         tuple(f"SRF-SEC-{number}" for number in ("02", "03", "05", "10")),
     ),
 }
+_ONLY: Final[Mapping[str, frozenset[str]]] = {"effects": frozenset({"kubernetes-api"})}
+"""What cannot be told everywhere: in the other profiles reading and writing have the same method."""
 _LONG: Final = re.compile(r"[\w-]{12,}")
 
 
@@ -64,14 +72,15 @@ def told(
 def checks(prefix: str, profile: str, answers: Answers, roles: frozenset[str]) -> tuple[Check, ...]:
     """Return the checks that judge every feedback of a profile."""
     return tuple(
-        Check(f"{prefix}/{name}", title, requirements, _run(judge, answers), frozenset({profile}), roles)
+        Check(f"{prefix}/{name}", title, requirements, _run(judge, requirements, answers), frozenset({profile}), roles)
         for name, (title, judge, requirements) in _HELD.items()
+        if profile in _ONLY.get(name, (profile,))
     )
 
 
-def _run(judge: Judge, answers: Answers) -> Callable[[Subject], Iterator[Finding]]:
+def _run(judge: Judge, requirements: tuple[str, ...], answers: Answers) -> Callable[[Subject], Iterator[Finding]]:
     def run(subject: Subject) -> Iterator[Finding]:
         for one in answers(subject):
-            yield from judge(one)
+            yield from (found for found in judge(one) if found.requirement in requirements)
 
     return run

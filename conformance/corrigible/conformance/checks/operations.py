@@ -50,5 +50,7 @@ CHECKS: tuple[Check, ...] = (
     _judged("earned", "MACHINE_APPLICABLE is earned", "SRF-OPS-08"),
     _judged("flagged", "What is not what was asked for says so", "SRF-OPS-09"),
     _judged("idempotent", "A second application changes nothing", "SRF-OPS-10"),
+    _judged("effects", "No side effects are claimed for reads and trials only", "SRF-OPS-12"),
+    _judged("losses", "Nothing that was sent is lost unsaid", "SRF-OPS-13"),
     _judged("credentials", "Credentials are out of reach", "SRF-OPS-11"),
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..check import Check, CouldNotTell, Finding
 from ..subject import Pair, Subject
-from . import annotated, failing, passing, request, stream
+from . import annotated, bodiless, failing, passing, request, stream
 from .passing import Case
 from .refused import linked, spoke
 from .unchanged import differences, headers
@@ -58,7 +58,7 @@ CHECKS: Final = (
     _check("no-body", "HEAD, 204, 205, 206 and 304 are left alone", "SRF-TRN-10", passing.WITHOUT_BODY),
     *(
         Check(f"transparency/{name}", title, requirements, run, profiles=PROFILES)
-        for part in (annotated.RUNS, failing.RUNS, stream.RUNS, request.RUNS)
+        for part in (annotated.RUNS, bodiless.RUNS, failing.RUNS, stream.RUNS, request.RUNS)
         for name, title, requirements, run in part
     ),
 )

@@ -14,7 +14,9 @@ from ..config import KnownFailing
 from ..known import known_failing, refuse_unmatched
 from ..misuse import Misused, meant
 from ..pattern import matches
+from ..record import Entry
 from ..report import terminal
+from ..report.growing import Growing
 from ..report.progress import progress
 from ..report.write import RENDER, wanted, write
 from ..runner import Chosen, Rules, choose
@@ -58,8 +60,15 @@ def add(subparsers: Subparsers) -> None:
         "--patience",
         metavar="SECONDS",
         type=float,
-        default=120.0,
+        default=30.0,
         help="in which one check must end; default: %(default)g",
+    )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=float,
+        default=900.0,
+        help="in which the run must end: checks that were not put by then could not run; default: %(default)g",
     )
     parser.set_defaults(run=run)
 
@@ -86,11 +95,18 @@ def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
     for spec in at.specs:
         if not any(spec is one for one, _ in everything):
             print(f"{spec.profile}: the suite has no check for the role {spec.role} up to {at.level}", file=sys.stderr)
-    rules = Rules(clauses, tuple(known), strict=args.strict, patience=args.patience)
-    with progress(len(chosen)) as heard:
-        record = run_checks(at.head(chosen, strict=args.strict), chosen, rules, stage=stage, heard=heard)
+    rules = Rules(clauses, tuple(known), strict=args.strict, patience=args.patience, limit=args.time_limit)
+    head = at.head(chosen, strict=args.strict)
+    with Growing(reports, head) as growing, progress(len(chosen)) as heard:
+
+        def ended(entry: Entry) -> None:
+            growing.add(entry)
+            heard(entry)
+
+        record = run_checks(head, chosen, rules, stage=stage, heard=ended)
+        growing.add(record.foot)
     sys.stdout.write(terminal.render(record, coloured=coloured()))
-    write(record, reports)
+    write(record, [one for one in reports if one.kind != "json"])
     return record.foot.verdict.status
 
 

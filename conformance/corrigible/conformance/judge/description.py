@@ -22,6 +22,7 @@ from corrigible.schema.exchange import Json, Request
 _METHODS: Final = frozenset({"get", "put", "post", "delete", "patch", "head", "options", "trace"})
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d*)")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_SCALARS: Final = ("string", "integer", "number", "boolean", "null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,20 @@ class Description:
                 return None
             schema = self._resolved(inner)
         return schema
+
+    def excludes(self, request: Request, pointer: str) -> bool:
+        """Whether a place in a body can hold nothing: an object above it is closed and has no such member."""
+        route = self.route(request.method, request.path)
+        part, *rest = [p.replace("~1", "/").replace("~0", "~") for p in pointer.split("/")[1:]]
+        if route is None or part != "body":
+            return False
+        schema = self._resolved(self._body_schema(route) or {})
+        for step in rest:
+            inner = schema.get("items") if step.isdecimal() or step == "-" else schema.get("properties", {}).get(step)
+            if not isinstance(inner, Mapping):
+                return schema.get("additionalProperties") is False or schema.get("type") in _SCALARS
+            schema = self._resolved(inner)
+        return False
 
     def _items(self, path: str) -> Iterator[tuple[str, Mapping[str, Json], tuple[str, ...]]]:
         for base in self.bases:

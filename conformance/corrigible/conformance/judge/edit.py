@@ -12,7 +12,7 @@ import jsonpatch
 from corrigible.schema.exchange import Json, Request
 
 from ..check import Finding
-from .patched import Stage, Unapplied, leads_to, patched, same, stages
+from .patched import Unapplied, leads_to, patched, same, stages
 from .told import MISSING, Missing, Told, at, base_action, listed, parts, patch_of
 
 _OPERATIONS: Final = {
@@ -26,19 +26,12 @@ _OPERATIONS: Final = {
 _MEMBERS: Final = ("method", "path", "query", "headers", "body")
 _CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 _KEYS: Final = frozenset({"idempotency-key", "x-idempotency-key"})
-_LIMITS: Final = frozenset(
-    {
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-        *("maxLength", "maxItems", "minItems", "uniqueItems"),
-    }
-)
-"""Keywords whose repair is another value than the one that was asked for."""
 _Z: Final = 1.959963984540054
 
 
 def judge(told: Told) -> Iterator[Finding]:
     """Yield what is wrong with the edits. Patches that are none are not looked into further."""
-    broken = list(_valid(told))
+    broken = list(invalid(told))
     yield from broken
     if broken:
         return
@@ -46,7 +39,8 @@ def judge(told: Told) -> Iterator[Finding]:
         yield from part(told)
 
 
-def _valid(told: Told) -> Iterator[Finding]:
+def invalid(told: Told) -> Iterator[Finding]:
+    """Yield the patches that are none."""
     for index, one in told.suggestions:
         said = one.get("patch")
         if said is None:
@@ -59,6 +53,20 @@ def _valid(told: Told) -> Iterator[Finding]:
             if problem:
                 where = f"Operation {number} in the patch of suggestion {index}"
                 yield Finding("SRF-OPS-01", f"{where} {problem}.", "an operation of RFC 6902", op, told.sent)
+
+
+def _asked_for(told: Told) -> Iterator[Finding]:
+    """A placeholder points at a place of the request that a value can be put into."""
+    for stage in stages(told):
+        for number, one in enumerate(listed(stage.suggestion, "placeholders")):
+            where = f"Placeholder {number} of suggestion {stage.index}"
+            split = parts(one.get("pointer"))
+            if split is None or not split or split[0] not in _MEMBERS:
+                said = f"{where} has no JSON pointer into the request document."
+                yield Finding("SRF-OPS-01", said, "such as /body/name", one.get("pointer"), told.sent)
+            elif told.description is not None and told.description.excludes(told.request, str(one["pointer"])):
+                said = f"{where} points at what the description of the API does not let the request hold."
+                yield Finding("SRF-OPS-05", said, "a member that may be there", one["pointer"], told.sent)
 
 
 def _operation_problem(op: Json) -> str:
@@ -246,10 +254,12 @@ def _earned(told: Told) -> Iterator[Finding]:
             )
             got = {name: one.get(name) for name in ("verification", "confidence") if name in one}
             yield Finding("SRF-OPS-08", said, "evidence", got, told.sent)
-        for flag in ("changes_intent", "requires_confirmation"):
+        for flag in ("changes_intent", "requires_confirmation", "loses"):
             if safety and safety.get(flag):
                 said = f"Suggestion {index} calls itself MACHINE_APPLICABLE and says {flag} too."
-                yield Finding("SRF-OPS-08", said, {flag: False}, safety, told.sent)
+                yield Finding(
+                    "SRF-OPS-08", said, "neither intent changed, nor confirmation, nor loss", safety, told.sent
+                )
 
 
 def _proven(suggestion: Mapping[str, Json]) -> bool:
@@ -269,48 +279,6 @@ def wilson(successes: int, trials: int) -> float:
     share, z2 = successes / trials, _Z * _Z
     spread = _Z * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials * trials))
     return (share + z2 / (2 * trials) - spread) / (1 + z2 / trials)
-
-
-def _flagged(told: Told) -> Iterator[Finding]:
-    """A clamp, a cut, something left out: not what was asked for, and it says so."""
-    limits: dict[str, str] = {}
-    if told.description is not None:
-        for breach in told.description.breaches_of(told.request) or ():
-            if breach.keyword in _LIMITS:
-                limits[breach.pointer] = breach.keyword
-    for stage in stages(told):
-        safety = stage.suggestion.get("safety")
-        if stage.after is None or (isinstance(safety, Mapping) and safety.get("changes_intent") is True):
-            continue
-        for op in patch_of(stage.suggestion):
-            why = _other(op, stage, limits)
-            if why:
-                said = f"Suggestion {stage.index} {why}, which is not what was asked for, and does not say so."
-                yield Finding("SRF-OPS-09", said, {"changes_intent": True}, safety, told.sent)
-
-
-def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> str:
-    place, verb = str(op["path"]), op["op"]
-    old, new = at(stage.before, place), op.get("value")
-    for limited, keyword in limits.items():
-        if verb in ("replace", "remove", "add") and leads_to(limited, place) and old is not MISSING:
-            return f"changes {place} because of {keyword}"
-    value = place.startswith(("/body/", "/query/"))
-    if value and verb == "replace" and isinstance(old, str) and isinstance(new, str) and _is_cut(old, new):
-        return f"cuts {place} short"
-    if verb == "remove" and place.rpartition("/")[2].isdecimal() and not _is_there_twice(old, stage.before, place):
-        return f"drops the element {place}"
-    return ""
-
-
-def _is_cut(old: str, new: str) -> bool:
-    """Whether a text of people lost its end. Words and paths have abbreviations: those are other spellings."""
-    return " " in old and len(new) >= 8 and old.startswith(new)
-
-
-def _is_there_twice(element: Json, document: Any, place: str) -> bool:
-    array = at(document, place.rpartition("/")[0])
-    return isinstance(array, list) and sum(same(one, element) for one in array) > 1
 
 
 def _idempotent(told: Told) -> Iterator[Finding]:
@@ -378,6 +346,7 @@ def _waits_only(told: Told) -> Iterator[Finding]:
 
 _PARTS: Final[tuple[Callable[[Told], Iterator[Finding]], ...]] = (
     _applies,
+    _asked_for,
     _stays_here,
     _guarded,
     _described,
@@ -385,7 +354,6 @@ _PARTS: Final[tuple[Callable[[Told], Iterator[Finding]], ...]] = (
     _waits_only,
     _alternatives,
     _earned,
-    _flagged,
     _idempotent,
     _credentials,
 )

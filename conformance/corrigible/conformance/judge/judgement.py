@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ..check import Finding
-from . import edit, pace, shape, trust
+from . import edit, intent, pace, shape, trust
 from .told import Told
 
-JUDGES: Final[tuple[Callable[[Told], Iterator[Finding]], ...]] = (shape.judge, edit.judge, pace.judge, trust.judge)
+JUDGES: Final[tuple[Callable[[Told], Iterator[Finding]], ...]] = (
+    shape.judge,
+    edit.judge,
+    intent.judge,
+    pace.judge,
+    trust.judge,
+)
 
 
 def judged(told: Told, requirements: frozenset[str] | None = None) -> Iterator[Finding]:

@@ -63,12 +63,12 @@ def _mirrored(told: Told) -> Iterator[Finding]:
 def _not_blindly(told: Told) -> Iterator[Finding]:
     names = {name.lower() for name in told.request.headers}
     keyed = any(key in names for key in _KEYS)
-    if told.retry.get("same_request") is True and not _is_safe(told.request.method) and not keyed:
+    if told.retry.get("same_request") is True and not is_safe(told.request.method) and not keyed:
         said = f"The feedback says to repeat a {told.request.method} that has no idempotency key: it may happen twice."
         yield Finding("SRF-RTY-02", said, {"same_request": False}, dict(told.retry), told.sent)
 
 
-def _is_safe(method: str) -> bool:
+def is_safe(method: str) -> bool:
     """Whether a call only reads: by HTTP's word, or by what methods of gRPC that read are called."""
     return method.upper() in _SAFE or _READS.match(method.rpartition("/")[2]) is not None
 

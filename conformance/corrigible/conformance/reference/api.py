@@ -200,10 +200,11 @@ def _complaint(breach: Breach) -> Complaint:
 
 
 def _plain(pointer: str) -> str:
-    """Return a place as people write it: `lines[0].sku`."""
+    """Return a place as people write it: `lines[0].sku`, `labels['desk/name']`."""
     out = ""
     for part in pointer.split("/")[2:]:
-        out += f"[{part}]" if part.isdecimal() else f".{part}"
+        name = part.replace("~1", "/").replace("~0", "~")
+        out += f"[{name}]" if name.isdecimal() else f".{name}" if name == part else f"['{name}']"
     return out.lstrip(".")
 
 

@@ -1,21 +1,62 @@
-"""A bar for people who wait. Not there in CI, in files and in pipes."""
+"""How far a run is, for people who wait: a bar on a terminal, a line every few seconds in CI, files and pipes."""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Final
 
 from ..record import Entry
 
+EVERY: Final = 5.0
+"""Seconds between two lines. A run that takes less says nothing."""
+
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[Entry], None]]:
+def progress(total: int, *, every: float = EVERY) -> Iterator[Callable[[Entry], None]]:
     """Hand out a function that is told of every check that ended."""
-    if not sys.stderr.isatty() or os.environ.get("CI"):
-        yield lambda entry: None
-        return
+    shown = _bar(total) if sys.stderr.isatty() and not os.environ.get("CI") else _lines(total, every)
+    with shown as heard:
+        yield heard
+
+
+@contextmanager
+def _lines(total: int, every: float) -> Iterator[Callable[[Entry], None]]:
+    """Say how far it is from time to time, also while one check takes long."""
+    began = time.monotonic()
+    over = threading.Event()
+    done = failed = 0
+    last = ""
+
+    def heard(entry: Entry) -> None:
+        nonlocal done, failed, last
+        done, failed, last = done + 1, failed + (entry.bad and not entry.advice), entry.name
+
+    def speak() -> None:
+        while not over.wait(every):
+            after = f", the last one {last}" if last else ""
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                print(
+                    f"{time.monotonic() - began:5.0f} s  {done} of {total} checks, {failed} failed{after}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+
+    speaker = threading.Thread(target=speak, name="progress", daemon=True)
+    speaker.start()
+    try:
+        yield heard
+    finally:
+        over.set()
+        speaker.join(1)
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[Entry], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

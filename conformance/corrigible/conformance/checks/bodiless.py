@@ -1,0 +1,66 @@
+"""Answers that end with their head: nothing comes between it and the next answer on the same connection.
+
+A client of HTTP does not look for a body there, so an ordinary exchange cannot show one: it is read as the next answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from ..check import CouldNotTell, Finding
+from ..reference.upstream import CASE, Script, answer
+from ..subject import Subject
+from ..talk import Talk, head
+from ..wire import Sent
+from .passing import ASK, GET, JSON
+from .refused import QUERY
+
+PATIENCE: Final = 2.5
+_NEXT: Final = b'{"the": "next answer"}'
+_ERROR: Final = b'{"error": {"code": "enum", "message": "sort has none of the allowed values.", "param": "sort"}}'
+
+
+def _headed(status: int, reason: str, body: bytes) -> Script:
+    """Return an answer to HEAD: the head of one that has a body."""
+    return answer(status, b"", [JSON, ("Content-Length", str(len(body)))], reason=reason)
+
+
+def _cases() -> Iterator[tuple[str, Sent, Script]]:
+    asked = replace(QUERY, method="HEAD")
+    yield "HEAD of a success", replace(GET, method="HEAD"), _headed(200, "OK", b'{"ok": true}')
+    yield "HEAD of an error nobody knows", replace(GET, method="HEAD"), _headed(418, "Teapot", b'{"odd": 1.0}')
+    yield "HEAD of a refusal that is known", asked, _headed(400, "Bad Request", _ERROR)
+    unframed = Script((b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n",))
+    yield "HEAD of a refusal without a length", asked, unframed
+    yield "a 204", replace(GET, method="DELETE"), answer(204, b"", [JSON], reason="No Content")
+    yield "a 304", GET, answer(304, b"", [JSON, ("ETag", '"a"')], reason="Not Modified")
+
+
+def ends_with_its_head(subject: Subject) -> Iterator[Finding]:
+    for name, sent, script in _cases():
+        first, second = subject.case(), subject.case()
+        subject.behind.script(first, script)
+        subject.behind.script(second, answer(200, _NEXT, [JSON], reason="OK"))
+        with Talk(subject.wire, patience=PATIENCE) as talk:
+            talk.say(_line(subject, sent, first))
+            if not talk.has(b"\r\n\r\n"):
+                raise CouldNotTell(f"{name}: there was no answer")
+            talk.say(_line(subject, GET, second))
+            talk.has(_NEXT)
+            rest = talk.received.partition(b"\r\n\r\n")[2]
+        if rest and not rest.startswith(b"HTTP/1.1 "):
+            sentence = f"{name} is answered with a body: a client reads it as the next answer"
+            yield Finding("SRF-TRN-10", sentence, "nothing after its head", rest[:60].decode("latin-1"), sent)
+
+
+def _line(subject: Subject, sent: Sent, case: str) -> bytes:
+    authority = ("Host", f"{subject.wire.host}:{subject.wire.port}")
+    return head(sent.method, sent.target, authority, ASK, subject.caller(), (CASE, case))
+
+
+Run = Callable[[Subject], Iterable[Finding]]
+RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
+    ("no-body/head", "nothing follows a head that is all", ("SRF-TRN-10",), ends_with_its_head),
+)

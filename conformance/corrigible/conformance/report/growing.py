@@ -1,0 +1,51 @@
+"""The record while it comes about: a line for each check as soon as it has ended, so that nothing is lost with a run.
+
+A run that is broken off leaves all lines but the last one, the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TextIO
+
+from ..misuse import Misused
+from ..record import Entry, Foot, Head, line
+from .write import Wanted
+
+
+class Growing:
+    """The files of `--report json=FILE`. A context manager."""
+
+    def __init__(self, reports: Iterable[Wanted], head: Head) -> None:
+        self._wanted = [one for one in reports if one.kind == "json"]
+        self._head = head
+        self._files: list[tuple[Wanted, TextIO]] = []
+
+    def __enter__(self) -> Growing:
+        for one in self._wanted:
+            try:
+                self._files.append((one, one.path.open("w", encoding="utf-8")))
+            except OSError as problem:
+                raise _unwritable(one, problem) from None
+        self.add(self._head)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for _, file in self._files:
+            file.close()
+
+    def add(self, one: Head | Entry | Foot) -> None:
+        """Write a line, and let nothing of it wait in a buffer."""
+        for wanted, file in self._files:
+            try:
+                file.write(line(one))
+                file.flush()
+            except OSError as problem:
+                raise _unwritable(wanted, problem) from None
+
+
+def _unwritable(one: Wanted, problem: OSError) -> Misused:
+    return Misused(f"--report {one.kind}={one.path}: {problem.strerror}")
