@@ -137,6 +137,12 @@ class Silent:
     def wants_body(self, request: RequestHead, response: ResponseHead) -> bool:
         return response.status >= 400
 
+    def caller(self, request: RequestHead) -> str:
+        return request.peer
+
+    def keep(self, outcome: Outcome) -> None:
+        assert outcome.document is None
+
     def correct(
         self,
         request: RequestHead,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.build import build_corrector
+from corrigible.proxy.limit import Limits
 from corrigible.proxy.mode import Mode
 
 pytest.importorskip("mitmproxy")
@@ -21,11 +22,16 @@ MEBIBYTE = 1 << 20
 class Broken:
     """A corrector that fails at every chance."""
 
+    limits = Limits()
+
     def upstream_target(self, target: str) -> str:
         raise RuntimeError("target")
 
     def wants_body(self, *_: object) -> bool:
         return True
+
+    def caller(self, *_: object) -> str:
+        raise RuntimeError("caller")
 
     def correct(self, *_: object, **__: object) -> Any:
         raise RuntimeError("correct")
@@ -39,7 +45,7 @@ def test_a_mistake_of_ours_leaves_every_byte(bench: Any, tmp_path: Path) -> None
     ):
         assert bench.ask(proxy.port, "/x?a=1") == answer
     (entry,) = bench.journal(tmp_path)
-    assert (entry["outcome"], entry["error"]) == ("untouched", "RuntimeError: correct")
+    assert (entry["outcome"], entry["error"]) == ("untouched", "RuntimeError: caller")
 
 
 def test_each_exchange_is_one_line_in_the_journal(bench: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 import warnings
@@ -16,11 +17,15 @@ from corrigible.rules.index import RuleIndex
 from corrigible.rules.pack import load_pack
 
 from .corrector import Corrector
+from .dispatch import Dispatcher
+from .forkserver import ForkServer, Served
 from .limit import Limits
 from .loop import Loops
+from .loop_apart import LoopsApart
 from .mode import Mode
 from .relay import Relay
 from .translate import Known, Translator
+from .worker import MEMORY, Workers
 
 
 class SpecWarning(UserWarning):
@@ -95,6 +100,16 @@ def build_corrector(
     return Corrector(build_translator(packs, spec, limits, relay=relay), mode=mode, loops=loops)
 
 
-def build_loops() -> Loops:
+def build_dispatcher(served: Served, loops: LoopsApart | None = None) -> Dispatcher:
+    """Fork what large refusals are corrected in. Call it while the process has one thread."""
+    if not hasattr(os, "fork"):
+        return Dispatcher()
+    workers = Workers(ForkServer(served, memory=MEMORY))
+    if loops is not None:
+        loops.apart(lambda caller, place: workers.note("succeeded", (caller, place), caller=caller))
+    return Dispatcher(workers, loops)
+
+
+def build_loops() -> LoopsApart:
     """Make the memory of a loop breaker; what it calls a caller means nothing to anybody else."""
-    return Loops(secrets.token_bytes(32))
+    return LoopsApart(secrets.token_bytes(32))

@@ -70,10 +70,14 @@ class Outcome:
     rules: tuple[str, ...] = ()
     error: str | None = None
     """A mistake of ours, for the log."""
+    document: tuple[str, bytes] | None = None
+    """What the rewrite points to, under its name."""
 
     def withheld(self, error: str) -> Outcome:
         """Return the outcome that leaves every byte, for a mistake of ours."""
-        return replace(self, rewrite=None, reason="a mistake of ours", feedback=None, rules=(), error=error)
+        return replace(
+            self, rewrite=None, reason="a mistake of ours", feedback=None, rules=(), error=error, document=None
+        )
 
 
 class Corrector:
@@ -186,10 +190,13 @@ class Corrector:
                     self.passed(request, exchange.status)
             rendered = self._render(decision, mode, plain, exchange)
             if rendered is None and isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
-                headers = self._linked(response.headers, id, decision.encoded)
+                headers = self._linked(response.headers, id)
                 if preferred_so:
                     headers.append(("Preference-Applied", f"{PREFERENCE}={mode.value}"))
-                return self._annotated(decision, mode, Rewrite(headers, response_body))
+                linked = self._annotated(decision, mode, Rewrite(headers, response_body))
+                linked = replace(linked, document=(id, decision.encoded))
+                self.keep(linked)
+                return linked
             if rendered is None:
                 return self._untouched(decision, mode)
             scheme = coding(encoding)
@@ -217,6 +224,10 @@ class Corrector:
         except Exception:  # a loop that does not end here ends by itself
             return
 
+    def caller(self, request: RequestHead) -> str:
+        """Return who asks, as far as one can tell."""
+        return (self._caller(request, self.loops) if self.loops is not None else "") or request.peer
+
     @staticmethod
     def _caller(request: RequestHead, loops: Loops) -> str:
         try:
@@ -225,11 +236,17 @@ class Corrector:
         except Exception:  # whose refusals cannot be counted still gets feedback
             return ""
 
-    def _linked(self, headers: Headers, id: str, encoded: bytes) -> list[tuple[str, str]]:
-        """Keep the feedback for fetching, and point to it (RFC 8288): its body has no place for a member."""
-        self._documents[id] = encoded
-        while len(self._documents) > _MOST_DOCUMENTS:
-            self._documents.popitem(last=False)
+    def keep(self, outcome: Outcome) -> None:
+        """Keep what an outcome points to for fetching: one that was made in a worker is not kept here yet."""
+        if outcome.document is not None:
+            id, encoded = outcome.document
+            self._documents[id] = encoded
+            while len(self._documents) > _MOST_DOCUMENTS:
+                self._documents.popitem(last=False)
+
+    @staticmethod
+    def _linked(headers: Headers, id: str) -> list[tuple[str, str]]:
+        """Point to the feedback (RFC 8288): its body has no place for a member."""
         link = f'<{DOCUMENTS}{quote(id, safe="")}>; rel="recovery-feedback"; type="application/json"'
         return [*headers, ("Link", link), ("Vary", "Prefer")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 
@@ -17,6 +17,18 @@ class Coding(NamedTuple):
 def coding(name: str) -> Coding | None:
     """Return how to undo and redo a Content-Encoding; None where it is not known here."""
     return _CODINGS.get(name.strip().lower())
+
+
+def plain_size(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> int:
+    """Return how long a body is without its Content-Encoding; one more than the limit where that is more or unclear."""
+    names = [value for name, value in headers if name.lower() == "content-encoding"]
+    if not names or not body:
+        return len(body)
+    scheme = coding(names[0]) if len(names) == 1 else None
+    try:
+        return len(scheme.decode(body, limit)) if scheme is not None else limit + 1
+    except ValueError:
+        return limit + 1
 
 
 def _inflate(data: bytes, limit: int, wbits: int) -> bytes:

@@ -13,92 +13,78 @@ from .corrector import Outcome
 from .limit import Limits
 
 T = TypeVar("T")
+Fetch = Callable[[Lookup], Awaitable[LookupAnswer]]
 
 NO_ANSWER = LookupAnswer(0)
 
 
-class _Ledger:
-    """What one exchange has asked so far, and how long it took."""
+class Asking:
+    """The look-ups of one exchange: what it has asked so far, and how long it took."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self.answers: dict[Lookup, LookupAnswer] = {}
-        self.started = time.monotonic()
+    def __init__(self, fetch: Fetch, limits: Limits) -> None:
+        self._fetch = fetch
+        self._limits = limits
+        self._answers: dict[Lookup, LookupAnswer] = {}
+        self._started = time.monotonic()
+
+    async def answer(self, lookup: Lookup) -> LookupAnswer:
+        """Perform a look-up, and those that will be wanted next. One that fails or comes too late has status 0."""
+        known = self.known(lookup)
+        if known is not None:
+            return known
+        ahead = self._worth_asking(lookup)
+        said = await asyncio.gather(*(self._answered(one) for one in (lookup, *ahead)))
+        for one, answer in zip((lookup, *ahead), said, strict=True):
+            self.keep(one, answer)
+        return self._answers[lookup]
+
+    def keep(self, lookup: Lookup, answer: LookupAnswer) -> LookupAnswer:
+        """Remember an answer, and return it; one over the limit is none."""
+        self._answers[lookup] = kept = NO_ANSWER if len(answer.body) > self._limits.body else answer
+        return kept
 
     def known(self, lookup: Lookup) -> LookupAnswer | None:
         """Return an answer that needs no asking: a cached one, or none at all past the limits."""
-        if lookup in self.answers:
-            return self.answers[lookup]
-        if len(self.answers) >= self.limits.lookups or self.left() <= 0:
+        if lookup in self._answers:
+            return self._answers[lookup]
+        if len(self._answers) >= self._limits.lookups or self._left() <= 0:
             return NO_ANSWER
         return None
 
-    def worth_asking(self, lookup: Lookup) -> list[Lookup]:
+    def _worth_asking(self, lookup: Lookup) -> list[Lookup]:
         """Return the look-ups that may be made together with one that has to be made."""
-        room = self.limits.lookups - len(self.answers) - 1
-        new = [one for one in dict.fromkeys(lookup.ahead) if one not in self.answers and one != lookup]
+        room = self._limits.lookups - len(self._answers) - 1
+        new = [one for one in dict.fromkeys(lookup.ahead) if one not in self._answers and one != lookup]
         return new[: max(0, room)]
 
-    def left(self) -> float:
-        return self.started + self.limits.seconds_with_lookups - time.monotonic()
+    def _left(self) -> float:
+        return self._started + self._limits.seconds_with_lookups - time.monotonic()
 
-    def keep(self, lookup: Lookup, answer: LookupAnswer) -> LookupAnswer:
-        if len(answer.body) > self.limits.body:
-            answer = NO_ANSWER
-        self.answers[lookup] = answer
-        return answer
+    async def _answered(self, lookup: Lookup) -> LookupAnswer:
+        try:
+            return await asyncio.wait_for(self._fetch(lookup), self._left())
+        except Exception:  # whatever a look-up dies of, it is no answer and never the client's trouble
+            return NO_ANSWER
 
     def in_time(self, result: T) -> T:
         """Withhold a correction that took longer than it may: the client has waited enough."""
-        spent = time.monotonic() - self.started
-        allowed = self.limits.seconds + (self.limits.seconds_with_lookups if self.answers else 0)
+        spent = time.monotonic() - self._started
+        allowed = self._limits.seconds + (self._limits.seconds_with_lookups if self._answers else 0)
         if spent > allowed and isinstance(result, Outcome):
             return cast(T, result.withheld(f"took {spent * 1000:.0f} ms, the limit is {allowed * 1000:.0f}"))
         return result
 
 
-def _unknown(generator: Generator[Lookup, LookupAnswer, T], ledger: _Ledger) -> Generator[Lookup, LookupAnswer, T]:
-    """Yield only the look-ups that have to be performed; the ledger answers the others."""
+async def drive(generator: Generator[Lookup, LookupAnswer, T], fetch: Fetch, limits: Limits | None = None) -> T:
+    """Run a translation to its end, here and now."""
+    asking = Asking(fetch, limits or Limits())
     try:
         wanted = next(generator)
         while True:
-            answer = ledger.known(wanted)
-            if answer is None:
-                answer = ledger.keep(wanted, (yield wanted))
-            wanted = generator.send(answer)
+            wanted = generator.send(await asking.answer(wanted))
     except StopIteration as done:
         result: T = done.value
-        return result
-
-
-async def drive(
-    generator: Generator[Lookup, LookupAnswer, T],
-    fetch: Callable[[Lookup], Awaitable[LookupAnswer]],
-    limits: Limits | None = None,
-) -> T:
-    """Run a translation to its end. A look-up that fails or comes too late is answered with status 0."""
-    ledger = _Ledger(limits or Limits())
-    asking = _unknown(generator, ledger)
-    try:
-        wanted = next(asking)
-        while True:
-            ahead = ledger.worth_asking(wanted)
-            answer, *early = await asyncio.gather(*(_answered(fetch, one, ledger) for one in (wanted, *ahead)))
-            for lookup, said in zip(ahead, early, strict=True):
-                ledger.keep(lookup, said)
-            wanted = asking.send(answer)
-    except StopIteration as done:
-        result: T = done.value
-        return ledger.in_time(result)
-
-
-async def _answered(
-    fetch: Callable[[Lookup], Awaitable[LookupAnswer]], lookup: Lookup, ledger: _Ledger
-) -> LookupAnswer:
-    try:
-        return await asyncio.wait_for(fetch(lookup), ledger.left())
-    except Exception:  # whatever a look-up dies of, it is no answer and never the client's trouble
-        return NO_ANSWER
+        return asking.in_time(result)
 
 
 def drive_sync(
@@ -106,16 +92,22 @@ def drive_sync(
     fetch: Callable[[Lookup], LookupAnswer],
     limits: Limits | None = None,
 ) -> T:
-    """Run a translation to its end without an event loop or a clock. `fetch` keeps its own time-out."""
-    asking = _unknown(generator, _Ledger(limits or Limits()))
+    """Run a translation to its end without an event loop. `fetch` keeps its own time-out."""
+    asking = Asking(_never, limits or Limits())
     try:
-        wanted = next(asking)
+        wanted = next(generator)
         while True:
-            try:
-                answer = fetch(wanted)
-            except Exception:  # as above
-                answer = NO_ANSWER
-            wanted = asking.send(answer)
+            answer = asking.known(wanted)
+            if answer is None:
+                try:
+                    answer = asking.keep(wanted, fetch(wanted))
+                except Exception:  # as above
+                    answer = asking.keep(wanted, NO_ANSWER)
+            wanted = generator.send(answer)
     except StopIteration as done:
         result: T = done.value
         return result
+
+
+async def _never(lookup: Lookup) -> LookupAnswer:
+    return NO_ANSWER

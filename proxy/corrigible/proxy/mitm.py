@@ -35,6 +35,7 @@ from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 from mitmproxy.proxy import layer
 
+from .dispatch import Dispatcher
 from .journal import Journal, redact
 from .limit import Limits
 from .mitm_engine import HookTable, Listener, frozen
@@ -95,13 +96,14 @@ async def serve(
     ready: Callable[[str], None],
     stop: asyncio.Event,
     hurry: asyncio.Event | None = None,
+    dispatcher: Dispatcher | None = None,
 ) -> None:
     """Carry exchanges until `stop` is set, then drain; `hurry` cuts the draining short.
 
     `ready` is called once with the address. Raises CannotListen before that.
     """
     lookups = LookupClient(settings.trust)
-    exchanges = Exchanges(corrector, lookups, journal)
+    exchanges = Exchanges(corrector, lookups, journal, dispatcher)
     master = _master(settings, exchanges)
     listener = Listener(
         settings.spec,
@@ -145,21 +147,34 @@ async def _set(event: asyncio.Event) -> bool:
     return await event.wait()
 
 
-def run(settings: Settings, corrector: Correcting, *, journal: Journal | None, line: Callable[[str], str]) -> int:
+def run(
+    settings: Settings,
+    corrector: Correcting,
+    *,
+    journal: Journal | None,
+    line: Callable[[str], str],
+    dispatcher: Dispatcher | None = None,
+) -> int:
     """Serve until SIGTERM or SIGINT (the second one hurries). `line` makes the line that says it is ready."""
     _send_complaints_to_stderr()
     try:
-        asyncio.run(_until_signalled(settings, corrector, journal, line))
+        asyncio.run(_until_signalled(settings, corrector, journal, line, dispatcher))
     except CannotListen as problem:
         print(f"corrigible proxy: {problem}", file=sys.stderr)
         return 1
+    for summary in dispatcher.summary() if dispatcher is not None else ():
+        print(f"corrigible proxy: {summary}", file=sys.stderr)
     if journal is not None and journal.dropped:
         print(f"corrigible proxy: {journal.dropped} log lines could not be written", file=sys.stderr)
     return 0
 
 
 async def _until_signalled(
-    settings: Settings, corrector: Correcting, journal: Journal | None, line: Callable[[str], str]
+    settings: Settings,
+    corrector: Correcting,
+    journal: Journal | None,
+    line: Callable[[str], str],
+    dispatcher: Dispatcher | None,
 ) -> None:
     stop, hurry = asyncio.Event(), asyncio.Event()
 
@@ -175,6 +190,7 @@ async def _until_signalled(
         ready=lambda address: print(line(address), flush=True),
         stop=stop,
         hurry=hurry,
+        dispatcher=dispatcher,
     )
 
 

@@ -18,9 +18,10 @@ from mitmproxy.proxy import server_hooks
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .corrector import DOCUMENTS, Outcome, RequestHead, ResponseHead
+from .dispatch import LARGE, Dispatcher, Lost, Shed, Task
+from .encoding import plain_size
 from .journal import Entry, Journal
 from .limit import Limits
-from .lookup import drive
 from .mitm_lookup import LookupClient, Origin
 from .mode import Mode
 
@@ -53,6 +54,10 @@ class Correcting(Protocol):
     def wants_body(self, request: RequestHead, response: ResponseHead) -> bool: ...
 
     def passed(self, request: RequestHead, status: int) -> None: ...
+
+    def caller(self, request: RequestHead) -> str: ...
+
+    def keep(self, outcome: Outcome) -> None: ...
 
     def correct(
         self,
@@ -98,8 +103,15 @@ _VERDICTS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADI
 class Exchanges:
     """The one addon of ours."""
 
-    def __init__(self, corrector: Correcting, lookups: LookupClient, journal: Journal | None) -> None:
+    def __init__(
+        self,
+        corrector: Correcting,
+        lookups: LookupClient,
+        journal: Journal | None,
+        dispatcher: Dispatcher | None = None,
+    ) -> None:
         self._corrector = corrector
+        self._dispatcher = dispatcher or Dispatcher(largest_here=None)
         self._lookups = lookups
         self._journal = journal
         self.own_addresses: Sequence[tuple[str, int]] = ()
@@ -196,23 +208,20 @@ class Exchanges:
 
         outcome: Outcome | None = None
         error: str | None = None
+        shed: str | None = None
         try:
-            translation = self._corrector.correct(
-                request_head(flow),
-                flow.request.raw_content or b"",
-                response_head(response),
-                response.raw_content or b"",
-                id=flow.id,
-                started=flow.request.timestamp_start,
-                elapsed=response.timestamp_start - flow.request.timestamp_start,
-            )
             limits = self._corrector.limits
             async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
-                outcome = await drive(translation, fetch, limits)
+                outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
+            self._corrector.keep(outcome)
             if outcome.rewrite is not None:
                 chunked = _keep_trailers(flow.request, response)
                 headers = _framed(outcome.rewrite.headers, outcome.rewrite.body, chunked=chunked)
                 response.headers, response.raw_content = headers, outcome.rewrite.body
+        except Shed as why:
+            shed = str(why)
+        except Lost as why:
+            error = str(why)
         except TimeoutError:
             error = "the look-ups took too long"
         except Exception as problem:
@@ -223,10 +232,26 @@ class Exchanges:
                 flow,
                 _VERDICTS.get(outcome.mode, "untouched") if changed and outcome is not None else "untouched",
                 outcome=outcome,
-                reason=outcome.reason if outcome is not None else None,
+                reason=outcome.reason if outcome is not None else shed,
                 error=error,
                 lookups=asked,
             )
+
+    def _task(self, flow: http.HTTPFlow, response: http.Response) -> Task[Outcome]:
+        request, sent = request_head(flow), flow.request.raw_content or b""
+        answer, body = response_head(response), response.raw_content or b""
+        size = len(request.target)
+        for head, data in ((request, sent), (answer, body)):
+            size += plain_size(head.headers, data, LARGE)
+        started = flow.request.timestamp_start
+        return Task(
+            "correct",
+            self._corrector.correct,
+            (request, sent, answer, body),
+            {"id": flow.id, "started": started, "elapsed": response.timestamp_start - started},
+            size,
+            self._corrector.caller(request),
+        )
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Journal an exchange that broke: no answer from the upstream, or no client to give it to."""

@@ -7,13 +7,15 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from corrigible.rules.failure import CorrigibleError, meant
 
-from ..build import SpecWarning, build_corrector, build_loops
+from ..build import SpecWarning, build_corrector, build_dispatcher, build_loops
+from ..forkserver import Served
 from ..journal import Journal
 from ..limit import Limits
 from ..mode import Mode
@@ -129,9 +131,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always", SpecWarning)
-            corrector = build_corrector(
-                args.pack, mode=mode, spec=args.spec, limits=limits, loops=build_loops(), relay=relay
-            )
+            loops = build_loops()
+            corrector = build_corrector(args.pack, mode=mode, spec=args.spec, limits=limits, loops=loops, relay=relay)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _complain(problem, 2)
     corrector.translator.warm_up()
@@ -155,7 +156,15 @@ def run(args: argparse.Namespace) -> int:
     )
     if trust.insecure:
         print("corrigible proxy: --upstream-insecure: the upstream's certificate is not checked", file=sys.stderr)
-    return serve(settings, corrector, journal=journal, line=lambda at: f"corrigible: {at} {target} ({label})")
+    work: Served = {"correct": corrector.correct, "succeeded": loops.succeeded}
+    with closing(build_dispatcher(work, loops)) as dispatcher:
+        return serve(
+            settings,
+            corrector,
+            journal=journal,
+            line=lambda at: f"corrigible: {at} {target} ({label})",
+            dispatcher=dispatcher,
+        )
 
 
 def parse_listen(text: str) -> Address:

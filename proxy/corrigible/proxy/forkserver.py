@@ -1,0 +1,224 @@
+"""A small process that forks workers: each has all that was loaded, and can be killed without harm to anybody.
+
+Knows: processes, their limits, a socket to each. Does not know: what the work is, event loops, HTTP.
+
+The server is forked once, while there is one thread, and computes nothing: what it forks later is as fresh as that, and
+there in milliseconds. It ends with its parent, and its workers end with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import pickle
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+if sys.platform != "win32":
+    import resource
+
+Served = Mapping[str, Callable[..., Any]]
+"""What workers can do, by name. A generator's values are questions, whose answers it is sent."""
+
+LENGTH: Final = struct.Struct("!Q")
+"""Goes before each message."""
+RUN, NOTE, ANSWER = "run", "note", "answer"
+"""What workers are told: `(RUN, name, arguments, named ones)`, `(ANSWER, value)`, and without a reply `(NOTE, name,
+arguments)`."""
+ASK, DONE, FAILED = "ask", "done", "failed"
+"""What they say: `(ASK, question)`, `(DONE, value, bytes of memory it took at most)`, `(FAILED, why)`."""
+
+_ORDER: Final = struct.Struct("!cQ")
+_SPAWN, _KILL = b"s", b"k"
+_PR_SET_PDEATHSIG: Final = 1
+_NICER: Final = 5
+"""Traffic comes before corrections."""
+
+
+class ForkServer:
+    """The parent's end: orders workers, and has them killed."""
+
+    def __init__(self, served: Served, *, memory: int) -> None:
+        """Fork the server. Call it while the process has one thread.
+
+        `memory` is how many bytes a worker may take beyond what it starts with.
+        """
+        self._orders, theirs = socket.socketpair()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent = os.getpid()
+        self.pid = os.fork()
+        if self.pid == 0:
+            status = 1
+            try:
+                self._orders.close()
+                _serve(theirs, served, memory, parent)
+                status = 0
+            finally:
+                os._exit(status)
+        theirs.close()
+        self._count = 0
+
+    def spawn(self) -> tuple[int, socket.socket]:
+        """Return a new worker's number, and the socket to talk to it. Raises OSError."""
+        ours, theirs = socket.socketpair()
+        try:
+            self._count += 1
+            socket.send_fds(self._orders, [_ORDER.pack(_SPAWN, self._count)], [theirs.fileno()])
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return self._count, ours
+
+    def kill(self, number: int) -> None:
+        """End a worker, whatever it is doing."""
+        with contextlib.suppress(OSError):
+            self._orders.send(_ORDER.pack(_KILL, number))
+
+    def close(self) -> None:
+        """End the server and all workers."""
+        self._orders.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+def _serve(orders: socket.socket, served: Served, memory: int, parent: int) -> None:
+    """Fork as ordered until the parent is gone."""
+    _begin(parent)
+    os.closerange(3, orders.fileno())
+    os.closerange(orders.fileno() + 1, os.sysconf("SC_OPEN_MAX"))
+    gc.freeze()
+    workers: dict[int, int] = {}
+    try:
+        while True:
+            data, handed, _, _ = socket.recv_fds(orders, _ORDER.size, 1)
+            if len(data) < _ORDER.size:
+                return
+            order, number = _ORDER.unpack(data)
+            if order == _SPAWN and handed:
+                with contextlib.suppress(OSError):  # the parent sees its end of the socket closed
+                    pid = os.fork()
+                    if pid == 0:
+                        _become_worker(orders, handed[0], served, memory)
+                    workers[number] = pid
+            elif order == _KILL and number in workers:
+                _end(workers.pop(number))
+            for one in handed:
+                os.close(one)
+    finally:
+        for pid in workers.values():
+            _end(pid)
+
+
+def _end(pid: int) -> None:
+    # Nobody else waits for it, so the number is still its own.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+def _begin(parent: int) -> None:
+    """Live no longer than the parent, and leave to it what a terminal or a supervisor sends to all."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.set_wakeup_fd(-1)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(0)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+
+
+def _become_worker(orders: socket.socket, handed: int, served: Served, memory: int) -> None:
+    status = 1
+    try:
+        parent = os.getppid()
+        orders.close()
+        _begin(parent)
+        os.nice(_NICER)
+        _limit(memory)
+        work(socket.socket(fileno=handed), served)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _limit(memory: int) -> None:
+    if sys.platform != "linux":
+        return
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    with contextlib.suppress(ValueError, OSError):  # a harder limit is there already
+        resource.setrlimit(resource.RLIMIT_AS, (size + memory, size + memory))
+
+
+def work(connection: socket.socket, served: Served) -> None:
+    """Do what is told until nobody is there to tell."""
+    least = _peak()
+    while (told := _received(connection)) is not None:
+        match told:
+            case (str(kind), name, arguments) if kind == NOTE:
+                with contextlib.suppress(Exception):
+                    served[name](*arguments)
+            case (str(kind), name, arguments, named) if kind == RUN:
+                try:
+                    value = _done(served[name](*arguments, **named), connection, served)
+                    data = pickle.dumps((DONE, value, _peak() - least), pickle.HIGHEST_PROTOCOL)
+                except Exception as problem:
+                    data = pickle.dumps((FAILED, f"{type(problem).__name__}: {problem}"))
+                _send(connection, data)
+
+
+def _peak() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _done(value: Any, connection: socket.socket, served: Served) -> Any:
+    """Return what comes of it in the end: a generator's questions are asked."""
+    if not isinstance(value, Generator):
+        return value
+    try:
+        question = next(value)
+        while True:
+            _send(connection, pickle.dumps((ASK, question), pickle.HIGHEST_PROTOCOL))
+            while (told := _received(connection)) is not None and told[0] == NOTE:
+                with contextlib.suppress(Exception):
+                    served[told[1]](*told[2])
+            if told is None:
+                os._exit(0)
+            question = value.send(told[1])
+    except StopIteration as done:
+        return done.value
+
+
+def _send(connection: socket.socket, data: bytes) -> None:
+    connection.sendall(LENGTH.pack(len(data)) + data)
+
+
+def _received(connection: socket.socket) -> Any:
+    """Return the next message, None where there will be none."""
+    head = _exactly(connection, LENGTH.size)
+    data = _exactly(connection, LENGTH.unpack(head)[0]) if head is not None else None
+    return pickle.loads(data) if data is not None else None
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < size:
+        part = connection.recv(min(size - len(parts), 1 << 20))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,225 @@
+"""Large refusals are corrected in a process of their own: whatever becomes of it, traffic and answers pass."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mitmproxy")
+if not Path("/proc/self/task").exists():
+    pytest.skip("children are looked up in /proc", allow_module_level=True)
+
+JSON = b"Content-Type: application/json\r\n"
+NATIVE = b'{"error":{"message":"m"}}'
+LARGE = json.dumps({"a": 1, "filler": ["x" * 50] * 1000}).encode()
+SMALL = b'{"a": 1}'
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Proxy:
+    """A running `corrigible proxy`, and its processes."""
+
+    def __init__(self, process: subprocess.Popen[str], port: int, log: Path) -> None:
+        self.process, self.port, self.log = process, port, log
+
+    @property
+    def server(self) -> int:
+        (server,) = children(self.process.pid)
+        return server
+
+    @property
+    def workers(self) -> list[int]:
+        return [pid for pid in children(self.server) if lives(pid)]
+
+    def said(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+PACK = {
+    "pack.yaml": """\
+name: apex
+title: Apex
+version: 1.0.0
+api: {name: Apex API}
+license: Apache-2.0
+lookups: ['/v1/{id}']
+""",
+    "x.yaml": """\
+id: apex.x
+title: X
+status: stable
+references: [https://a.test]
+diagnosis: It is x.
+on: {status: [400]}
+suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 2}}]
+""",
+    "y.yaml": """\
+id: apex.y
+title: Y
+status: stable
+references: [https://a.test]
+diagnosis: It is y.
+on: {status: [422]}
+lookup: {room: {get: "'/v1/room'"}}
+suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: room.free}}]
+""",
+}
+
+
+@contextmanager
+def started(bench: Any, folder: Path, seconds: str = "40") -> Iterator[Proxy]:
+    pack = folder / "apex"
+    pack.mkdir(exist_ok=True)
+    for name, text in PACK.items():
+        (pack / name).write_text(text)
+    refusals = iter([400, 400, 200, 400])
+
+    def turns(connection: socket.socket) -> None:
+        status = b"%d So" % next(refusals)
+        connection.sendall(bench.message(status, JSON, NATIVE))
+
+    answers = {
+        "/v1/x": bench.message(b"400 Bad Request", JSON, NATIVE),
+        "/v1/y": bench.message(b"422 No", JSON, NATIVE),
+        "/v1/turns": turns,
+        "/v1/room": bench.message(b"200 OK", JSON, b'{"free": 7}'),
+        "/v1/ok": bench.message(b"200 OK", JSON, b"{}"),
+    }
+    with bench.upstream(answers) as upstream:
+        command = [sys.executable, "-m", "corrigible.proxy.cli", "proxy", "--pack", str(pack)]
+        command += ["--upstream", f"http://127.0.0.1:{upstream.port}", "--listen", "127.0.0.1:0"]
+        command += ["--time-limit", seconds, "--log", str(folder / "log.jsonl")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                found = re.match(r"corrigible: http://127\.0\.0\.1:(\d+) ", process.stdout.readline())
+                assert found is not None
+                yield Proxy(process, int(found[1]), folder / "log.jsonl")
+            finally:
+                process.kill()
+
+
+@pytest.fixture(scope="module")
+def proxy(bench: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    with started(bench, tmp_path_factory.mktemp("proxy")) as running:
+        yield running
+
+
+def corrected(answer: bytes, value: int = 2) -> bool:
+    return b'"a":%d' % value in answer
+
+
+def eventually(holds: Callable[[], Any]) -> bool:
+    end = time.monotonic() + 10
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(holds())
+
+
+def test_large_refusals_are_corrected_in_a_worker_look_ups_and_loops_included(bench: Any, proxy: Proxy) -> None:
+    assert corrected(bench.ask(proxy.port, "/v1/x", "POST", SMALL, JSON))
+    assert corrected(bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON))
+    (worker,) = proxy.workers
+    assert corrected(bench.ask(proxy.port, "/v1/y", "POST", LARGE, JSON), 7)
+    again = bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON)
+    assert b'"attempt":2' in again
+    assert proxy.workers == [worker]
+    other = bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON + b"Authorization: Bearer other\r\n")
+    assert corrected(other)
+    assert b'"attempt"' not in other
+    said = [(one["outcome"], one["lookups"]) for one in proxy.said()]
+    assert said == [("annotated", count) for count in (0, 0, 1, 0, 0)]
+
+
+def test_a_success_ends_loops_that_a_worker_remembers(bench: Any, proxy: Proxy) -> None:
+    said = [bench.ask(proxy.port, "/v1/turns", "POST", LARGE, JSON) for _ in range(4)]
+    assert [b'"attempt":2' in one for one in said] == [False, True, False, False]
+    assert [corrected(one) for one in said] == [True, True, False, True]
+
+
+def test_a_small_body_that_unfolds_is_a_large_one(bench: Any, proxy: Proxy) -> None:
+    for worker in proxy.workers:
+        os.kill(worker, signal.SIGKILL)
+    assert eventually(lambda: proxy.workers == [])
+    headers = JSON + b"Content-Encoding: gzip\r\n"
+    assert corrected(bench.ask(proxy.port, "/v1/x", "POST", gzip.compress(SMALL), headers))
+    assert proxy.workers == []
+    assert corrected(bench.ask(proxy.port, "/v1/x", "POST", gzip.compress(LARGE), headers))
+    assert len(proxy.workers) == 1
+
+
+def test_a_worker_that_stands_still_holds_nobody_up_and_its_death_costs_one_correction(
+    bench: Any, proxy: Proxy
+) -> None:
+    bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON)
+    workers = proxy.workers
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
+    answers: list[bytes] = []
+    waiting = threading.Thread(target=lambda: answers.append(bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON)))
+    waiting.start()
+    for number in range(3):
+        assert bench.ask(proxy.port, "/v1/ok").endswith(b"{}")
+        headers = JSON + b"Authorization: Bearer still%d\r\n" % number
+        assert corrected(bench.ask(proxy.port, "/v1/x", "POST", SMALL, headers))
+    assert answers == []
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    waiting.join(15)
+    assert answers == [bench.message(b"400 Bad Request", JSON, NATIVE)]
+    headers = JSON + b"Authorization: Bearer next%d\r\n"
+    assert all(corrected(bench.ask(proxy.port, "/v1/x", "POST", LARGE, headers % number)) for number in range(4))
+    assert not set(workers) & set(proxy.workers)
+    assert [one["error"][:22] for one in proxy.said() if one["error"]] == ["the worker broke off ("]
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_the_proxy_whatever_they_do(bench: Any, tmp_path: Path, how: signal.Signals) -> None:
+    with started(bench, tmp_path, "1") as proxy:
+        bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON)
+        server, worker = proxy.server, proxy.workers[0]
+        os.kill(worker, signal.SIGSTOP)
+        if how is signal.SIGTERM:
+            native = bench.message(b"400 Bad Request", JSON, NATIVE)
+            assert bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON) == native
+            assert proxy.said()[-1]["error"] == "took over 250 ms, and the worker was ended"
+            assert eventually(lambda: not lives(worker))
+        proxy.process.send_signal(how)
+        assert proxy.process.wait(10) == (0 if how is signal.SIGTERM else -how)
+        assert eventually(lambda: not lives(server) and not lives(worker))
+
+
+def test_without_a_fork_server_answers_pass(bench: Any, tmp_path: Path) -> None:
+    with started(bench, tmp_path) as proxy:
+        os.kill(proxy.server, signal.SIGKILL)
+        assert bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON) == bench.message(b"400 Bad Request", JSON, NATIVE)
+        assert corrected(bench.ask(proxy.port, "/v1/x", "POST", SMALL, JSON))
+        proxy.process.terminate()
+        assert proxy.process.wait(10) == 0
