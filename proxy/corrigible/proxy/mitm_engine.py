@@ -24,10 +24,17 @@ from typing import Any, cast
 from mitmproxy import connection, exceptions, flow, hooks, options, platform
 from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server, server_hooks
 
+from .mitm_command import Hold, Release, TellOfEnd
+
 logger = logging.getLogger(__name__)
 
 JOIN_LIMIT = 1 << 16
 """Head and body up to this size leave in one write."""
+
+READ_SIZE = 1 << 16
+TURN_SECONDS = 0.005
+"""A connection whose last piece took longer reads less next time."""
+_LEAST = 1 << 10
 
 IDLE_SECONDS = 600
 """After this long a connection on which nothing happens, and nothing is under way, is closed."""
@@ -51,12 +58,17 @@ class OnTheSpot:
     """Stands before a connection's layers: answers their hooks at once, and joins successive writes."""
 
     def __init__(
-        self, top: layer.Layer, client: connection.Client, answer: Callable[[commands.StartHook], bool]
+        self,
+        top: layer.Layer,
+        client: connection.Client,
+        answer: Callable[[commands.StartHook], bool],
+        asked: Callable[[Hold | TellOfEnd], None],
     ) -> None:
         self._top = top
         self._client = client
         self._answer = answer
         """Whether the hook is done; False sends it the slow way, as a task."""
+        self._asked = asked
 
     def handle_event(self, event: events.Event) -> Iterator[commands.Command]:
         """Let the layers handle an event, and all that follows without waiting. A crash ends the connection."""
@@ -93,8 +105,39 @@ class OnTheSpot:
                         yield command
                     elif command.blocking:
                         pending.append(events.HookCompleted(command))
+                elif isinstance(command, Hold | TellOfEnd):
+                    self._asked(command)
                 elif not isinstance(command, commands.Log) or command.level >= logging.WARNING:
                     yield command
+
+
+class _Turns:
+    """Reads from a connection so much at a time as is dealt with soon, and lets others have their turn in between.
+
+    What costs most is many small things: 64 KB of HTTP/2 frames with a byte each are 6,000 of them.
+    """
+
+    def __init__(
+        self, reader: asyncio.StreamReader, conversation: Conversation, connection: connection.Connection
+    ) -> None:
+        self._reader = reader
+        self._conversation = conversation
+        self._connection = connection
+        self._size = READ_SIZE
+        self._more = False
+
+    async def read(self, most: int) -> bytes:
+        """Read something, once it is our turn."""
+        took = await self._conversation.may_read(self._connection)
+        if took > TURN_SECONDS:
+            self._size = max(self._size // 2, _LEAST)
+        elif self._size < READ_SIZE:
+            self._size *= 2
+        if self._more:
+            await asyncio.sleep(0)
+        data = await self._reader.read(min(most, self._size))
+        self._more = len(data) == self._size
+        return data
 
 
 class Conversation(server.LiveConnectionHandler):
@@ -119,8 +162,40 @@ class Conversation(server.LiveConnectionHandler):
         self._later: dict[hooks.Hook, Awaitable[None]] = {}
         self._under_way: set[str] = set()
         self._upgraded: set[str] = set()
+        self._gates: dict[connection.Connection, asyncio.Event] = {}
+        """What is not read from for now, and when that is over."""
+        self._to_tell: list[TellOfEnd] = []
+        self._told = False
+        self._took = 0.0
+        self._read_in_turns(self.client)
         top = _TOP[mode.type_name](self.context)
-        self.layer = cast(layer.Layer, OnTheSpot(top, self.client, self._at_once))
+        self.layer = cast(layer.Layer, OnTheSpot(top, self.client, self._at_once, self._asked))
+
+    def _asked(self, command: Hold | TellOfEnd) -> None:
+        match command:
+            case TellOfEnd():
+                self._to_tell.append(command)
+            case Release():
+                self._gates.pop(command.connection).set()
+            case _:
+                self._gates[command.connection] = asyncio.Event()
+
+    def _read_in_turns(self, connection: connection.Connection) -> None:
+        transport = self.transports[connection]
+        transport.reader = cast(Any, _Turns(cast(asyncio.StreamReader, transport.reader), self, connection))
+
+    async def may_read(self, connection: connection.Connection) -> float:
+        """Wait until more may be read from a connection; return how long what was read last has kept us busy."""
+        gate = self._gates.get(connection)
+        if gate is not None:
+            await gate.wait()
+        return self._took
+
+    async def server_event(self, event: events.Event) -> None:
+        """Let the layers handle an event."""
+        start = time.perf_counter()
+        await super().server_event(event)
+        self._took = time.perf_counter() - start
 
     def _at_once(self, hook: commands.StartHook) -> bool:
         later = self._answer(hook)
@@ -134,6 +209,7 @@ class Conversation(server.LiveConnectionHandler):
         """Answer a hook, waiting for it where it takes time."""
         if isinstance(hook, server_hooks.ServerConnectedHook):
             _probe(self.transports[hook.data.server].writer)
+            self._read_in_turns(hook.data.server)
         later = self._later.pop(hook, None) or self._answer(hook)
         if later is not None:
             with self.timeout_watchdog.disarm():
@@ -165,7 +241,14 @@ class Conversation(server.LiveConnectionHandler):
 
     def end_if_idle(self) -> None:
         """Close the connection, unless an exchange is under way. What was written still arrives."""
-        if self._under_way or self.client not in self.transports:
+        if self.client not in self.transports:
+            return
+        if self._to_tell:  # who has a way to say so to the client
+            told, self._to_tell = self._to_tell, []
+            for command in told:
+                self._telling = asyncio.create_task(self.server_event(events.Wakeup(command)))
+            self._told = True
+        if self._under_way or self._told:
             return
         if self.transports[self.client].handler is None:
             self.writer.close()

@@ -1,24 +1,36 @@
 """mitmproxy's HTTP layer with our sides on it: who serves the client, who talks to which upstream connection.
 
 Knows: mitmproxy's protocol layers. Does not know: how either HTTP is written, flows, rules, sockets.
+
+Nobody holds what the next one does not take. Where that is HTTP/2, which takes what its windows let pass, the one
+before it is told to wait: HTTP/2 by windows that stay shut, HTTP/1 by not reading from it.
 """
 
 from __future__ import annotations
 
-from mitmproxy.proxy import events, layer, tunnel
+from mitmproxy.connection import Connection, Server
+from mitmproxy.proxy import commands, events, layer, tunnel
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named in no __all__ of theirs
+from mitmproxy.proxy.layers.http import (
     GetHttpConnection,
-    Http1Client,
-    Http2Client,
+    GetHttpConnectionCompleted,
     HttpClient,
     HttpLayer,
     HTTPMode,
     RegisterHttpConnection,
 )
+from mitmproxy.proxy.layers.tls import ServerTLSLayer
 
 from . import mitm_http1, mitm_http2
-from .mitm_http2 import Lasting
+from .mitm_command import Hold, Release
+
+HELD = 1 << 17
+"""So much of a stream may wait for the next one to take it before no more is asked for."""
+
+_EVENTS = 16
+"""So many events may wait for a stream that cannot go on."""
+
+UpstreamSide = mitm_http1.ServerSide | mitm_http2.UpstreamSide
 
 
 class Http(HttpLayer):
@@ -26,42 +38,152 @@ class Http(HttpLayer):
 
     def __init__(self, context: Context, mode: HTTPMode) -> None:
         super().__init__(context, mode)
-        self._lasting: dict[Http2Client, Lasting] = {}
+        self._client: mitm_http1.ClientSide | mitm_http2.ClientSide | None = None
+        self._upstream: dict[Connection, UpstreamSide] = {}
+        self._held: set[Connection] = set()
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         client = self.context.client
-        if isinstance(event, events.Start) and client not in self.connections and client.alpn != b"h3":
-            context = self.context.fork()
-            self.connections[client] = (
-                mitm_http2.ClientSide(context) if client.alpn == b"h2" else mitm_http1.ClientSide(context)
-            )
+        if isinstance(event, events.Start):
+            if client not in self.connections and client.alpn != b"h3":
+                context = self.context.fork()
+                if client.alpn == b"h2":
+                    self._client = mitm_http2.ClientSide(context, self._is_request_congested)
+                else:
+                    self._client = mitm_http1.ClientSide(context)
+                self.connections[client] = self._client
+        elif isinstance(event, events.ConnectionEvent) and event.connection not in self.connections:
+            if event.connection != self.context.server:
+                return  # forgotten
+            if isinstance(event, events.DataReceived):  # HTTP/2 begins to speak before it is asked
+                side = self.connections[event.connection] = self._side(self.context.fork())
+                yield from self.event_to_child(side, events.Start())
         yield from super()._handle_event(event)
+        if isinstance(event, events.DataReceived):
+            yield from self._hold(event.connection)
+        yield from self._settle()
 
-    def register_connection(self, command: RegisterHttpConnection) -> layer.CommandGenerator[None]:
-        """Take an upstream connection into use."""
-        client: layer.Layer = self.connections[command.connection]
-        while isinstance(client, tunnel.TunnelLayer):
-            client = client.child_layer
-        if not command.err and isinstance(client, HttpClient) and type(client.child_layer) is Http1Client:
-            own = mitm_http1.ServerSide(client.context)
-            client.child_layer = own
-            client._handle_event = own.handle_event  # as HttpClient does itself
-            yield from own.handle_event(events.Start())
-        self._adopt()
-        yield from super().register_connection(command)
+    def _side(self, context: Context) -> UpstreamSide:
+        side: UpstreamSide
+        if context.server.alpn == b"h2":
+            side = mitm_http2.UpstreamSide(context, self._is_response_congested)
+        else:
+            side = mitm_http1.ServerSide(context)
+        self._upstream[context.server] = side
+        return side
+
+    # Connections to the upstream
 
     def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> layer.CommandGenerator[None]:
-        """Find or open an upstream connection."""
-        self._adopt()
-        yield from super().get_connection(event, reuse=reuse)
+        """Find or open an upstream connection. One that failed before says nothing about the next."""
+        if event.via or event.transport_protocol != "tcp":
+            yield from super().get_connection(event, reuse=reuse)
+            return
+        self._forget()
+        for connection in tuple(self.connections) if reuse else ():
+            if not event.connection_spec_matches(connection):
+                continue
+            if connection in self.waiting_for_establishment:
+                self.waiting_for_establishment[connection].append(event)
+                return
+            # HTTP/1 carries one exchange at a time, so for an HTTP/2 client each has a connection of its own
+            if connection.connected and (self.context.client.alpn != b"h2" or connection.alpn == b"h2"):
+                stream = self.command_sources.pop(event)
+                yield from self.event_to_child(stream, GetHttpConnectionCompleted(event, (connection, None)))
+                return
+        context = self.context.fork()
+        stack = tunnel.LayerStack()
+        known = self.context.server
+        if not (known.connected and known not in self.connections and event.connection_spec_matches(known)):
+            context.server = Server(address=event.address, transport_protocol="tcp")
+            if event.tls:
+                same = self.mode is HTTPMode.transparent and event.address == known.address
+                context.server.sni = (same and (known.sni or self.context.client.sni)) or event.address[0]
+                stack /= ServerTLSLayer(context)
+        stack /= _Opening(context, self)
+        self.connections[context.server] = stack[0]
+        self.waiting_for_establishment[context.server].append(event)
+        yield from self.event_to_child(stack[0], events.Start())
 
-    def _adopt(self) -> None:
-        for found in self.connections.values():
-            client: layer.Layer | None = found
-            while isinstance(client, tunnel.TunnelLayer | HttpClient):
-                client = getattr(client, "child_layer", None)
-            if isinstance(client, Http2Client) and client not in self._lasting:
-                self._lasting[client] = Lasting(client)
+    def _forget(self) -> None:
+        """Forget upstream connections that are over and that no exchange has to do with."""
+        over = [
+            connection
+            for connection in self.connections
+            if isinstance(connection, Server)
+            and not connection.state
+            and connection not in self.waiting_for_establishment
+        ]
+        if over:
+            used = {stream.context.server for stream in self.streams.values()}
+            for connection in over:
+                if connection not in used:
+                    del self.connections[connection]
+                    self._upstream.pop(connection, None)
+                    self._held.discard(connection)
+
+    # Holding back
+
+    def _is_request_congested(self, stream_id: int) -> bool:
+        stream = self.streams.get(stream_id)
+        if stream is None:
+            return False
+        if len(stream._paused_event_queue) > _EVENTS:
+            return True
+        side = self._upstream.get(stream.context.server)
+        return isinstance(side, mitm_http2.UpstreamSide) and side.waiting(stream_id) > HELD
+
+    def _is_response_congested(self, stream_id: int) -> bool:
+        stream = self.streams.get(stream_id)
+        if stream is not None and len(stream._paused_event_queue) > _EVENTS:
+            return True
+        # The stream may be over here while its last bytes wait there, so it is not asked first.
+        return isinstance(self._client, mitm_http2.ClientSide) and self._client.waiting(stream_id) > HELD
+
+    def _is_congested(self, connection: Connection) -> bool:
+        """Whether what came from an HTTP/1 connection still waits."""
+        if connection == self.context.client:
+            if isinstance(self._client, mitm_http1.ClientSide):
+                return self._is_request_congested(self._client.stream_id)
+            return False
+        side = self._upstream.get(connection)
+        if isinstance(side, mitm_http1.ServerSide) and side.stream_id is not None:
+            return self._is_response_congested(side.stream_id)
+        return False
+
+    def _hold(self, connection: Connection) -> layer.CommandGenerator[None]:
+        if connection not in self._held and self._is_congested(connection):
+            self._held.add(connection)
+            yield Hold(connection)
+
+    def _settle(self) -> layer.CommandGenerator[None]:
+        for connection in tuple(self._held):
+            if not self._is_congested(connection):
+                self._held.discard(connection)
+                yield Release(connection)
+        if isinstance(self._client, mitm_http2.ClientSide) and self._client.owed:
+            yield from self.event_to_child(self._client, mitm_http2.Settle())
+        for connection, side in tuple(self._upstream.items()):
+            if isinstance(side, mitm_http2.UpstreamSide) and side.owed and connection in self.connections:
+                yield from self.event_to_child(self.connections[connection], mitm_http2.Settle())
+
+
+class _Opening(HttpClient):
+    """Opens an upstream connection, then is the side that was agreed on."""
+
+    def __init__(self, context: Context, http: Http) -> None:
+        super().__init__(context)
+        self._http = http
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        failure: str | None = None
+        if not self.context.server.connected:
+            failure = yield commands.OpenConnection(self.context.server)
+        if failure is None:
+            side = self.child_layer = self._http._side(self.context)
+            self._handle_event = side.handle_event  # type: ignore[method-assign]  # as theirs does
+            yield from side.handle_event(event)
+        yield RegisterHttpConnection(self.context.server, failure)
 
 
 def use_own_http(nextlayer: layer.NextLayer) -> None:

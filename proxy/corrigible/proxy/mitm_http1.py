@@ -20,13 +20,17 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
     Http1Client,
     Http1Server,
     ReceiveHttp,
+    RequestData,
     RequestEndOfMessage,
+    RequestHeaders,
+    RequestProtocolError,
     RequestTrailers,
     ResponseEndOfMessage,
     ResponseProtocolError,
     ResponseTrailers,
 )
 
+from .head import is_request_head
 from .mitm_error import error_text
 
 _LAST_CHUNK = b"0\r\n\r\n"
@@ -101,6 +105,11 @@ class ServerSide(Http1Client):
         if isinstance(event, RequestTrailers):
             self._trailers = event.trailers
             return
+        if isinstance(event, RequestHeaders):
+            yield from self._send_head(_framed(event))
+            return
+        if isinstance(event, RequestData) and not event.data:
+            return  # in chunks it would end the body
         trailers = None
         if isinstance(event, RequestEndOfMessage):
             trailers, self._trailers = self._trailers, None
@@ -109,6 +118,17 @@ class ServerSide(Http1Client):
                 yield commands.SendData(command.connection, _last_chunk(trailers))
             else:
                 yield command
+
+    def _send_head(self, event: RequestHeaders) -> layer.CommandGenerator[None]:
+        for command in super().send(event):
+            if isinstance(command, commands.SendData) and not is_request_head(command.data):
+                # Whatever came in between, what is no request head here could be two requests there.
+                yield commands.CloseConnection(self.conn)
+                message = "the request is not valid HTTP/1.1"
+                yield ReceiveHttp(ResponseProtocolError(event.stream_id, message, RequestProtocolError.code))
+                self.state = self.done
+                return
+            yield command
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read a piece of an answer's body."""
@@ -151,6 +171,16 @@ def _noting_trailers(side: Http1Client | Http1Server) -> _NotingTrailers | None:
     if type(reader).__name__ == "ChunkedReader":
         reader = side.body_reader = _NotingTrailers(reader)  # type: ignore[assignment]  # called the same way
     return reader if isinstance(reader, _NotingTrailers) else None
+
+
+def _framed(event: RequestHeaders) -> RequestHeaders:
+    """Say where the body of a request ends that HTTP/2 had no need to say it for."""
+    request = event.request
+    if event.end_stream or not (request.is_http2 or request.is_http3) or "content-length" in request.headers:
+        return event
+    request = request.copy()
+    request.headers["transfer-encoding"] = "chunked"
+    return RequestHeaders(event.stream_id, request, end_stream=False)
 
 
 def _ends(command: commands.Command) -> bool:

@@ -1,0 +1,24 @@
+"""What our protocol layers ask of the conversation around them, beside mitmproxy's own commands."""
+
+from __future__ import annotations
+
+from mitmproxy.connection import Connection
+from mitmproxy.proxy import commands
+
+
+class Hold(commands.Command):
+    """Read no more from a connection for now: what came from it has not been taken yet."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+
+class Release(Hold):
+    """Read on."""
+
+
+class TellOfEnd(commands.RequestWakeup):
+    """Wake the layer when the proxy is about to end."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
