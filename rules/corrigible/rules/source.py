@@ -13,11 +13,14 @@ from yaml.constructor import SafeConstructor
 from yaml.reader import ReaderError
 
 from .failure import AuthoringError, Place
+from .yaml_tree import composed
 
 Trail = tuple[str | int, ...]
 """Keys and indices from the top of the document to one value."""
 
 _DEEPEST = 100
+_MOST = 200_000
+"""Values of one file, what aliases stand for written out."""
 
 
 class _Constructor(SafeConstructor):
@@ -52,7 +55,7 @@ def read_source(path: Path) -> Source:
     except (OSError, UnicodeDecodeError) as problem:
         raise AuthoringError(Place(path), f"cannot be read: {problem}") from None
     try:
-        node = _composed(text)
+        node = composed(text, path, deepest=_DEEPEST, most=_MOST)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         raise AuthoringError(Place(path, mark.line + 1 if mark else 1), problem.problem or "not YAML") from None
@@ -64,20 +67,7 @@ def read_source(path: Path) -> Source:
     return Source(path, data, lines)
 
 
-def _composed(text: str) -> yaml.Node | None:
-    """Compose with libyaml where PyYAML has it, ten times as fast; what is wrong the Python parser says better."""
-    fast = getattr(yaml, "CSafeLoader", None)
-    if fast is not None:
-        try:
-            return yaml.compose(text, Loader=fast)
-        except yaml.YAMLError:
-            pass
-    return yaml.compose(text, Loader=yaml.SafeLoader)
-
-
 def _value(node: yaml.Node, trail: Trail, lines: dict[Trail, int], path: Path) -> Any:
-    if len(trail) > _DEEPEST:
-        raise AuthoringError(Place(path, node.start_mark.line + 1), f"nested deeper than {_DEEPEST} levels")
     lines.setdefault(trail, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}

@@ -30,7 +30,12 @@ def chosen_first(schema: Schema) -> Schema:
     Raises ValueError where so many schemas hold at one place that judging one value has no end.
     """
     definitions: Mapping[str, Json] = schema.get("$defs", {})
-    width(schema, schema)
+    widths = Widths(schema)
+    try:
+        for one in (schema, *definitions.values()):
+            widths.of(one)
+    except RecursionError:
+        raise ValueError("references lead too deep") from None
     recursive = _recursive(definitions)
     if not recursive:
         return schema
@@ -43,28 +48,27 @@ def chosen_first(schema: Schema) -> Schema:
     return {**schema, "$defs": made}
 
 
-def width(schema: Json, root: Schema) -> int:
-    """Return how many schemas hold at the place of one, what it refers to written out. Raises ValueError: too many."""
-    known: dict[int, int] = {}
+class Widths:
+    """How many schemas hold at the place of one, what it refers to written out; each is counted once."""
 
-    def of(here: Json) -> int:
-        if not isinstance(here, Mapping):
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._known: dict[int, int] = {}
+
+    def of(self, schema: Json) -> int:
+        """Return the number. Raises ValueError where it is more than anybody means."""
+        if not isinstance(schema, Mapping):
             return 1
-        if id(here) in known:
-            return known[id(here)]  # of one that leads back to itself: 0, it is counted already
-        known[id(here)] = 0
+        if id(schema) in self._known:
+            return self._known[id(schema)]  # of one that leads back to itself: 0, it is counted already
+        self._known[id(schema)] = 0
         count = 1
-        for inner in _in_place(here, root):
-            count += of(inner)
+        for inner in _in_place(schema, self._root):
+            count += self.of(inner)
             if count > WIDEST:
-                raise ValueError(f"more than {WIDEST:,} schemas hold at one place")
-        known[id(here)] = count
+                raise ValueError(f"more than {WIDEST:,} schemas hold at one place, what it refers to written out")
+        self._known[id(schema)] = count
         return count
-
-    widest = of(schema)
-    for inner in root.get("$defs", {}).values():
-        widest = max(widest, of(inner))
-    return widest
 
 
 def _in_place(schema: Mapping[str, Json], root: Schema) -> Iterator[Json]:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from corrigible.rules.failure import AuthoringError, Place
 from corrigible.schema.exchange import Json
 
+from .branch import Widths
 from .code import Codes
 from .formal import problems
 from .schema import Schemas
@@ -55,6 +56,7 @@ def compiled(path: Path, *, check: bool = False) -> bytes:
             "refusals": _refusals(files, codes, operation, file),
         }
         records[name] = {key: value for key, value in record.items() if value}
+    _bounded(schemas, records, path)
     uses = _Uses(schemas.definitions)
     for record in records.values():
         record["uses"] = uses.of(record)
@@ -66,9 +68,26 @@ def compiled(path: Path, *, check: bool = False) -> bytes:
         "files": files.digests(),
         "operations": table,
         "codes": codes.lists,
-        "problems": problems(path, document) if check else None,
+        "problems": problems(files) if check else None,
     }
     return stored(index, records, schemas.definitions)
+
+
+def _bounded(schemas: Schemas, records: Mapping[str, Any], path: Path) -> None:
+    """Raise AuthoringError for a schema that judging one value with has no end: each level of its `allOf` doubles."""
+    widths = Widths({"$defs": {f"s{number}": inner for number, inner in enumerate(schemas.definitions)}})
+    named = [(*place, inner) for place, inner in zip(schemas.places(), schemas.definitions, strict=True)]
+    for name, record in records.items():
+        named += [(path, f"parameter {one['name']} of {name}", one["schema"]) for one in record.get("parameters", ())]
+        media = record.get("body", {}).get("media", {})
+        named += [(path, f"the body of {name}", one["schema"]) for one in media.values()]
+    for file, what, schema in named:
+        try:
+            widths.of(schema)
+        except ValueError as problem:
+            raise AuthoringError(Place(file), f"{what}: {problem}") from None
+        except RecursionError:
+            raise AuthoringError(Place(file), f"{what}: references lead too deep") from None
 
 
 def _operations(

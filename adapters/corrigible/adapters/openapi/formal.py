@@ -8,23 +8,33 @@ from typing import Final
 from corrigible.rules.failure import AuthoringError, Place
 from corrigible.rules.source import read_source
 
+from .source import SourceFiles
+
 _LARGEST: Final = 256 * 1024
 """Bytes: the check takes ten seconds on a large one."""
 _MOST: Final = 10
 _LONGEST: Final = 200
 
 
-def problems(path: Path, document: object) -> list[str] | None:
+def problems(files: SourceFiles) -> list[str] | None:
     """Return what is wrong, each with file and line; None where that was not looked at."""
+    path, document = files.path, files.document
+    if unread := files.unread():
+        why = "nothing is fetched, and no file outside of the description's folder is opened: what it says is not known"
+        return [f"{Place(path)}: $ref {_short(place)}: {why}" for place in unread[:_MOST]]
     if path.stat().st_size > _LARGEST or not isinstance(document, dict):
         return None
     try:
+        from jsonschema_path import SchemaPath
         from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
     except ImportError:
         return None
     of_version = OpenAPIV30SpecValidator if str(document.get("openapi")).startswith("3.0") else OpenAPIV31SpecValidator
     try:
-        found = list(of_version(document, base_uri=path.resolve().as_uri()).iter_errors())[:_MOST]
+        # What a file that was read refers to is read by us as well, never by the library: it would fetch.
+        handlers = dict.fromkeys(("<all_urls>", "http", "https", "file"), files.read)
+        whole = SchemaPath.from_dict(document, base_uri=path.resolve().as_uri(), handlers=handlers)
+        found = list(of_version(whole).iter_errors())[:_MOST]
     except Exception as problem:  # it stumbles over what it does not expect, and a warning is all it could give
         return [f"{Place(path)}: cannot be checked: {type(problem).__name__}"]
     if not found:

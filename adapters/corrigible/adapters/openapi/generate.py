@@ -16,6 +16,7 @@ import orjson
 
 from corrigible.rules.failure import AuthoringError
 
+from .child import confine
 from .compile import compiled
 from .stored import shipped
 
@@ -26,7 +27,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("--as-is", action="store_true", help="not compressed; problems as JSON, for the cache")
     parser.add_argument("--check", action="store_true", help="keep what is formally wrong with it")
+    parser.add_argument("--while-open", type=int, metavar="FD", help="end as soon as nobody holds the other end")
     args = parser.parse_args(arguments)
+    if args.while_open is not None:
+        confine(args.while_open)
     try:
         data = compiled(args.description, check=args.check)
     except AuthoringError as error:

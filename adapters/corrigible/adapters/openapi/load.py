@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +12,7 @@ import orjson
 from corrigible.adapters.sandbox.cache import cache_folder
 from corrigible.rules.failure import AuthoringError, Place
 
+from .child import run_child
 from .compile import compiled
 from .description import Description
 from .source import digest
@@ -75,8 +75,10 @@ def _compile_to(out: Path, path: Path, *, check: bool) -> None:
     if not sys.executable or not (check or path.stat().st_size > _SMALL):
         out.write_bytes(compiled(path))
         return
-    command = [sys.executable, "-m", "corrigible.adapters.openapi.generate", "--as-is", *(["--check"] if check else [])]
-    done = subprocess.run([*command, str(path), str(out)], capture_output=True, check=False)
+    command = [sys.executable, "-m", "corrigible.adapters.openapi.generate", "--as-is"]
+    done = run_child([*command, *(["--check"] if check else []), str(path), str(out)], "--while-open")
+    if check and done.returncode < 0:  # the check needs more than there is: a warning is all that it could give
+        done = run_child([*command, str(path), str(out)], "--while-open")
     if done.returncode == 0:
         return
     try:

@@ -47,6 +47,10 @@ class Schemas:
             self.definitions[number] = self._schema(inner, place, frozenset())
         return out
 
+    def places(self) -> list[tuple[Path, str]]:
+        """Return where each definition stands: its file, and the pointer in it."""
+        return list(self._names)
+
     def _named(self, reference: Json, file: Path) -> Json:
         found = self._files.find(reference, file)
         if found is None or not isinstance(found.value, Mapping):

@@ -15,7 +15,7 @@ from corrigible.rules.failure import AuthoringError, Place
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.exchange import Json
 
-from .yaml_core import read_yaml
+from .yaml_core import DEEPEST, read_yaml
 
 _LONGEST_CHAIN = 32
 
@@ -29,12 +29,17 @@ class Found(NamedTuple):
 
 
 class SourceFiles:
-    """The description's own file, and the files beside it that it refers to. Nothing is ever fetched."""
+    """The description's own file, and those in its folder or below that it refers to.
+
+    Nothing is ever fetched, and no file elsewhere is read: a description may come from a stranger, and what it refers to
+    would stand in suggestions.
+    """
 
     def __init__(self, path: Path) -> None:
         """Read the description. Raises AuthoringError with file and line."""
         self.path = path
         self._read: dict[Path, Json] = {}
+        self._folder = path.resolve().parent
         self.document = self._document(path)
 
     def digests(self) -> dict[str, str]:
@@ -48,7 +53,7 @@ class SourceFiles:
                 return None
             place, _, fragment = reference.partition("#")
             if place:
-                if urlsplit(place).scheme:
+                if not self.may_read(place, file):
                     return None
                 file = file.parent / unquote(place)
             pointer = unquote(fragment)
@@ -59,6 +64,39 @@ class SourceFiles:
                 return Found(value, file, pointer)
             reference = value["$ref"]
         return None
+
+    def may_read(self, place: str, file: Path) -> bool:
+        """Whether what stands before the `#` of a `$ref` is a file in the folder of the description, or below."""
+        if urlsplit(place).scheme or place.startswith("//"):
+            return False
+        return (file.parent / unquote(place)).resolve().is_relative_to(self._folder)
+
+    def unread(self) -> list[str]:
+        """Return the `$ref`s of the files read that lead to what is never read."""
+        found: dict[str, None] = {}
+        for file, document in self._read.items():
+            waiting = [document]
+            while waiting:
+                here = waiting.pop()
+                if isinstance(here, Mapping):
+                    said = here.get("$ref")
+                    place = said.partition("#")[0] if isinstance(said, str) else ""
+                    if place and not self.may_read(place, file):
+                        found.setdefault(place)
+                    waiting += here.values()
+                elif isinstance(here, list):
+                    waiting += here
+        return list(found)
+
+    def read(self, uri: str) -> Json:
+        """Return the document of a file URI. Raises AuthoringError where it is not to be read, or is none."""
+        split = urlsplit(uri)
+        file = Path(unquote(split.path))
+        if split.scheme != "file" or not file.resolve().is_relative_to(self._folder):
+            raise AuthoringError(
+                Place(self.path), f"{uri} is not read: nothing is fetched, no file elsewhere is opened"
+            )
+        return self._document(file)
 
     def followed(self, value: Json, file: Path) -> tuple[Json, Path]:
         """Return a value, or what it refers to where it is a reference."""
@@ -88,11 +126,26 @@ class SourceFiles:
             raise _unreadable(file, problem) from None
         if file.suffix == ".json" or data[:1] == b"{":
             try:
-                return orjson.loads(data)
+                return _not_too_deep(orjson.loads(data), file)
             except orjson.JSONDecodeError as problem:
                 if file.suffix == ".json":
                     raise AuthoringError(Place(file, problem.lineno), f"not JSON: {problem.msg}") from None
         return read_yaml(file)
+
+
+def _not_too_deep(document: Json, file: Path) -> Json:
+    """Return a document that may be walked. Raises AuthoringError where it is nested too deep."""
+    level = [document]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return document
+    raise AuthoringError(Place(file), f"nested deeper than {DEEPEST} levels")
 
 
 def digest(path: Path) -> str:

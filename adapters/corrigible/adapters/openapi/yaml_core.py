@@ -14,9 +14,11 @@ import yaml
 
 from corrigible.rules.failure import AuthoringError, Place
 from corrigible.rules.source import read_source
+from corrigible.rules.yaml_tree import composed
 
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DEEPEST: Final = 200
+DEEPEST: Final = 200
+_MOST: Final = 4_000_000
+"""Values of a description, what aliases stand for written out: the largest there are have half a million."""
 _MERGE: Final = "<<"
 # YAML 1.2.2, section 10.3.2
 _NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
@@ -29,11 +31,11 @@ def read_yaml(path: Path) -> Any:
     """Read one document. Raises AuthoringError with file and line."""
     try:
         text = path.read_text("utf-8")
-        node = yaml.compose(text, Loader=_LOADER)
+        node = composed(text, path, deepest=DEEPEST, most=_MOST)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         read_source(path)  # says what is wrong, and where
         raise AuthoringError(Place(path), "not YAML") from None
-    return None if node is None else _Reading(path).value(node, 0)
+    return None if node is None else _Reading(path).value(node)
 
 
 class _Reading:
@@ -42,21 +44,19 @@ class _Reading:
         self._known: dict[int, Any] = {}
         """By node: an alias is the value of its anchor."""
 
-    def value(self, node: yaml.Node, depth: int) -> Any:
+    def value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.ScalarNode):
             return _scalar(node)
         if id(node) in self._known:
             return self._known[id(node)]
-        if depth > _DEEPEST:
-            raise self._error(node, f"nested deeper than {_DEEPEST} levels")
         if isinstance(node, yaml.SequenceNode):
-            out: Any = [self.value(item, depth + 1) for item in node.value]
+            out: Any = [self.value(item) for item in node.value]
         else:
-            out = self._mapping(node, depth)
+            out = self._mapping(node)
         self._known[id(node)] = out
         return out
 
-    def _mapping(self, node: yaml.Node, depth: int) -> dict[str, Any]:
+    def _mapping(self, node: yaml.Node) -> dict[str, Any]:
         out: dict[str, Any] = {}
         merged: list[Any] = []
         for key, inner in node.value:
@@ -64,7 +64,7 @@ class _Reading:
                 raise self._error(key, "a key must be plain text")
             if key.value in out:
                 raise self._error(key, f'key "{key.value}" stands twice')
-            value = self.value(inner, depth + 1)
+            value = self.value(inner)
             if key.value == _MERGE and not key.style:
                 merged += value if isinstance(value, list) else [value]
             else:

@@ -18,6 +18,7 @@ from .schema import Schema
 from .wire import read
 
 Validator = jsonschema_rs.Draft202012Validator
+_PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
 
 
 def fault(value: Json, schema: Schema, *, text: bool = False) -> str | None:
@@ -57,8 +58,11 @@ def _formats(schema: Json) -> Iterator[str]:
 
 
 def compiled(schema: Schema) -> Validator:
-    """Compile a schema with the formats as they are known here. Raises ValueError where it is none."""
-    return Validator(dict(schema), validate_formats=True, formats=_CHECKS)
+    """Compile a schema with the formats as they are known here. Raises ValueError where it is none.
+
+    Nothing that it refers to is ever fetched, and a pattern that tries too many ways does not match.
+    """
+    return Validator(dict(schema), validate_formats=True, formats=_CHECKS, offline=True, pattern_options=_PATTERNS)
 
 
 def _validator(schema: Schema) -> Validator | None:
