@@ -146,15 +146,23 @@ def _choice(told: Sequence[Json], branches: Sequence[Json], root: Schema, discri
         out.append({**kind, "required": [name], "properties": {name: {"enum": listed}}})
         meant = [{"required": [name], "properties": {name: {"enum": one}}} for one in values]
         return [*out, *({CHOSEN: True, "if": one, "then": then} for one, then in zip(meant, branches, strict=True))]
+    # Members of another type tell alternatives apart where one has them right, and are what is wrong where none has.
+    typed = [_plain_to_see(one, root, typed=True) for one in told]
     out.append({"anyOf": seen})
     for index, branch in enumerate(branches):
-        others = [*seen[:index], *seen[index + 1 :]]
-        out.append({CHOSEN: True, "if": {"allOf": [seen[index], {"not": {"anyOf": others}}]}, "then": branch})
+        alone = [_alone(typed, index), {"allOf": [{"not": {"anyOf": typed}}, _alone(seen, index)]}]
+        out.append({CHOSEN: True, "if": {"anyOf": alone}, "then": branch})
     return out
 
 
-def _plain_to_see(schema: Json, root: Schema) -> dict[str, Json]:
+def _alone(shown: Sequence[Json], index: int) -> dict[str, Json]:
+    """Return what holds where one of several holds and no other."""
+    return {"allOf": [shown[index], {"not": {"anyOf": [*shown[:index], *shown[index + 1 :]]}}]}
+
+
+def _plain_to_see(schema: Json, root: Schema, *, typed: bool = False) -> dict[str, Json]:
     """Return what tells at a glance that an alternative is not meant: no more than it says itself."""
+    keys = ("const", "enum", "type") if typed else ("const", "enum")
     out: dict[str, Any] = {}
     required: dict[str, None] = {}
     members: dict[str, Json] = {}
@@ -168,7 +176,7 @@ def _plain_to_see(schema: Json, root: Schema) -> dict[str, Json]:
         for name, inner in part.get("properties", {}).items():
             if isinstance(inner, Mapping) and name not in members:
                 said = target(inner, root)
-                shown = {key: said[key] for key in ("const", "enum", "type") if key in said}
+                shown = {key: said[key] for key in keys if key in said}
                 if shown:
                     members[name] = shown
     if required:

@@ -13,7 +13,7 @@ _BYTES: Final = 4 << 30
 
 
 def run_child(command: Sequence[str], option: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a command that calls `confine` with what `option` names, a pipe that is open as long as this process lives."""
+    """Run a command that calls `confine` with what `option` names: a pipe, open as long as this process lives."""
     theirs, ours = os.pipe()
     try:
         return subprocess.run(

@@ -31,8 +31,8 @@ class Found(NamedTuple):
 class SourceFiles:
     """The description's own file, and those in its folder or below that it refers to.
 
-    Nothing is ever fetched, and no file elsewhere is read: a description may come from a stranger, and what it refers to
-    would stand in suggestions.
+    Nothing is ever fetched, and no file elsewhere is read: a description may come from a stranger, and what it refers
+    to would stand in suggestions.
     """
 
     def __init__(self, path: Path) -> None:
