@@ -154,7 +154,7 @@ def test_large_refusals_are_corrected_in_a_worker_look_ups_and_loops_included(be
     other = bench.ask(proxy.port, "/v1/x", "POST", LARGE, JSON + b"Authorization: Bearer other\r\n")
     assert corrected(other)
     assert b'"attempt"' not in other
-    said = [(one["outcome"], one["lookups"]) for one in proxy.said()]
+    said = [(one["outcome"], one["lookups"]) for one in proxy.said()[-5:]]
     assert said == [("annotated", count) for count in (0, 0, 1, 0, 0)]
 
 

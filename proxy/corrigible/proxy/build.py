@@ -17,7 +17,7 @@ from corrigible.rules.index import RuleIndex
 from corrigible.rules.pack import load_pack
 
 from .corrector import Corrector
-from .dispatch import Dispatcher
+from .dispatch import LARGE, Dispatcher
 from .forkserver import ForkServer, Served
 from .limit import Limits
 from .loop import Loops
@@ -100,14 +100,14 @@ def build_corrector(
     return Corrector(build_translator(packs, spec, limits, relay=relay), mode=mode, loops=loops)
 
 
-def build_dispatcher(served: Served, loops: LoopsApart | None = None) -> Dispatcher:
+def build_dispatcher(served: Served, loops: LoopsApart | None = None, *, largest_here: int = LARGE) -> Dispatcher:
     """Fork what large refusals are corrected in. Call it while the process has one thread."""
     if not hasattr(os, "fork"):
-        return Dispatcher()
+        return Dispatcher(largest_here=largest_here)
     workers = Workers(ForkServer(served, memory=MEMORY))
     if loops is not None:
         loops.apart(lambda caller, place: workers.note("succeeded", (caller, place), caller=caller))
-    return Dispatcher(workers, loops)
+    return Dispatcher(workers, loops, largest_here=largest_here)
 
 
 def build_loops() -> LoopsApart:

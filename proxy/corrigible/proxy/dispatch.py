@@ -131,6 +131,11 @@ class Dispatcher:
                 return result
             step = functools.partial(translation.send, await asking.answer(value))
 
+    def learn(self, name: str, *arguments: Any) -> None:
+        """Have workers know something that was not known when they were prepared."""
+        if self._workers is not None:
+            self._workers.learn(name, arguments)
+
     def close(self) -> None:
         """End the workers."""
         if self._workers is not None:

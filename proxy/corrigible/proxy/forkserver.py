@@ -2,7 +2,7 @@
 
 Knows: processes, their limits, a socket to each. Does not know: what the work is, event loops, HTTP.
 
-The server is forked once, while there is one thread, and computes nothing: what it forks later is as fresh as that, and
+The server is forked once, while there is one thread, and does no task: what it forks later is as fresh as that, and
 there in milliseconds. It ends with its parent, and its workers end with it.
 """
 
@@ -17,6 +17,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -36,7 +37,7 @@ ASK, DONE, FAILED = "ask", "done", "failed"
 """What they say: `(ASK, question)`, `(DONE, value, bytes of memory it took at most)`, `(FAILED, why)`."""
 
 _ORDER: Final = struct.Struct("!cQ")
-_SPAWN, _KILL = b"s", b"k"
+_SPAWN, _KILL, _LEARN = b"s", b"k", b"l"
 _PR_SET_PDEATHSIG: Final = 1
 _NICER: Final = 5
 """Traffic comes before corrections."""
@@ -64,6 +65,7 @@ class ForkServer:
             finally:
                 os._exit(status)
         theirs.close()
+        self._orders.setblocking(False)  # a server that does not read must not stop the parent
         self._count = 0
 
     def spawn(self) -> tuple[int, socket.socket]:
@@ -78,6 +80,13 @@ class ForkServer:
         finally:
             theirs.close()
         return self._count, ours
+
+    def learn(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Have a function called in the server itself: workers forked from now on know what came of it."""
+        with tempfile.TemporaryFile() as file, contextlib.suppress(OSError):
+            pickle.dump((name, arguments), file, pickle.HIGHEST_PROTOCOL)
+            file.flush()
+            socket.send_fds(self._orders, [_ORDER.pack(_LEARN, 0)], [file.fileno()])
 
     def kill(self, number: int) -> None:
         """End a worker, whatever it is doing."""
@@ -110,6 +119,11 @@ def _serve(orders: socket.socket, served: Served, memory: int, parent: int) -> N
                     if pid == 0:
                         _become_worker(orders, handed[0], served, memory)
                     workers[number] = pid
+            elif order == _LEARN and handed:
+                with contextlib.suppress(Exception), open(handed[0], "rb", closefd=False) as file:
+                    file.seek(0)
+                    name, arguments = pickle.load(file)
+                    served[name](*arguments)
             elif order == _KILL and number in workers:
                 _end(workers.pop(number))
             for one in handed:

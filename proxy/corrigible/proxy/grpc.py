@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +15,16 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
 
+from .build import build_dispatcher
+from .dispatch import Dispatcher
+from .forkserver import Served
 from .grpc_carrier import GONE, serve
-from .grpc_front import GrpcFront, Said
+from .grpc_front import LARGE_MESSAGE, GrpcFront, Said
+from .grpc_judge import GrpcJudge
 from .grpc_status import HTTP
 from .grpc_upstream import Upstream, identified, open_upstream, secured
 from .journal import Entry, Journal
-from .loop import Loops
+from .loop_apart import LoopsApart
 from .mode import Mode
 from .tls import USUAL, Identity, Trust
 from .translate import Translator
@@ -50,27 +55,43 @@ def run(
     *,
     journal: Journal | None,
     line: Callable[[str], str],
-    loops: Loops | None = None,
+    loops: LoopsApart,
 ) -> int:
     """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1.
 
     Raises AuthoringError for wrong descriptors, NoCertificate where the upstream has none to believe in.
     """
     descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped(translator)
+    translator.warm_up()
+    judge = GrpcJudge(translator, descriptors, mode=settings.mode, loops=loops)
+    served: Served = {"judge": judge.judge, "read": judge.read, "succeeded": loops.succeeded}
+    # Before gRPC has threads.
+    with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:
+        status = _run(settings, judge, dispatcher, journal, line, described=descriptors is not None)
+    for summary in dispatcher.summary():
+        _complain(summary)
+    return status
+
+
+def _run(
+    settings: GrpcSettings,
+    judge: GrpcJudge,
+    dispatcher: Dispatcher,
+    journal: Journal | None,
+    line: Callable[[str], str],
+    *,
+    described: bool,
+) -> int:
     how = secured(settings.upstream, settings.trust) if settings.tls else None
     if settings.trust.insecure:
         _complain(
             "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
         )
-    translator.warm_up()
-
     told = _recorder(journal) if journal is not None else None
 
     async def main() -> int:
         upstream = open_upstream(settings.upstream, how)
-        front = GrpcFront(
-            translator, upstream, descriptors, mode=settings.mode, loops=loops, told=told, complain=_complain
-        )
+        front = GrpcFront(judge, upstream, dispatcher, described=described, told=told, complain=_complain)
         try:
             return await _serve(settings, upstream, front, line)
         finally:
@@ -121,8 +142,8 @@ def _complain(problem: str) -> None:
 
 def _recorder(journal: Journal) -> Callable[[Said], None]:
     def record(said: Said) -> None:
-        ending, decision = said.ending, said.decision
-        gone = ending.message == GONE and not said.reason
+        ending, verdict = said.ending, said.verdict
+        gone = ending.message == GONE and not verdict.reason
         journal.write(
             Entry(
                 time=ending.started,
@@ -130,14 +151,14 @@ def _recorder(journal: Journal) -> Callable[[Said], None]:
                 method="GRPC",
                 path=ending.method,
                 status=None if gone else HTTP[ending.code],
-                outcome="annotated" if decision is not None else "failed" if gone else "untouched",
+                outcome="annotated" if verdict.trailers is not None else "failed" if gone else "untouched",
                 milliseconds=(time.time() - ending.started) * 1000,
-                operation=said.operation or None,
-                rules=decision.rules if decision is not None else (),
-                reason=said.reason or None,
-                error=GONE if gone else said.error,
+                operation=verdict.operation or None,
+                rules=verdict.rules,
+                reason=verdict.reason or None,
+                error=GONE if gone else verdict.error,
                 lookups=said.lookups,
-                feedback=decision.feedback if decision is not None else None,
+                feedback=verdict.feedback,
             )
         )
 

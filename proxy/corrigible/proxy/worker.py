@@ -136,6 +136,11 @@ class Workers:
         """Tell the worker of a caller something that it may want to know."""
         self._of(caller).note(name, arguments)
 
+    def learn(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Have all workers know something from now on: those that do not are replaced."""
+        self._server.learn(name, arguments)
+        self.end()
+
     def _of(self, caller: str) -> _Worker:
         return self._workers[zlib.crc32(caller.encode()) % len(self._workers)]
 

@@ -33,6 +33,8 @@ class Descriptors:
         self.pool = descriptor_pool.DescriptorPool()
         self.methods: Mapping[str, Method] = {}
         waiting = {file.name: file for file in files}
+        self.files = [file.SerializeToString() for file in waiting.values()]
+        """What it was made of."""
         names = list(waiting)
         for name in names:
             _add(self.pool, waiting, name)
