@@ -209,6 +209,8 @@ class Safety(Wire):
     changes_intent: bool | None = None
     """The fix is not what the user asked for."""
     requires_confirmation: bool | None = None
+    loses: Annotated[tuple[Text, ...], BeforeValidator(lambda value: () if value is None else value)] = ()
+    """Where in the request document a value stands that does not survive the edit."""
 
 
 class Group(Wire):
@@ -252,6 +254,10 @@ class Suggestion(Wire):
     @property
     def changes_intent(self) -> bool:
         return self.safety is not None and self.safety.changes_intent is True
+
+    @property
+    def loses(self) -> tuple[str, ...]:
+        return self.safety.loses if self.safety is not None else ()
 
     @property
     def requires_confirmation(self) -> bool:

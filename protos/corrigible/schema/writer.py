@@ -112,6 +112,14 @@ def _applicability_is_earned(suggestion: Suggestion) -> Iterator[str]:
             yield "MACHINE_APPLICABLE with requires_confirmation"
 
 
+def _loss_is_said(suggestion: Suggestion) -> Iterator[str]:
+    if suggestion.loses and not suggestion.changes_intent:
+        yield "loses something without changes_intent"
+    for pointer in suggestion.loses:
+        if (problem := pointer_problem(pointer)) is not None:
+            yield f"loses {pointer}, which {problem}"
+
+
 def _evidence_is_truthful(suggestion: Suggestion) -> Iterator[str]:
     checked, seen = suggestion.verification, suggestion.confidence
     if checked is not None and checked.status is VerificationStatus.REFUTED:
@@ -198,6 +206,7 @@ _DUTIES: Final[tuple[Callable[[Suggestion], Iterator[str]], ...]] = (
     _action_rests_on_a_base,
     _terminal_changes_nothing,
     _applicability_is_earned,
+    _loss_is_said,
     _evidence_is_truthful,
     _patch_is_sound,
     _steps_are_requests,

@@ -296,14 +296,16 @@ class Confidence(_message.Message):
     def __init__(self, basis: _Optional[_Union[ConfidenceBasis, str]] = ..., value: _Optional[float] = ..., successes: _Optional[int] = ..., trials: _Optional[int] = ...) -> None: ...
 
 class Safety(_message.Message):
-    __slots__ = ("side_effects", "changes_intent", "requires_confirmation")
+    __slots__ = ("side_effects", "changes_intent", "requires_confirmation", "loses")
     SIDE_EFFECTS_FIELD_NUMBER: _ClassVar[int]
     CHANGES_INTENT_FIELD_NUMBER: _ClassVar[int]
     REQUIRES_CONFIRMATION_FIELD_NUMBER: _ClassVar[int]
+    LOSES_FIELD_NUMBER: _ClassVar[int]
     side_effects: SideEffects
     changes_intent: bool
     requires_confirmation: bool
-    def __init__(self, side_effects: _Optional[_Union[SideEffects, str]] = ..., changes_intent: _Optional[bool] = ..., requires_confirmation: _Optional[bool] = ...) -> None: ...
+    loses: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, side_effects: _Optional[_Union[SideEffects, str]] = ..., changes_intent: _Optional[bool] = ..., requires_confirmation: _Optional[bool] = ..., loses: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Group(_message.Message):
     __slots__ = ("id", "relation")
