@@ -43,6 +43,8 @@ class Explanation:
     """Why each rule did or did not speak, for people."""
 
     lines: list[str] = field(default_factory=list)
+    unsaid: list[str] = field(default_factory=list)
+    """Pointers to values that edits take from the request though their author says that the intent stays."""
 
 
 def complaints(known: Known, exchange: Exchange, body: Json) -> Sequence[Violation]:

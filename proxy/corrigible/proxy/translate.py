@@ -30,6 +30,7 @@ from corrigible.schema.writer import validate
 
 from .consider import Considered
 from .feedback import combine, encode, mirror_retry_after
+from .intent import declare_losses, unsaid_losses
 from .known import Explanation, Identified, Known, complaints
 from .limit import Limits
 from .loop import Loops, Refusal
@@ -222,6 +223,10 @@ class Translator:
         pack = found.known.pack
         how = pack.text.dry_run
         said = reconcile(said, exchange.request)
+        claimed = said
+        said = declare_losses(said, exchange.request, pack.guidance.tokens)
+        if explanation is not None:
+            explanation.unsaid += unsaid_losses(claimed, said)
         if how is not None and not found.presented:
             said = yield from dry_run(
                 said, about, exchange, how, lambda tried, body: complaints(found.known, tried, body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from corrigible.schema.writer import validate
 
 from .build import build_known
 from .lookup import drive_sync
-from .translate import Annotate, Known, Translator
+from .translate import Annotate, Explanation, Known, Translator
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +103,41 @@ def _complaints(known: Known, rule: Rule, case: Case) -> Iterator[str]:
             yield f"after: the reader does not retry: {following}"
 
 
-def speaks(known: Known, rules: tuple[Rule, ...], case: Case) -> Annotate | str | None:
+def losses_unsaid(name_or_path: str | Path) -> Iterator[AuthoringError]:
+    """Yield each case whose rule takes something from the request, and neither of them says so."""
+    (known,) = build_known([name_or_path])
+    for file in rule_files(known.pack.path):
+        for case in load_cases(file):
+            if case.text.speaks is None or _claims_change(case.text.speaks):
+                continue
+            explanation = Explanation()
+            speaks(known, known.pack.rules, case, explanation)
+            if explanation.unsaid:
+                said = f'"{case.text.name}": the edit loses {", ".join(explanation.unsaid)}: claim changes_intent: true'
+                yield AuthoringError(case.place, said)
+
+
+def _claims_change(claimed: Json) -> bool:
+    match claimed:
+        case Mapping():
+            return claimed.get("changes_intent") is True or any(map(_claims_change, claimed.values()))
+        case list():
+            return any(map(_claims_change, claimed))
+    return False
+
+
+def speaks(
+    known: Known, rules: tuple[Rule, ...], case: Case, explanation: Explanation | None = None
+) -> Annotate | str | None:
     """Return what some rules say on a case: an annotation, None for silence, or a crash in words.
 
     Where only the API's description has something to say, the rules are silent.
     """
     # An index of the whole pack is there already; to make one takes longer than all that a case asks of it.
     translator = Translator([known if rules is known.pack.rules else replace(known, index=RuleIndex(rules))])
-    decision = drive_sync(translator.translate(case.exchange), lambda lookup: answer(case.text.lookups, lookup))
+    decision = drive_sync(
+        translator.translate(case.exchange, explanation), lambda lookup: answer(case.text.lookups, lookup)
+    )
     if isinstance(decision, Annotate):
         return decision if any(rule.id in decision.rules for rule in rules) else None
     return decision.reason if decision.fault else None

@@ -73,7 +73,7 @@ def _breaks(
     judged: Callable[[], Sequence[Breach]],
 ) -> bool:
     walk()
-    after = _after(suggestion, request)
+    after = after_edit(suggestion, request)
     if after is None:
         return True
     named = description.operations.find(after.method, after.path)
@@ -96,7 +96,8 @@ def _breaks(
     )
 
 
-def _after(suggestion: Mapping[str, Json], request: Request) -> Request | None:
+def after_edit(suggestion: Mapping[str, Json], request: Request) -> Request | None:
+    """Return the request as a suggestion leaves it, None where it does not fit."""
     plain = _plainly_after(suggestion["patch"], request) if suggestion.get("patch") else None
     if plain is not None:
         return plain
@@ -150,7 +151,7 @@ def dry_run(
     tried = [_triable(one) for one in said]
     after: Request = exchange.request
     for suggestion in [s for suggestions in tried for s in suggestions]:
-        repaired = _after(suggestion, after)
+        repaired = after_edit(suggestion, after)
         if repaired is None:
             return list(said)
         after = repaired

@@ -184,6 +184,11 @@ class PackText(Authored):
         description="Members, besides those whose names say so, by which money, identity, permission, deletion or "
         "visibility is decided: what is only near is asked there.",
     )
+    tokens: list[str] = Field(
+        [],
+        description="Members whose value is a version of what is stored, such as `sha` or `resourceVersion`: another "
+        "one in the place of a stale one takes nothing from the request.",
+    )
     actions: dict[str, ActionText] = {}
     covers: float | None = Field(
         None, ge=0, le=100, description="The percentage of the API's documented errors for which there is a rule."

@@ -1,11 +1,12 @@
 """What an edit takes from a request: the values sent that do not survive it.
 
-Knows: requests before and after an edit, and which other spellings say the same. Does not know: who suggested the
-edit, what a server accepts.
+Knows: requests before and after an edit, what look-ups answered. Does not know: who suggested the edit, what a server
+accepts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -20,7 +21,10 @@ from .pointer import MISSING, escape, segments
 
 _REPRESENTATION = frozenset({"content-type", "content-encoding", "accept", "accept-encoding", "prefer", "user-agent"})
 """Headers that say how a request is written or how its answer shall be, not what is wished."""
+_VERSION = re.compile(r"v\d+(?:\.\d+)*(?:(?:alpha|beta)\d*)?|\d{4}-\d{2}-\d{2}")
 _DEEPEST = 100
+_MOST_SEEN = 5000
+"""Values of look-ups that are searched for one that a name stands for."""
 
 
 class Leaf(NamedTuple):
@@ -30,107 +34,163 @@ class Leaf(NamedTuple):
     value: Json
 
 
+class Seen(NamedTuple):
+    """What a look-up asked for, and what came back."""
+
+    path: str
+    answer: Json
+
+
+class Survival(NamedTuple):
+    """What lets a value survive beside its own presence."""
+
+    tokens: frozenset[str] = frozenset()
+    """Members and headers whose value is a version of what is stored, or a key: another one is no loss."""
+    seen: Sequence[Seen] = ()
+    """Look-ups that show what a name stands for."""
+    steps: Json = None
+    """Requests that are sent first, with values in them."""
+
+
 def losses(
-    before: Request,
-    after: Request,
-    *,
-    touched: Iterable[str] | None = None,
-    elsewhere: Json = None,
-    tokens: frozenset[str] = frozenset(),
+    before: Request, after: Request, survival: Survival | None = None, *, touched: Iterable[str] | None = None
 ) -> tuple[str, ...]:
     """Return pointers into the request document `before` to each value that `after` does not hold any more.
 
     A value survives where it stands untouched, stands under another name or at another place, or is written in another
-    way that says the same. `touched`: only what these pointers lead to was edited. `elsewhere`: a document whose values
-    survive as well (steps that are sent first). `tokens`: members whose value is a version of what is stored: another
-    one in its place is no loss.
+    way that says the same. `touched`: only what these pointers lead to was edited.
     """
-    lost: list[Leaf] = []
-    gained: list[Leaf] = list(_leaves(elsewhere, "")) if elsewhere else []
-    comparison = _Comparison(before, tokens, lost, gained)
-    for one in _places(before, after, touched):
-        comparison.compare(*one)
+    comparison = _Comparison(before, survival or Survival())
+    for name, pointer, old, new in _places(before, after, touched):
+        comparison.compare(name, pointer, old, new)
     if after.path != before.path:
-        _paths(before.path, after.path, lost, gained)
-    return tuple(leaf.pointer for leaf in _unmatched(lost, gained))
+        comparison.paths(before.path, after.path)
+    return comparison.lost_for_good()
 
 
-def _places(
-    before: Request, after: Request, touched: Iterable[str] | None
-) -> Iterator[tuple[str, str, Json, Json]]:
+def _places(before: Request, after: Request, touched: Iterable[str] | None) -> Iterator[tuple[str, str, Json, Json]]:
     """Yield the parts of two requests that may differ: name, pointer, before, after."""
     parts = None if touched is None else {tuple(segments(pointer)[:2]) for pointer in touched}
-    for name in ("query", "headers", "body"):
-        old, new = getattr(before, name), getattr(after, name)
-        if parts is not None and isinstance(old, Mapping) and isinstance(new, Mapping) and (name,) not in parts:
-            for _, member in sorted(part for part in parts if part[0] == name):
-                key = member.lower() if name == "headers" else member
-                yield key, f"/{name}/{escape(key)}", old.get(key, MISSING), new.get(key, MISSING)
-        elif parts is None or any(part[:1] == (name,) for part in parts):
-            yield "", f"/{name}", MISSING if old is None else old, MISSING if new is None else new
+    for where in ("query", "headers", "body"):
+        old, new = getattr(before, where), getattr(after, where)
+        if parts is None or (where,) in parts or not (isinstance(old, Mapping) and isinstance(new, Mapping)):
+            if parts is None or any(part[:1] == (where,) for part in parts):
+                yield "", f"/{where}", MISSING if old is None else old, MISSING if new is None else new
+            continue
+        for name in sorted(part[1] for part in parts if part[0] == where):
+            key = name.lower() if where == "headers" else name
+            yield key, f"/{where}/{escape(key)}", old.get(key, MISSING), new.get(key, MISSING)
 
 
 class _Comparison:
-    def __init__(self, before: Request, tokens: frozenset[str], lost: list[Leaf], gained: list[Leaf]) -> None:
-        self.patch = before.method == "PATCH"
-        self.form = before.form
-        self.tokens, self.lost, self.gained = tokens, lost, gained
+    """Two requests side by side: what is gone from its place, and what is new at another."""
+
+    def __init__(self, before: Request, survival: Survival) -> None:
+        self.before, self.survival = before, survival
+        self.lost: list[Leaf] = []
+        self.gained: list[Leaf] = list(_leaves(survival.steps, "")) if survival.steps else []
 
     def compare(self, name: str, pointer: str, old: Json, new: Json, depth: int = 0) -> None:
         """Tell what of `old` is not in `new` at its place, and what is new there."""
         if old is MISSING:
             self.gained += _leaves(new, pointer)
+        elif pointer.startswith("/headers/") and name in _REPRESENTATION:
             return
-        if pointer.startswith("/headers/") and (name in _REPRESENTATION or name in self.tokens and new is not MISSING):
-            return
-        if new is MISSING or depth > _DEEPEST:
-            self.lost += [leaf for leaf in _leaves(old, pointer) if leaf.value is not None or self.patch]
-            return
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
+        elif new is MISSING or depth > _DEEPEST:
+            self._gone(name, pointer, old)
+        elif isinstance(old, Mapping) and isinstance(new, Mapping):
             for key, inner in old.items():
                 self.compare(key, f"{pointer}/{escape(str(key))}", inner, new.get(key, MISSING), depth + 1)
-            for key, inner in new.items():
-                if key not in old:
-                    self.gained += _leaves(inner, f"{pointer}/{escape(str(key))}")
+            for key in new.keys() - old.keys():
+                self.gained += _leaves(new[key], f"{pointer}/{escape(str(key))}")
         elif isinstance(old, list) and isinstance(new, list):
-            self._lists(pointer, old, new, depth)
+            if pointer == "/body" and (effects := _effects(old)) is not None and (others := _effects(new)) is not None:
+                self._patches(effects, others)
+            else:
+                self._lists(pointer, old, new, depth)
         elif not self._kept(name, pointer, old, new):
             self.lost += _leaves(old, pointer)
             self.gained += _leaves(new, pointer)
 
+    def paths(self, old: str, new: str) -> None:
+        """Compare paths by segment: what the new one does not hold, wherever it stands, is gone."""
+        there = [unquote(segment) for segment in new.split("/") if segment]
+        was = [unquote(segment) for segment in old.split("/") if segment]
+        gone = [s for s in was if s not in there and not any(one not in was and is_respelled(s, one) for one in there)]
+        if self.before.method in ("GET", "HEAD"):  # another version of the API reads the same thing
+            gone = [segment for segment in gone if not _VERSION.fullmatch(segment)]
+        self.lost += [Leaf("/path", segment) for segment in gone]
+        self.gained += [Leaf("/path", segment) for segment in there if segment not in was]
+
+    def lost_for_good(self) -> tuple[str, ...]:
+        """Return where those values stood that stand nowhere now. Each new value accounts for one that is gone."""
+        open_ones = list(self.gained)
+        out: dict[str, None] = {}
+        for leaf in self.lost:
+            match = next((one for one in open_ones if _moved(leaf, one) or self._names(leaf.value, one.value)), None)
+            if match is None:
+                out[leaf.pointer] = None
+            else:
+                open_ones.remove(match)
+        return tuple(out)
+
+    def _gone(self, name: str, pointer: str, old: Json) -> None:
+        if name in self.survival.tokens and self.before.method == "POST":
+            return  # nothing is stored yet that it could be a version of
+        clears = self.before.method == "PATCH"
+        self.lost += [leaf for leaf in _leaves(old, pointer) if clears or leaf.value is not None]
+
     def _kept(self, name: str, pointer: str, old: Json, new: Json) -> bool:
-        loose = self.form or pointer.startswith(("/query", "/headers"))
-        same = same_text if loose else same_json
-        if same(old, new) or says_the_same(old, new) or is_respelled(old, new):
+        loose = self.before.form or pointer.startswith(("/query", "/headers"))
+        if (same_text if loose else same_json)(old, new) or says_the_same(old, new) or is_respelled(old, new):
             return True
         if old is None:
-            return not self.patch
-        return name in self.tokens and isinstance(old, str | int) and isinstance(new, str | int)
+            return self.before.method != "PATCH"
+        if old in ({}, []):
+            return type(old) is type(new)
+        return name in self.survival.tokens and isinstance(old, str | int) and isinstance(new, str | int)
 
     def _lists(self, pointer: str, old: list[Any], new: list[Any], depth: int) -> None:
-        """Compare lists: equal elements are each other wherever they stand, the rest by its order."""
-        rest = list(range(len(new)))
-        keys: dict[bytes, list[int]] = {}
+        """Compare lists: equal elements are each other wherever they stand, the rest by its order.
+
+        A text or an object that stood there twice and is there once is there still; of numbers the count may matter.
+        """
+        places: dict[bytes, list[int]] = {}
         for index, element in enumerate(new):
-            keys.setdefault(_key(element), []).append(index)
+            places.setdefault(_key(element), []).append(index)
+        free = dict.fromkeys(range(len(new)))
         open_ones: list[int] = []
         for index, element in enumerate(old):
-            there = keys.get(_key(element))
+            there = places.get(_key(element))
             if there:
-                rest[there.pop(0)] = -1
-            else:
+                del free[there.pop(0)]
+            elif there is None or not isinstance(element, str | Mapping):
                 open_ones.append(index)
-        free = [index for index in rest if index >= 0]
-        for index in list(open_ones):
-            if index in free:
-                free.remove(index)
-                open_ones.remove(index)
-                self.compare("", f"{pointer}/{index}", old[index], new[index], depth + 1)
-        for index in open_ones:
-            other = new[free.pop(0)] if free else MISSING
-            self.compare("", f"{pointer}/{index}", old[index], other, depth + 1)
+        for index in sorted(open_ones, key=lambda index: index not in free):  # those that kept their place first
+            other = index if index in free else next(iter(free), None)
+            if other is not None:
+                del free[other]
+            inner = MISSING if other is None else new[other]
+            self.compare("", f"{pointer}/{index}", old[index], inner, depth + 1)
         for index in free:
             self.gained += _leaves(new[index], f"{pointer}/{index}")
+
+    def _patches(self, old: Mapping[str, Leaf], new: Mapping[str, Leaf]) -> None:
+        """Compare JSON patches by what they do: `add /a {b: 1}` does what `add /a/b 1` does."""
+        for effect, leaf in old.items():
+            other = new.get(effect)
+            if other is None:
+                self.lost.append(leaf)
+            elif not self._kept(segments(effect)[-1] if "/" in effect else "", "/body", leaf.value, other.value):
+                self.lost.append(leaf)
+                self.gained.append(other)
+        self.gained += [leaf for effect, leaf in new.items() if effect not in old]
+
+    def _names(self, old: Json, new: Json) -> bool:
+        """Whether a look-up shows that one value names what the other identifies: a branch and its commit."""
+        if not isinstance(old, str) or not isinstance(new, str | int) or not re.search("[A-Za-z]", old):
+            return False
+        return any(_shows(seen, old, new) for seen in self.survival.seen)
 
 
 def _key(value: Json) -> bytes:
@@ -149,32 +209,56 @@ def _leaves(value: Json, pointer: str, depth: int = 0) -> Iterator[Leaf]:
         yield Leaf(pointer, value)
 
 
-def _paths(old: str, new: str, lost: list[Leaf], gained: list[Leaf]) -> None:
-    """Compare paths by segment: what is not in the new one any more, wherever it stands, is lost."""
-    there = [unquote(segment) for segment in new.split("/") if segment]
-    for segment in [unquote(segment) for segment in old.split("/") if segment]:
-        match = next((one for one in there if one == segment), None) or next(
-            (one for one in there if is_respelled(segment, one)), None
-        )
-        if match is None:
-            lost.append(Leaf("/path", segment))
-        else:
-            there.remove(match)
-    gained += [Leaf("/path", segment) for segment in there]
+def _moved(old: Leaf, new: Leaf) -> bool:
+    """Whether a value stands elsewhere now; under a name that was put right its own spelling may be, too."""
+    if same_json(old.value, new.value) or says_the_same(old.value, new.value):
+        return True
+    names = old.pointer.rpartition("/")[2], new.pointer.rpartition("/")[2]
+    return is_respelled(old.value, new.value) and is_respelled(*names)
 
 
-def _unmatched(lost: Sequence[Leaf], gained: Sequence[Leaf]) -> list[Leaf]:
-    """Return what stands nowhere else now. Each new value accounts for one that is gone."""
-    open_ones = list(gained)
-    out: list[Leaf] = []
-    for leaf in lost:
-        match = next((one for one in open_ones if _stands_for(leaf.value, one.value)), None)
-        if match is None:
-            out.append(leaf)
-        else:
-            open_ones.remove(match)
-    return out
+def _effects(operations: Sequence[Json]) -> dict[str, Leaf] | None:
+    """Return what each operation of a JSON patch does and the value it does it with; None for any other list."""
+    out: dict[str, Leaf] = {}
+    for index, one in enumerate(operations):
+        if not (isinstance(one, Mapping) and isinstance(one.get("op"), str) and isinstance(one.get("path"), str)):
+            return None
+        verb = "put" if one["op"] in ("add", "replace") else one["op"]
+        if "value" not in one:
+            out[f"{verb} {one.get('from', '')} {one['path']}"] = Leaf(f"/body/{index}", one["path"])
+        for leaf in _leaves(one["value"], "") if "value" in one else ():
+            out[f"{verb} {one['path']}{leaf.pointer}"] = Leaf(f"/body/{index}/value{leaf.pointer}", leaf.value)
+    return out or None
 
 
-def _stands_for(old: Json, new: Json) -> bool:
-    return same_json(old, new) or says_the_same(old, new)
+def _shows(seen: Seen, old: str, new: Json) -> bool:
+    asked = re.split(r"[/?&=]", unquote(seen.path))
+    if old in asked or old in unquote(seen.path).split("/", 1)[-1].rpartition("/")[2]:
+        return any(same_text(value, new) for _, value in _bounded(seen.answer))
+    return _in_one_object(seen.answer, old, new)
+
+
+def _bounded(answer: Json) -> Iterator[Leaf]:
+    for count, leaf in enumerate(_leaves(answer, "")):
+        if count == _MOST_SEEN:
+            return
+        yield leaf
+
+
+def _in_one_object(answer: Json, old: str, new: Json) -> bool:
+    """Whether some object has both values among its own members and those of its members."""
+    names: dict[str, set[str]] = {}
+    for leaf in _bounded(answer):
+        if isinstance(leaf.value, list | Mapping):
+            continue
+        for what, wanted in (("old", old), ("new", new)):
+            if same_text(leaf.value, wanted) or (what == "old" and is_respelled(leaf.value, wanted)):
+                owner = leaf.pointer.rpartition("/")[0]
+                for place in (owner, owner.rpartition("/")[0]) if owner and not _is_listed(owner) else (owner,):
+                    names.setdefault(place, set()).add(what)
+    return any(len(both) == 2 for both in names.values())
+
+
+def _is_listed(pointer: str) -> bool:
+    """Whether an object is the element of a list: what its neighbours say is not about it."""
+    return pointer.rpartition("/")[2].isdecimal()

@@ -42,9 +42,9 @@ def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
         case list(), list() | Mapping():
             return isinstance(other, Mapping) and _numbered(other) == one
         case Mapping(), list():
-            return _numbered(one) == other or len(other) == 1 and says_the_same(one, other[0], depth + 1)
+            return _numbered(one) == other or (len(other) == 1 and says_the_same(one, other[0], depth + 1))
         case Mapping(), str():
-            return spelling.document(other, dict) == one
+            return bool(spelling.document(other, dict) == one)
         case list(), _ if len(one) == 1 and says_the_same(one[0], other, depth + 1):
             return True
         case list(), str() if len(other) <= _LONGEST:
@@ -69,17 +69,33 @@ def _listed(items: list[Json], text: str) -> bool:
 def _same_scalar(one: str | int | float, other: str | int | float) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return scalar_text(one).strip().casefold() == scalar_text(other).strip().casefold() in ("true", "false")
-    a, b = scalar_text(one).strip(), scalar_text(other).strip()
+    a, b = _tight(one), _tight(other)
     if a == b:
         return True
     if len(a) > _LONGEST or len(b) > _LONGEST:
         return False
+    if _same_moment(one, other):
+        return True
     first, second = _number(a), _number(b)
     if first is not None and second is not None:
         return first == second
-    if _amount(a) is not None and _amount(a) == _amount(b):
+    amount = _amount(a)
+    if amount is not None and amount == _amount(b):
         return True
-    return _same_moment(one, other) or _encoded(a, b) or _encoded(b, a) or unquote(a) == unquote(b)
+    return _encoded(a, b) or _encoded(b, a) or unquote(a) == unquote(b) or _colour(a) == _colour(b) != ""
+
+
+def _tight(value: str | int | float) -> str:
+    """Return a scalar's text without the blanks around it, and before a sign: `50 %`."""
+    return re.sub(r"\s+(?=\W*$)", "", scalar_text(value).strip())
+
+
+def _colour(text: str) -> str:
+    """Return a colour of three or six hexadecimal digits in six (CSS Color 4, section 5.2), empty for what is none."""
+    digits = text.removeprefix("#").casefold()
+    if not re.fullmatch(r"[0-9a-f]{6}|#[0-9a-f]{3}", digits if len(digits) != 3 else text.casefold()):
+        return ""
+    return digits if len(digits) == 6 else "".join(digit * 2 for digit in digits)
 
 
 def _number(text: str) -> Decimal | None:
@@ -124,21 +140,45 @@ def _encoded(plain: str, encoded: str) -> bool:
         return False
 
 
+_FEW = 3
+"""Letters at the end of a word that may be an ending: `opened` is `open`, `Monthly` is `month`."""
+
+
 def is_respelled(one: Json, other: Json) -> bool:
     """Whether `other` is the text `one` with its spelling put right, or with something put before or behind it.
 
-    The same letters and digits in order, or few typing mistakes: the first letter and all digits stay.
+    The same letters and digits in order, an ending less, or few typing mistakes: the first letter and all digits stay.
     """
     if not isinstance(one, str) or not isinstance(other, str) or not one or max(len(one), len(other)) > _LONGEST:
         return False
-    a, b = re.sub(r"[\W_]", "", one).casefold(), re.sub(r"[\W_]", "", other).casefold()
-    if not a or not b or _number(one) is not None:
+    if _around(one, other):
+        return True
+    a, b = _letters(one), _letters(other)
+    if not a or not b or a.isdecimal() or _number(one) is not None:
         return False
-    if a.isdecimal() or (_amount(one) is not None and _amount(other) is not None):
+    if _amount(one) is not None and _amount(other) is not None:
         return False
-    if a == b or (len(a) > 2 and (b.startswith(a) or b.endswith(a))):
+    if a == b or (len(b) > _FEW and a.startswith(b) and len(a) - len(b) <= _FEW and a.isalpha()):
         return True
     if a[0] != b[0] or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
         return False
     most = max(1, len(a) // 4)
     return bool(OSA.distance(a, b, score_cutoff=most) <= most)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).casefold()
+
+
+def _around(one: str, other: str) -> bool:
+    """Whether a text has all of another one in it, letter by letter, at one of its ends, and is no other number."""
+    a, b = one.casefold(), other.casefold()
+    if len(a) >= len(b) or re.fullmatch(r"[\d.,\s+-]*", b):
+        return False
+    if b.startswith(a):
+        return len(a) > 2 or not b[len(a)].isalnum()
+    return (
+        b.endswith(a)
+        and (len(a) > 2 or not b[-len(a) - 1].isalnum())
+        and not (a[0].isdigit() and b[-len(a) - 1].isdigit())
+    )

@@ -15,6 +15,7 @@ from .derive import Operation, Unfit, changes_request, derive, guarded, rekeyed
 from .expression import EvaluationError, Expression, environment
 from .failure import RuleFault
 from .lookup import CALL, Lookup, LookupAnswer, allowed
+from .loss import Seen
 from .pointer import is_among, parameters_at, segments
 from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Question, Rule, Say, Template, Together
 
@@ -45,6 +46,8 @@ class Spoken(NamedTuple):
     used_live_state: bool
     settles: frozenset[int] = frozenset()
     """The numbers of further complaints that this answers too."""
+    seen: tuple[Seen, ...] = ()
+    """What look-ups showed: a name may have been replaced by what it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Guidance:
     secrets: frozenset[str] = frozenset()
     decisive: frozenset[str] = frozenset()
     """Names of members that are not to be guessed, nor their values, besides those known by their words."""
+    tokens: frozenset[str] = frozenset()
+    """Members and headers (lower case) that hold a version of what is stored, or an idempotency key."""
 
 
 def speak(
@@ -88,6 +93,7 @@ class _Speech:
         self.rule, self.request, self.scope, self.guidance = rule, request, scope, guidance
         self.group, self.explain = group, explain
         self.looked: list[str] = []
+        self.seen: list[Seen] = []
         self.groups = 0
         self.retry: dict[str, Json] | None = None
         self.recovery = ""
@@ -145,6 +151,8 @@ class _Speech:
                 self.looked.append(f"{verb} {template}")
                 verdict = "gave nothing" if answer is None else "answered"
                 self._note(f"look-up {question.name}: {verb} {template} {verdict}")
+                if answer is not None:
+                    self.seen.append(Seen(lookup.path, answer))
             elif template is not None:
                 self._note(f"look-up {question.name}: not on the pack's list")
             if answer is None and not question.optional and template is not None:
@@ -175,7 +183,8 @@ class _Speech:
             else:
                 waits = all([base == "WAIT_AND_RETRY" for base in bases])
                 recovery = "transient" if waits else "correctable"
-        return Spoken(self.rule, tuple(suggestions), kind, recovery, self.retry, bool(self.looked))
+        said = Spoken(self.rule, tuple(suggestions), kind, recovery, self.retry, bool(self.looked))
+        return said._replace(seen=tuple(self.seen))
 
     def _entry(self, entry: Entry, activation: Any, group: dict[str, str] | None) -> list[dict[str, Json]]:
         match entry:

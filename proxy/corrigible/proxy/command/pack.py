@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from corrigible.rules.case import load_cases
-from corrigible.rules.failure import AuthoringError
+from corrigible.rules.failure import AuthoringError, gather
 from corrigible.rules.pack import built_in, load_pack, rule_files
 from corrigible.rules.page import page
 from corrigible.rules.scaffold import new_pack, new_rule
@@ -16,7 +16,7 @@ from corrigible.rules.shape import editor_schemas
 
 from ..build import build_corrector
 from ..recording import read_recording
-from ..trial import Trial, try_pack
+from ..trial import Trial, losses_unsaid, try_pack
 from . import coverage, render, translate
 
 
@@ -65,6 +65,8 @@ def _lint(args: argparse.Namespace) -> int:
         try:
             pack = load_pack(name)
             cases = sum(len(load_cases(file)) for file in rule_files(pack.path))
+            if (unsaid := gather(list(losses_unsaid(name)))) is not None:
+                raise unsaid
         except AuthoringError as error:
             wrong += len(error.each())
             print(error, file=sys.stderr)
