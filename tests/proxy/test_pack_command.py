@@ -18,7 +18,7 @@ CASES = """\
   origin: synthetic
   request: {body: {amount: 500}}
   response: {status: 400, body: {error: {code: bad}}}
-  speaks: {suggestions: [{parameters: {amount: %s}}]}
+  speaks: {suggestions: [{parameters: {amount: %s}, safety: {changes_intent: true}}]}
 - name: another
   origin: synthetic
   request: {}
@@ -43,6 +43,13 @@ def test_lint_of_a_pack_in_order(write_pack: WritePack, capsys: Capture) -> None
     assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 0 cases, 0 tables, nothing wrong"], [])
     (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
     assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 2 cases, 0 tables, nothing wrong"], [])
+
+
+def test_lint_wants_a_loss_to_be_claimed(write_pack: WritePack, capsys: Capture) -> None:
+    folder = write_pack(x=RULE)
+    (folder / "x.cases.yaml").write_text((CASES % 300).replace(", safety: {changes_intent: true}", ""), "utf-8")
+    said = f'{folder}/x.cases.yaml:1: "too much": the edit loses /body/amount: claim changes_intent: true'
+    assert run(capsys, "pack", "lint", folder) == (1, [], [said])
 
 
 def test_lint_prints_every_mistake_with_its_line(write_pack: WritePack, capsys: Capture) -> None:

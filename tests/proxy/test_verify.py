@@ -49,20 +49,111 @@ def decide(translator: Translator, api: Api, request: Request = REQUEST) -> Deci
 
 
 def small_enough(body: Any) -> tuple[int, Any]:
-    return (201, {}) if body["size"] <= 10 else (422, REFUSAL)
+    fits = isinstance(body["size"], int) and body["size"] <= 10
+    return (201, body) if fits else (422, REFUSAL)
+
+
+TEN = replace(REQUEST, body={"size": "10", "colour": "red"})
+"""What a repair to 10 takes nothing from."""
 
 
 def test_a_repair_that_the_dry_run_takes_is_verified(write_pack: WritePack) -> None:
     api = Api(small_enough)
-    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), api)
+    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), api, TEN)
     assert isinstance(decision, Annotate)
     (suggestion,) = decision.feedback["suggestions"]
     assert suggestion["verification"] == {"status": "verified", "method": "dry_run"}
     assert suggestion["applicability"] == "MACHINE_APPLICABLE"
     assert [(a.method, a.path, orjson.loads(a.body), a.content_type) for a in api.asked] == [
-        ("POST", "/widgets?ns=a+b&dryRun=All", {"size": 50}, "application/json"),
-        ("POST", "/widgets?ns=a+b&dryRun=All", {"size": 10}, "application/json"),
+        ("POST", "/widgets?ns=a+b&dryRun=All", {"size": "10", "colour": "red"}, "application/json"),
+        ("POST", "/widgets?ns=a+b&dryRun=All", {"size": 10, "colour": "red"}, "application/json"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("stored", "lost"),
+    [
+        ({"size": 10}, ["/body/colour"]),
+        ({"size": 10, "colour": "blue", "shape": "round"}, ["/body/colour"]),
+        ({"size": 9, "colour": "red"}, ["/body/size"]),
+    ],
+)
+def test_what_the_dry_run_shows_dropped_or_changed_is_lost(write_pack: WritePack, stored: Any, lost: list[str]) -> None:
+    """That a server accepts a request proves nothing about the wish behind it."""
+
+    def prunes(body: Any) -> tuple[int, Any]:
+        status, answer = small_enough(body)
+        return (status, stored) if status == 201 else (status, answer)
+
+    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), Api(prunes), TEN)
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert suggestion["verification"] == {"status": "unverified", "method": "dry_run"}
+    assert suggestion["applicability"] == "MAYBE_INCORRECT"
+    assert suggestion["safety"] == {"side_effects": "certain", "changes_intent": True, "loses": lost}
+
+
+def test_an_answer_that_shows_nothing_verifies_nothing(write_pack: WritePack) -> None:
+    def terse(body: Any) -> tuple[int, Any]:
+        status, answer = small_enough(body)
+        return (status, {"kind": "Status", "status": "Success"}) if status == 201 else (status, answer)
+
+    silent = DRY.replace("}\n", ", silent: {kind: Status}}\n")
+    decision = decide(build_translator([write_pack(manifest=silent, x=FIX)]), Api(terse), TEN)
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert suggestion["verification"] == {"status": "unverified", "method": "dry_run"}
+    assert suggestion["applicability"] == "MAYBE_INCORRECT"
+    assert suggestion["safety"]["changes_intent"] is False
+
+
+ALTERNATIVES = """\
+suggest:
+- one_of:
+  - {action: MODIFY_PARAMS, message: old, parameters: {version: "'v1'"}}
+  - {action: MODIFY_PARAMS, message: middle, parameters: {version: "'v2beta2'"}}
+"""
+
+
+def by_version(keeps: Mapping[str, Sequence[str]]) -> Callable[[Any], tuple[int, Any]]:
+    """Judge as a server that has some versions, each with some members."""
+
+    def judge(body: Any) -> tuple[int, Any]:
+        known = keeps.get(body["version"])
+        return (422, REFUSAL) if known is None else (201, {name: body[name] for name in known})
+
+    return judge
+
+
+VERSIONED = DRY.replace("}\n", ", version: version}\n")
+
+
+def test_of_alternatives_the_one_that_keeps_everything_goes_first(write_pack: WritePack) -> None:
+    request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
+    api = Api(by_version({"v1": ["version"], "v2beta2": ["version", "metrics"]}))
+    decision = decide(build_translator([write_pack(manifest=VERSIONED, x=ALTERNATIVES)]), api, request)
+    assert isinstance(decision, Annotate)
+    best, other = decision.feedback["suggestions"]
+    assert (best["message"], best["applicability"]) == ("middle", "MACHINE_APPLICABLE")
+    assert best["verification"] == {"status": "verified", "method": "dry_run"}
+    assert best["safety"] == {"side_effects": "certain", "changes_intent": False}
+    assert other["safety"]["loses"] == ["/body/metrics/0", "/body/version"]
+    assert other["verification"]["status"] == "unverified"
+
+
+def test_another_version_that_nobody_tried_is_a_change(write_pack: WritePack) -> None:
+    request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
+    decision = decide(build_translator([write_pack(x=ALTERNATIVES)]), Api(small_enough), request)
+    assert isinstance(decision, Annotate)
+    assert [s["safety"]["loses"] for s in decision.feedback["suggestions"]] == [["/body/version"]] * 2
+
+
+def test_an_alternative_that_is_refused_is_not_sent(write_pack: WritePack) -> None:
+    request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
+    api = Api(by_version({"v2beta2": ["version", "metrics"]}))
+    decision = decide(build_translator([write_pack(manifest=VERSIONED, x=ALTERNATIVES)]), api, request)
+    assert isinstance(decision, Annotate)
+    assert [s["message"] for s in decision.feedback["suggestions"]] == ["middle"]
 
 
 def test_verified_and_changing_what_was_asked_for_is_still_not_for_machines(write_pack: WritePack) -> None:

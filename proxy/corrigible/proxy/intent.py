@@ -18,8 +18,12 @@ from .verify import after_edit
 _EDITS = ("patch", "parameters")
 
 
-def declare_losses(said: Sequence[Spoken], request: Request, tokens: frozenset[str]) -> list[Spoken]:
+def declare_losses(
+    said: Sequence[Spoken], request: Request, tokens: frozenset[str], version: str | None = None
+) -> list[Spoken]:
     """Return what was said, each suggestion with what it takes from the request: `loses`, and `changes_intent`.
+
+    `version`: the member that names the version of the API; a dry run may have shown that another one keeps the rest.
 
     Suggestions are applied one after the other, as readers do; of alternatives each for itself.
     """
@@ -39,7 +43,7 @@ def declare_losses(said: Sequence[Spoken], request: Request, tokens: frozenset[s
             if after is None:
                 marked.append(suggestion)  # no reader applies it either
                 continue
-            survival = Survival(tokens, one.seen, suggestion.get("steps"))
+            survival = Survival(tokens, one.seen, suggestion.get("steps"), version if _is_tried(suggestion) else None)
             marked.append(losing(suggestion, losses(base, after, survival, touched=_touched(suggestion))))
             if group.get("relation") != "one_of" or group["id"] not in open_choices:
                 current = after if base is current else current
@@ -57,6 +61,10 @@ def unsaid_losses(claimed: Sequence[Spoken], declared: Sequence[Spoken]) -> list
         if not mine["safety"]["changes_intent"]
         for pointer in computed["safety"].get("loses", ())
     ]
+
+
+def _is_tried(suggestion: Mapping[str, Any]) -> bool:
+    return bool(suggestion.get("verification") == {"status": "verified", "method": "dry_run"})
 
 
 def _is_terminal(suggestion: Mapping[str, Any]) -> bool:

@@ -29,6 +29,7 @@ from corrigible.schema.relayed import stripped
 from corrigible.schema.writer import validate
 
 from .consider import Considered
+from .dry_run import dry_run
 from .feedback import combine, encode, mirror_retry_after
 from .intent import declare_losses, unsaid_losses
 from .known import Explanation, Identified, Known, complaints
@@ -37,7 +38,6 @@ from .loop import Loops, Refusal
 from .measured import measured, readable
 from .reconcile import reconcile
 from .relay import Relay
-from .verify import dry_run
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
 """A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""
@@ -223,14 +223,15 @@ class Translator:
         pack = found.known.pack
         how = pack.text.dry_run
         said = reconcile(said, exchange.request)
-        claimed = said
-        said = declare_losses(said, exchange.request, pack.guidance.tokens)
-        if explanation is not None:
-            explanation.unsaid += unsaid_losses(claimed, said)
         if how is not None and not found.presented:
             said = yield from dry_run(
                 said, about, exchange, how, lambda tried, body: complaints(found.known, tried, body)
             )
+        claimed = said
+        version = how.version if how is not None else None
+        said = declare_losses(said, exchange.request, pack.guidance.tokens, version)
+        if explanation is not None:
+            explanation.unsaid += unsaid_losses(claimed, said)
         said = [one for one in said if one.suggestions]
         if not said:
             return PassThrough(

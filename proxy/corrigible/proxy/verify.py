@@ -6,23 +6,17 @@ complaints a dry run does not see.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
-import orjson
 from pydantic import ValidationError
 
 from corrigible.adapters.adapter import Described
-from corrigible.rules.authored import DryRunText
 from corrigible.rules.budget import walk
-from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pointer import resolve
 from corrigible.rules.repair.breach import Breach
 from corrigible.rules.speak import Spoken
 from corrigible.rules.violation import Violation
-from corrigible.schema.document import query_pairs
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import Suggestion
@@ -30,14 +24,6 @@ from corrigible.schema.feedback import Suggestion
 Suggestions = Sequence[Mapping[str, Json]]
 Read = Callable[[Exchange, Json], Sequence[Violation]]
 _YAML = "yaml"
-
-
-class Complaint(NamedTuple):
-    """What makes two complaints the same one."""
-
-    code: str
-    pointer: str
-    message: str
 
 
 def unrefuted(
@@ -139,90 +125,3 @@ def _plainly_after(patch: Sequence[Mapping[str, Json]], request: Request) -> Req
         else:
             return None
     return replace(request, body=body, headers=headers)
-
-
-def dry_run(
-    said: Sequence[Spoken], violations: Sequence[Violation], exchange: Exchange, how: DryRunText, read: Read
-) -> Generator[Lookup, LookupAnswer, list[Spoken]]:
-    """Try the request with all that is suggested for it, and mark or leave out suggestions by what comes back.
-
-    `violations` are those of `said`, in its order; `read` reads the complaints of an answer.
-    """
-    tried = [_triable(one) for one in said]
-    after: Request = exchange.request
-    for suggestion in [s for suggestions in tried for s in suggestions]:
-        repaired = after_edit(suggestion, after)
-        if repaired is None:
-            return list(said)
-        after = repaired
-    if after == exchange.request or not (_is_triable(exchange.request, how) and _is_triable(after, how)):
-        return list(said)
-    untouched = yield _asked(exchange.request, how)
-    if untouched.status != exchange.status or not set(map(_key, violations)) <= _complaints(untouched, exchange, read):
-        return list(said)
-    answer = yield _asked(after, how)
-    if 200 <= answer.status < 300:
-        return [one._replace(suggestions=_marked(one.suggestions, mine)) for one, mine in zip(said, tried, strict=True)]
-    again = _complaints(answer, exchange, read) if answer.status >= 400 else set()
-    out = []
-    for one, mine, violation in zip(said, tried, violations, strict=True):
-        if mine and _key(violation) in again:
-            kept = tuple(s for s in one.suggestions if s not in mine)
-            if kept:
-                out.append(one._replace(suggestions=kept))
-        else:
-            out.append(one)
-    return out
-
-
-def _triable(one: Spoken) -> list[dict[str, Json]]:
-    """Return the suggestions that a reader would apply of its own accord."""
-    chosen, groups = [], set()
-    for suggestion in one.suggestions if one.type == "recovery_guidance" else ():
-        group = suggestion.get("group") or {}
-        if "patch" not in suggestion or "steps" in suggestion or "placeholders" in suggestion:
-            continue
-        if group.get("relation") == "one_of":
-            if group["id"] in groups:
-                continue
-            groups.add(group["id"])
-        chosen.append(suggestion)
-    return chosen
-
-
-def _is_triable(request: Request, how: DryRunText) -> bool:
-    carries = isinstance(request.body, (dict, list)) and not request.form
-    return carries and request.method in how.methods and not any(name in request.query for name in how.query)
-
-
-def _asked(request: Request, how: DryRunText) -> Lookup:
-    query = urlencode([*query_pairs(request.query), *how.query.items()])
-    media = request.headers.get("content-type", "").partition(";")[0].strip()
-    if not media or (_YAML in media and "+" not in media):
-        media = "application/json"  # the body goes out as JSON, which any `...+yaml` takes as well
-    return Lookup(f"{request.path}?{query}", request.method, orjson.dumps(request.body), media)
-
-
-def _complaints(answer: LookupAnswer, exchange: Exchange, read: Read) -> set[Complaint]:
-    try:
-        body = orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
-        return set()
-    tried = Exchange(exchange.request, answer.status, {}, answer.body, exchange.id, exchange.started, exchange.elapsed)
-    return set(map(_key, read(tried, body)))
-
-
-def _key(violation: Violation) -> Complaint:
-    return Complaint(violation.code, violation.pointer, violation.message)
-
-
-def _marked(suggestions: Sequence[dict[str, Any]], proven: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    out = []
-    for suggestion in suggestions:
-        if suggestion in proven:
-            safety = suggestion["safety"]
-            suggestion = {**suggestion, "verification": {"status": "verified", "method": "dry_run"}}
-            if not safety["changes_intent"] and not safety.get("requires_confirmation"):
-                suggestion["applicability"] = "MACHINE_APPLICABLE"
-        out.append(suggestion)
-    return tuple(out)

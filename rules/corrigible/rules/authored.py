@@ -155,6 +155,17 @@ class DryRunText(Authored):
 
     query: dict[str, str] = Field(description="What the query gains, such as {dryRun: All}.", min_length=1)
     methods: list[Literal["POST", "PUT", "PATCH", "DELETE"]] = Field(min_length=1)
+    unanswered: list[Annotated[str, Field(pattern="^/")]] = Field(
+        [], description="Pointers into the body to what answers do not hold, such as secrets that are only written."
+    )
+    silent: dict[str, str] | None = Field(
+        None, description="Members of an answer that does not show what would be stored, such as {kind: Status}."
+    )
+    version: str | None = Field(
+        None,
+        description="The member of the body that names the version of the API: another one loses nothing where the "
+        "answer of a dry run holds all the rest.",
+    )
 
 
 class PackText(Authored):

@@ -50,6 +50,8 @@ class Survival(NamedTuple):
     """Look-ups that show what a name stands for."""
     steps: Json = None
     """Requests that are sent first, with values in them."""
+    version: str | None = None
+    """The member that names the version of the API, where another one is known to keep all the rest."""
 
 
 def losses(
@@ -119,8 +121,15 @@ class _Comparison:
         gone = [s for s in was if s not in there and not any(one not in was and is_respelled(s, one) for one in there)]
         if self.before.method in ("GET", "HEAD"):  # another version of the API reads the same thing
             gone = [segment for segment in gone if not _VERSION.fullmatch(segment)]
+        gone = [segment for segment in gone if segment not in self._version()]
         self.lost += [Leaf("/path", segment) for segment in gone]
         self.gained += [Leaf("/path", segment) for segment in there if segment not in was]
+
+    def _version(self) -> list[str]:
+        """Return the segments of the path that name a version which may be another one."""
+        body, name = self.before.body, self.survival.version
+        named = body.get(name) if isinstance(body, Mapping) and name is not None else None
+        return named.split("/") if isinstance(named, str) else []
 
     def lost_for_good(self) -> tuple[str, ...]:
         """Return where those values stood that stand nowhere now. Each new value accounts for one that is gone."""
@@ -148,7 +157,8 @@ class _Comparison:
             return self.before.method != "PATCH"
         if old in ({}, []):
             return type(old) is type(new)
-        return name in self.survival.tokens and isinstance(old, str | int) and isinstance(new, str | int)
+        stands_in = name in self.survival.tokens or (name == self.survival.version and pointer == f"/body/{name}")
+        return stands_in and isinstance(old, str | int) and isinstance(new, str | int)
 
     def _lists(self, pointer: str, old: list[Any], new: list[Any], depth: int) -> None:
         """Compare lists: equal elements are each other wherever they stand, the rest by its order.

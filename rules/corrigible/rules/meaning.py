@@ -39,10 +39,9 @@ def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
     if isinstance(other, list | Mapping) and not isinstance(one, list | Mapping):
         one, other = other, one
     match one, other:
-        case list(), list() | Mapping():
-            return isinstance(other, Mapping) and _numbered(other) == one
-        case Mapping(), list():
-            return _numbered(one) == other or (len(other) == 1 and says_the_same(one, other[0], depth + 1))
+        case (list(), Mapping()) | (Mapping(), list()):
+            items, members = (one, other) if isinstance(one, list) else (other, one)
+            return _numbered(members) == items or (len(items) == 1 and says_the_same(items[0], members, depth + 1))
         case Mapping(), str():
             return bool(spelling.document(other, dict) == one)
         case list(), _ if len(one) == 1 and says_the_same(one[0], other, depth + 1):
@@ -162,7 +161,7 @@ def is_respelled(one: Json, other: Json) -> bool:
         return True
     if a[0] != b[0] or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
         return False
-    most = max(1, len(a) // 4)
+    most = max(1, len(a) // 4) if len(a) > 2 else 0
     return bool(OSA.distance(a, b, score_cutoff=most) <= most)
 
 

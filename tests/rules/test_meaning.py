@@ -1,0 +1,109 @@
+"""Which spellings say the same, and which only look alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.meaning import is_respelled, says_the_same
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("500", 500),
+        ("5.0", 5),
+        (" 7 ", 7),
+        ("true", True),
+        ("False", False),
+        ("1,000", 1000),
+        (["a"], "a"),
+        ("a,b", ["a", "b"]),
+        ({"a": 1}, '{"a": 1}'),
+        ({"a": 1}, [{"a": 1}]),
+        ({"0": "x", "1": "y"}, ["x", "y"]),
+        ("1000m", "1"),
+        ("1 GB", "1G"),
+        ("1GiB", "1Gi"),
+        ("50 %", "50%"),
+        ("2026-01-02T03:04:05Z", "2026-01-02T04:04:05+01:00"),
+        ("2026-01-02", "Jan 2, 2026"),
+        ("1893456000000", 1893456000),
+        ("hello world", "aGVsbG8gd29ybGQ="),
+        ("aGVsbG8gd29ybGQ", "aGVsbG8gd29ybGQ="),
+        ("a%20b", "a b"),
+        ("#0af", "00aaff"),
+    ],
+)
+def test_converted_without_loss(one: Any, other: Any) -> None:
+    assert says_the_same(one, other)
+    assert says_the_same(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("yes", True),
+        ("on", True),
+        ("1", True),
+        (1, True),
+        (0, False),
+        (500, 300),
+        ("19.90", 1990),
+        ("1M", "1m"),
+        ("80%", "70%"),
+        (["a", "b"], "a"),
+        (["a", "b"], ["a"]),
+        ({"a": 1, "b": 2}, {"a": 1}),
+        ("2026-01-02T03:04:05", "2026-01-02T03:04:05Z"),
+        ("2026-01-02T03:04:05Z", "2026-01-02"),
+        (None, ""),
+        ("", 0),
+        ("abc", "abd"),
+    ],
+)
+def test_another_value(one: Any, other: Any) -> None:
+    assert not says_the_same(one, other)
+    assert not says_the_same(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("updted", "updated"),
+        ("Bad_Name", "bad-name"),
+        ("opened", "open"),
+        ("Monthly", "month"),
+        ("TIMESTAMP", "TIMESTAMP_ASC"),
+        ("example.com", "https://example.com"),
+        ("c", "c-2"),
+        ("1.2.0", "v1.2.0"),
+        ("main", "refs/heads/main"),
+    ],
+)
+def test_spelling_put_right(one: str, other: str) -> None:
+    assert is_respelled(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("internal", "external"),
+        ("ascending", "descending"),
+        ("v2", "v1"),
+        ("autoscaling/v2", "autoscaling/v1"),
+        ("ReadWriteAll", "ReadWriteOnce"),
+        ("squash_merge", "squash"),
+        ("5", "15"),
+        ("1M", "1m"),
+        ("-1", "1"),
+        ("1.5", "15"),
+        ("order-12", "order-13"),
+        ("public", "private"),
+        ("a", "b"),
+        ("", "x"),
+    ],
+)
+def test_another_word(one: str, other: str) -> None:
+    assert not is_respelled(one, other)
