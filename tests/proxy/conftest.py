@@ -140,8 +140,8 @@ class Silent:
     def caller(self, request: RequestHead) -> str:
         return request.peer
 
-    def keep(self, outcome: Outcome) -> None:
-        assert outcome.document is None
+    def accepted(self, outcome: Outcome) -> Outcome:
+        return outcome
 
     def correct(
         self,

@@ -296,3 +296,14 @@ def test_the_path_is_taken_as_it_was_sent(folder: Path) -> None:
         messages = corrected(folder, start(), part(REFUSAL), scope=scope)
         feedback = orjson.loads(messages[1]["body"])["recovery_feedback"]
         assert feedback["suggestions"][0]["parameters"] == {"amount": path}
+
+
+@pytest.mark.parametrize(("length", "native"), [(1000, False), (20_000, True)])
+def test_what_would_take_the_apps_loop_too_long_passes(folder: Path, length: int, native: bool) -> None:
+    said = corrected(folder, start(), part(REFUSAL), body=[b'{"amount":500,"x":"%s"}' % (b"x" * length)])
+    assert (said[-1]["body"] == REFUSAL) is native
+
+
+def test_how_long_that_is_can_be_said(folder: Path) -> None:
+    app = ReflectiveMiddleware(sends(start(), part(REFUSAL)), [folder], largest=100_000)
+    assert run(app, body=[b'{"amount":500,"x":"%s"}' % (b"x" * 20_000)])[-1]["body"] != REFUSAL

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from corrigible.proxy.encoding import coding
+from corrigible.proxy.encoding import coding, decoded, plain_size
 
 NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
 BODY = b'{"error": {"message": "no"}}' * 40
@@ -91,3 +91,30 @@ def test_deflate_is_zlib() -> None:
     scheme = coding("deflate")
     assert scheme is not None
     assert zlib.decompress(scheme.encode(BODY)) == BODY
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("Content-Encoding", "gzip, gzip")],
+        [("Content-Encoding", "gzip"), ("content-encoding", "gzip")],
+        [("Content-Encoding", "exi")],
+    ],
+)
+def test_one_coding_is_undone_and_no_more(headers: list[tuple[str, str]]) -> None:
+    gzip = coding("gzip")
+    assert gzip is not None
+    twice = gzip.encode(gzip.encode(BODY))
+    with pytest.raises(ValueError, match="not known here"):
+        decoded(headers, twice, 1 << 20)
+    assert plain_size(headers, twice, 10_000) == 10_001
+    assert decoded(headers[:1], b"", 1) == b""
+
+
+def test_the_size_of_a_body_is_that_of_what_is_in_it() -> None:
+    gzip = coding("gzip")
+    assert gzip is not None
+    headers = [("Content-Encoding", "gzip")]
+    assert plain_size(headers, gzip.encode(BODY), 10_000) == len(BODY)
+    assert plain_size(headers, gzip.encode(bytes(20_000)), 10_000) == 10_001
+    assert plain_size([], BODY, 1) == len(BODY)

@@ -16,8 +16,9 @@ from urllib.parse import quote, unquote
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .build import build_loops, build_translator
-from .corrector import Corrector, RequestHead, ResponseHead
-from .lookup import NO_ANSWER, drive
+from .corrector import Corrector, RequestHead, ResponseHead, to_read
+from .dispatch import LARGE, Dispatcher, Shed, Task
+from .lookup import NO_ANSWER
 from .mode import Mode, parse_mode
 
 Scope = MutableMapping[str, Any]
@@ -40,9 +41,15 @@ class ReflectiveMiddleware:
         *,
         mode: Mode | str = Mode.REFLECTIVE,
         corrector: Corrector | None = None,
+        largest: int = LARGE,
     ) -> None:
-        """`mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`."""
+        """`mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`.
+
+        Corrections are made on the app's own event loop. Where a request and its answer are longer than `largest` bytes
+        together, that would take too long for its other callers: the answer passes as it is.
+        """
         self.app = app
+        self.dispatcher = Dispatcher(largest_here=largest)
         self.corrector = corrector or Corrector(
             build_translator(packs), mode=_mode(mode), query_mode=True, loops=build_loops()
         )
@@ -57,7 +64,7 @@ class ReflectiveMiddleware:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": kept})
             return
-        await _Responder(self.app, self.corrector, scope, receive, send).run()
+        await _Responder(self, scope, receive, send).run()
 
 
 def _mode(name: Mode | str) -> Mode:
@@ -70,8 +77,9 @@ def _mode(name: Mode | str) -> Mode:
 class _Responder:
     """One request on its way through."""
 
-    def __init__(self, app: App, corrector: Corrector, scope: Scope, receive: Receive, send: Send) -> None:
-        self.app, self.corrector, self.scope = app, corrector, scope
+    def __init__(self, middleware: ReflectiveMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
+        self.app, self.corrector, self.dispatcher = middleware.app, middleware.corrector, middleware.dispatcher
+        self.scope = scope
         self.upstream_receive, self.upstream_send = receive, send
         peer = str((scope.get("client") or ("",))[0])
         self.request = RequestHead(scope["method"], _target(scope), _text(scope["headers"]), peer)
@@ -145,19 +153,22 @@ class _Responder:
         if not self.asked and not await self._rest_received():
             await self._pass(more=False)
             return
-        outcome = await drive(
-            self.corrector.correct(
-                self.request,
-                bytes(self.request_body),
-                self.response,
-                bytes(self.body),
-                id=uuid.uuid4().hex,
-                started=self.started,
-                elapsed=time.time() - self.started,
-            ),
-            self._fetch,
-            self.corrector.limits,
+        sent, body = bytes(self.request_body), bytes(self.body)
+        now = time.time()
+        task = Task(
+            "correct",
+            self.corrector.correct,
+            self.corrector.accepted,
+            (self.request, sent, self.response, body),
+            {"id": uuid.uuid4().hex, "started": self.started, "elapsed": now - self.started},
+            to_read(self.request, sent, self.response, body, LARGE),
+            self.corrector.caller(self.request),
         )
+        try:
+            outcome = await self.dispatcher.run(task, self._fetch, self.corrector.limits)
+        except Shed:
+            await self._pass(more=False)
+            return
         if outcome.rewrite is not None:
             # ASGI wants lower-case names, and HTTP/2 servers insist.
             headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in outcome.rewrite.headers]

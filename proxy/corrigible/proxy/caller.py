@@ -16,6 +16,11 @@ import httpx
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 
+from .encoding import decoded
+
+_MOST = 64 << 20
+"""Bytes of an answer, decoded or not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -73,9 +78,18 @@ class Caller:
             content = json.dumps(request.body).encode()
             headers["content-type"] = "application/json"
         target = request.path + (f"?{urlencode(list(query_pairs(request.query)))}" if request.query else "")
-        answer = self._client.request(request.method, target, content=content, headers=headers)
+        with self._client.stream(request.method, target, content=content, headers=headers) as answer:
+            raw = bytearray()
+            for part in answer.iter_raw():
+                raw += part
+                if len(raw) > _MOST:
+                    raise httpx.DecodingError(f"an answer of over {_MOST} bytes")
         try:
-            body = answer.json()
+            plain = decoded(answer.headers.multi_items(), bytes(raw), _MOST)
+        except ValueError as problem:
+            raise httpx.DecodingError(str(problem)) from None
+        try:
+            body = json.loads(plain)
         except ValueError:
-            body = answer.text
+            body = plain.decode("utf-8", "replace")
         return Answer(answer.status_code, answer.reason_phrase, body)

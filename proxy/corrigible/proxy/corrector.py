@@ -14,7 +14,7 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .document import read_request
-from .encoding import coding
+from .encoding import coding, decoded, plain_size
 from .limit import Limits
 from .loop import Loops, place_of
 from .mode import PREFERENCE, Mode, named_caller, preferred, queried, without_mode
@@ -72,6 +72,8 @@ class Outcome:
     """A mistake of ours, for the log."""
     document: tuple[str, bytes] | None = None
     """What the rewrite points to, under its name."""
+    seal: tuple[str, float] | None = None
+    """By which the feedback was believed, and when."""
 
     def withheld(self, error: str) -> Outcome:
         """Return the outcome that leaves every byte, for a mistake of ours."""
@@ -183,6 +185,9 @@ class Corrector:
             exchange = self._exchange(request, request_body, response, plain, (id, started, elapsed))
             decision = yield from self.translator.translate(exchange, explanation)
             decision = self._taken_once(decision, exchange)
+            seal = None
+            if isinstance(decision, Annotate) and decision.seal:
+                seal = (decision.seal, exchange.started + exchange.elapsed)
             if self.loops is not None:
                 repeated = again(self.loops, decision, self.limits)
                 decision = repeated if mode is Mode.REFLECTIVE else decision
@@ -194,7 +199,7 @@ class Corrector:
                 if preferred_so:
                     headers.append(("Preference-Applied", f"{PREFERENCE}={mode.value}"))
                 linked = self._annotated(decision, mode, Rewrite(headers, response_body))
-                linked = replace(linked, document=(id, decision.encoded))
+                linked = replace(linked, document=(id, decision.encoded), seal=seal)
                 self.keep(linked)
                 return linked
             if rendered is None:
@@ -205,7 +210,7 @@ class Corrector:
             headers = _headers(response.headers, len(body), mode if preferred_so else None, live=live)
             if request.method not in _READS:
                 headers += rendered.headers
-            return self._annotated(decision, mode, Rewrite(headers, body))
+            return replace(self._annotated(decision, mode, Rewrite(headers, body)), seal=seal)
         except Exception as problem:  # the law: an error of ours means that the native answer passes
             said = f"{type(problem).__name__}: {problem}"
             return Outcome(None, "a mistake of ours", mode, error=said)
@@ -236,8 +241,16 @@ class Corrector:
         except Exception:  # whose refusals cannot be counted still gets feedback
             return ""
 
+    def accepted(self, outcome: Outcome) -> Outcome:
+        """Take over what another process made of an answer: what is to be remembered is remembered here."""
+        relay = self.translator.relay
+        if outcome.seal is not None and (relay is None or not relay.first(*outcome.seal)):
+            return outcome.withheld("feedback of another front was taken already")
+        self.keep(outcome)
+        return outcome
+
     def keep(self, outcome: Outcome) -> None:
-        """Keep what an outcome points to for fetching: one that was made in a worker is not kept here yet."""
+        """Keep what an outcome points to for fetching."""
         if outcome.document is not None:
             id, encoded = outcome.document
             self._documents[id] = encoded
@@ -251,16 +264,12 @@ class Corrector:
         return [*headers, ("Link", link), ("Vary", "Prefer")]
 
     def _plain(self, response: ResponseHead, body: bytes) -> tuple[bytes, str]:
-        names = [v for n, v in response.headers if n.lower() == "content-encoding"]
-        encoding = names[0] if names else "identity"
-        scheme = coding(encoding) if len(names) <= 1 else None
-        if scheme is None:
-            raise ValueError(f"content-encoding {', '.join(names)} is not known here")
-        if any(n.lower() == "signature-input" and "content-digest" in v.lower() for n, v in response.headers):
-            raise ValueError("the upstream signed its body (RFC 9421)")
-        plain = scheme.decode(body, self.limits.body)
+        plain = decoded(response.headers, body, self.limits.body)
         if len(plain) > self.limits.body:
             raise ValueError(f"the body is over {self.limits.body} bytes")
+        if any(n.lower() == "signature-input" and "content-digest" in v.lower() for n, v in response.headers):
+            raise ValueError("the upstream signed its body (RFC 9421)")
+        encoding = next((v for n, v in response.headers if n.lower() == "content-encoding"), "identity")
         return plain, encoding
 
     def _exchange(
@@ -276,7 +285,7 @@ class Corrector:
             low = name.lower()
             if low != "set-cookie":
                 headers[low] = f"{headers[low]}, {value}" if low in headers else value
-        sent = _decoded(request.headers, request_body, self.limits.body) if request_body else b""
+        sent = decoded(request.headers, request_body, self.limits.body)
         document = read_request(request.method, self.upstream_target(request.target), request.headers, sent)
         caller = self._caller(request, self.loops) if self.loops is not None else ""
         return Exchange(document, response.status, headers, plain, *when, caller)
@@ -332,15 +341,10 @@ class Corrector:
         return Outcome(rewrite, "annotated", mode, decision.operation, feedback, decision.rules, decision.trouble)
 
 
-def _decoded(headers: Headers, body: bytes, limit: int) -> bytes:
-    """Undo the Content-Encoding of a request. Raises ValueError where it is not known here."""
-    for name, value in headers:
-        if name.lower() == "content-encoding":
-            scheme = coding(value)
-            if scheme is None:
-                raise ValueError(f"the request's content-encoding {value} is not known here")
-            body = scheme.decode(body, limit)
-    return body
+def to_read(request: RequestHead, sent: bytes, response: ResponseHead, body: bytes, limit: int) -> int:
+    """Return how many bytes there are to read, without codings; more than the limit where that is not clear."""
+    size = plain_size(request.headers, sent, limit) + plain_size(response.headers, body, limit)
+    return len(request.target) + size
 
 
 def spliced(native: bytes, decision: Annotate, mode: Mode) -> bytes | None:
@@ -381,4 +385,4 @@ def _headers(headers: Headers, length: int, applied: Mode | None, *, live: bool)
     return out
 
 
-__all__ = ["Corrector", "Outcome", "RequestHead", "ResponseHead", "Rewrite", "spliced"]
+__all__ = ["Corrector", "Outcome", "RequestHead", "ResponseHead", "Rewrite", "spliced", "to_read"]

@@ -51,6 +51,8 @@ class Task(Generic[T]):
     """What a worker knows it by."""
     here: Callable[..., Translation[T]]
     """The same, for small ones."""
+    accepted: Callable[[T], T]
+    """Takes over what a worker made of it."""
     arguments: tuple[Any, ...]
     named: Mapping[str, Any]
     size: int
@@ -117,7 +119,7 @@ class Dispatcher:
             wait=limits.seconds_with_lookups / 2,
             caller=task.caller,
         )
-        return result
+        return task.accepted(result)
 
     async def _here(self, task: Task[T], fetch: Fetch, limits: Limits) -> T:
         translation = task.here(*task.arguments, **task.named)

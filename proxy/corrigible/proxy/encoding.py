@@ -19,14 +19,25 @@ def coding(name: str) -> Coding | None:
     return _CODINGS.get(name.strip().lower())
 
 
-def plain_size(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> int:
-    """Return how long a body is without its Content-Encoding; one more than the limit where that is more or unclear."""
+def decoded(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> bytes:
+    """Return a body without its Content-Encoding.
+
+    Raises ValueError where it is longer than the limit, in a coding not known here, or in several: who undoes one after
+    the other has no limit.
+    """
     names = [value for name, value in headers if name.lower() == "content-encoding"]
     if not names or not body:
-        return len(body)
+        return body
     scheme = coding(names[0]) if len(names) == 1 else None
+    if scheme is None:
+        raise ValueError(f"content-encoding {', '.join(names)} is not known here")
+    return scheme.decode(body, limit)
+
+
+def plain_size(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> int:
+    """Return how long a body is without its Content-Encoding; one more than the limit where that is more or unclear."""
     try:
-        return len(scheme.decode(body, limit)) if scheme is not None else limit + 1
+        return len(decoded(headers, body, limit))
     except ValueError:
         return limit + 1
 

@@ -108,7 +108,7 @@ class GrpcFront:
         loops = self._judge.loops
         caller = (caller_of(refusal, loops) if loops is not None else "") or refusal.peer
         size = len(refusal.request or b"") + sum(len(key) + len(value) for key, value in refusal.trailers)
-        return Task("judge", self._judge.judge, (refusal, id), {}, size, caller)
+        return Task("judge", self._judge.judge, lambda verdict: verdict, (refusal, id), {}, size, caller)
 
     async def _call(self, lookup: Lookup, refusal: Ending) -> LookupAnswer:
         """Ask the upstream as the caller would."""

@@ -17,9 +17,8 @@ from mitmproxy.proxy import server_hooks
 
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
-from .corrector import DOCUMENTS, Outcome, RequestHead, ResponseHead
+from .corrector import DOCUMENTS, Outcome, RequestHead, ResponseHead, to_read
 from .dispatch import LARGE, Dispatcher, Lost, Shed, Task
-from .encoding import plain_size
 from .journal import Entry, Journal
 from .limit import Limits
 from .mitm_lookup import LookupClient, Origin
@@ -57,7 +56,7 @@ class Correcting(Protocol):
 
     def caller(self, request: RequestHead) -> str: ...
 
-    def keep(self, outcome: Outcome) -> None: ...
+    def accepted(self, outcome: Outcome) -> Outcome: ...
 
     def correct(
         self,
@@ -213,7 +212,6 @@ class Exchanges:
             limits = self._corrector.limits
             async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
                 outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
-            self._corrector.keep(outcome)
             if outcome.rewrite is not None:
                 chunked = _keep_trailers(flow.request, response)
                 headers = _framed(outcome.rewrite.headers, outcome.rewrite.body, chunked=chunked)
@@ -240,16 +238,14 @@ class Exchanges:
     def _task(self, flow: http.HTTPFlow, response: http.Response) -> Task[Outcome]:
         request, sent = request_head(flow), flow.request.raw_content or b""
         answer, body = response_head(response), response.raw_content or b""
-        size = len(request.target)
-        for head, data in ((request, sent), (answer, body)):
-            size += plain_size(head.headers, data, LARGE)
         started = flow.request.timestamp_start
         return Task(
             "correct",
             self._corrector.correct,
+            self._corrector.accepted,
             (request, sent, answer, body),
             {"id": flow.id, "started": started, "elapsed": response.timestamp_start - started},
-            size,
+            to_read(request, sent, answer, body, LARGE),
             self._corrector.caller(request),
         )
 

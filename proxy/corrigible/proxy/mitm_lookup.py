@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
+from .encoding import decoded
 from .tls import USUAL, Trust
 
 if TYPE_CHECKING:
@@ -101,12 +102,7 @@ class LookupClient:
             )
             answer = await client.send(request, stream=True)
             try:
-                body = bytearray()
-                async for part in answer.aiter_bytes():
-                    body += part
-                    if len(body) > BODY_LIMIT:
-                        return _NO_ANSWER
-                return LookupAnswer(status=answer.status_code, body=bytes(body))
+                return LookupAnswer(answer.status_code, await _read(answer))
             finally:
                 await answer.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError):
@@ -116,6 +112,19 @@ class LookupClient:
         """Close the pool."""
         if self._client is not None:
             await self._client.aclose()
+
+
+async def _read(answer: httpx.Response) -> bytes:
+    """Return an answer's body. Raises ValueError where it is over the limit, before or after it is decoded.
+
+    httpx would undo any number of codings, each as large as it gets.
+    """
+    body = bytearray()
+    async for part in answer.aiter_raw():
+        body += part
+        if len(body) > BODY_LIMIT:
+            raise ValueError("over the limit")
+    return decoded(answer.headers.multi_items(), bytes(body), BODY_LIMIT)
 
 
 def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
