@@ -91,5 +91,5 @@ def test_the_program_of_the_readme_repairs_a_real_refusal(stripe_proxy: Running)
     names: dict[str, Any] = {}
     exec(program.replace("http://127.0.0.1:8080", stripe_proxy.url), names)
     assert names["refused"].status_code == 400
-    assert names["repaired"].body["currency"] == "usd"
-    assert (names["accepted"].status_code, names["accepted"].json()["currency"]) == (200, "usd")
+    assert names["repaired"].body["interval"] == "month"
+    assert (names["accepted"].status_code, names["accepted"].json()["interval"]) == (200, "month")

@@ -32,12 +32,14 @@ suggest:
     patch: [{op: test, path: /body/spec/hostNetwork, value: true}, {op: remove, path: /body/spec/hostNetwork}]
     changes_intent: true
 """
-ASKS = (
-    "on: {code: WEBHOOK, message: lives}\nlookup: {x: {get: \"'/v1/x'\"}}\nsuggest: [{action: ESCALATE, message: m}]\n"
-)
+ASKS = """\
+on: {code: WEBHOOK, message: lives}
+lookup: {x: {get: "'/v1/x'"}}
+suggest: [{action: ESCALATE, actor: you, message: m}]
+"""
 MAY_ASK = (
     "on: {code: WEBHOOK, message: lives}\nlookup: {x: {get: \"'/v1/x'\", optional: true}}\n"
-    "suggest: [{action: ESCALATE, message: Without an answer., if: x == null}]\n"
+    "suggest: [{action: ESCALATE, actor: somebody_else, message: Without an answer., if: x == null}]\n"
 )
 
 

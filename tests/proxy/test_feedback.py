@@ -21,7 +21,7 @@ NONE: frozenset[str] = frozenset()
 
 @pytest.fixture
 def rules(write_pack: Callable[..., Path]) -> dict[str, Rule]:
-    says = "suggest: [{action: ESCALATE, message: m}]\n"
+    says = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
     return {rule.id[5:]: rule for rule in load_pack(write_pack(a=says, b=says)).rules}
 
 

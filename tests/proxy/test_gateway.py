@@ -55,5 +55,5 @@ def test_the_feedback_is_the_last_detail_and_a_member(write_pack: Any, details: 
 @pytest.mark.parametrize("details", [None, "none", [{"reason": "untyped"}]])
 def test_other_details_are_left_alone(write_pack: Any, details: Any) -> None:
     native = {"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT", "details": details}}
-    said = answered(write_pack(x="suggest: [{action: ESCALATE, message: m}]\n"), native)
+    said = answered(write_pack(x="suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"), native)
     assert said["error"] == native["error"]

@@ -26,12 +26,12 @@ def test_the_ladder_for_the_same_request() -> None:
     assert third["loop"] == {"fingerprint": print_, "attempt": 3, "action": "relax_structure"}
     (relaxed,) = third["suggestions"]
     assert relaxed["parameters"] == {} and not {"patch", "steps", "group"} & relaxed.keys()
-    assert relaxed["placeholders"] == [{"pointer": "/body/amount", "ask": "agent"}]
+    assert relaxed["placeholders"] == [{"pointer": "/body/amount", "ask": "user"}]
     assert isinstance(apply(third, REQUEST), NeedsInput)
     assert fourth["loop"] == {"fingerprint": print_, "attempt": 4, "action": "escalate"}
     assert fourth["recovery"] == "terminal"
     assert [(s["action"], s["parameters"]) for s in fourth["suggestions"]] == [
-        ("ESCALATE", {"attempts": 4, "code": "TOO_MUCH"})
+        ("ESCALATE", {"actor": "you", "attempts": 4, "code": "TOO_MUCH"})
     ]
     assert "Too much." in fourth["message"] and "4 times" in fourth["message"]
     assert isinstance(apply(fourth, REQUEST), Terminal)
@@ -170,4 +170,8 @@ def test_the_rules_may_fall_silent_after_their_advice_was_followed() -> None:
     assert agent.refused(followed, silent=True) is None
     third, fourth = agent.refused(followed, silent=True), agent.refused(followed, silent=True)
     assert third is not None and third["loop"]["action"] == "relax_structure"
-    assert fourth is not None and fourth["suggestions"][0]["parameters"] == {"attempts": 4, "code": "TOO_MUCH"}
+    assert fourth is not None and fourth["suggestions"][0]["parameters"] == {
+        "actor": "you",
+        "attempts": 4,
+        "code": "TOO_MUCH",
+    }

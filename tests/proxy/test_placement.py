@@ -42,7 +42,7 @@ suggest:
       - {{action: MODIFY_PARAMS, message: Take c., patch: [{{op: add, path: /headers/x, value: "'{"v" * 60}'"}}]}}
       - {{action: MODIFY_PARAMS, message: Take d., patch: [{{op: replace, path: /path, value: "'/x'"}}]}}
 """
-NONE = "on: {code: FORBIDDEN}\nsuggest: [{action: ESCALATE, message: Ask an administrator.}]\n"
+NONE = "on: {code: FORBIDDEN}\nsuggest: [{action: ESCALATE, actor: somebody_else, message: Ask an administrator.}]\n"
 SENT = b'{"kind": "Deployment", "metadata": {"labels": {"a/b": "1"}}, "spec": {"replicas": -1}}'
 CAUSE = '{"reason": "%s", "message": "Invalid value: -1: no", "field": "spec.replicas"}'
 HEAD = '{"kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422'

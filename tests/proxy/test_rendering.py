@@ -24,7 +24,7 @@ suggest:
     action: MODIFY_PARAMS
     message: m
     parameters: {amount: 300, unit: unit}
-  - {action: ESCALATE, message: m, parameters: {missing: "'a person'"}}
+  - {action: ESCALATE, actor: somebody_else, message: m, parameters: {missing: "'a person'"}}
 """
 CASES = """\
 - name: too much

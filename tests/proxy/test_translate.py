@@ -26,7 +26,7 @@ from corrigible.schema.writer import validate
 
 WritePack = Callable[..., Path]
 MODIFY = "suggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]\n"
-ESCALATE = "suggest: [{action: ESCALATE, message: Ask.}]\n"
+ESCALATE = "suggest: [{action: ESCALATE, actor: somebody_else, message: Ask.}]\n"
 
 
 def exchange(body: Any, *, request: Request | None = None, status: int = 400, **headers: str) -> Exchange:

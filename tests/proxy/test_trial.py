@@ -75,9 +75,9 @@ def test_what_a_case_shows_must_keep_the_contract(write_pack: WritePack) -> None
 
 def test_a_reader_that_stops(write_pack: WritePack) -> None:
     text = case("n", "speaks: {recovery: terminal}", more="  after: {}\n")
-    complaints, _, _ = tried(write_pack(x="suggest: [{action: ESCALATE, message: m}]\n"), {"x": text})
+    complaints, _, _ = tried(write_pack(x="suggest: [{action: ESCALATE, actor: you, message: m}]\n"), {"x": text})
     assert complaints == [
-        "n: after: the reader does not retry: Terminal(action='ESCALATE', message='m', parameters={})"
+        "n: after: the reader does not retry: Terminal(action='ESCALATE', message='m', parameters={'actor': 'you'})"
     ]
 
 

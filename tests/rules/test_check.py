@@ -12,7 +12,7 @@ from corrigible.rules.failure import AuthoringError
 from corrigible.rules.source import read_source
 
 HEAD = "id: apex.x\ntitle: T\nstatus: stable\nreferences: [r]\ndiagnosis: D\n"
-SAID = "suggest: [{action: ESCALATE, message: m}]\n"
+SAID = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
 
 
 def complaints(tmp_path: Path, text: str, model: type[RuleText] | type[PackText] = RuleText) -> list[str]:

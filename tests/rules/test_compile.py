@@ -11,7 +11,7 @@ from corrigible.rules.failure import AuthoringError
 from corrigible.rules.lookup import uncovered
 from corrigible.rules.pack import load_pack
 
-ESCALATE = "suggest: [{action: ESCALATE, message: m}]\n"
+ESCALATE = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
 MANIFEST = """\
 lookups: ["/v1/things/{id}", /v1/things]
 actions:
@@ -69,14 +69,22 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: 
         ("action: MODIFY_PARAM", 'action "MODIFY_PARAM" is not registered in pack.yaml; did you mean "MODIFY_PARAMS"?'),
         ("action: ZZZ", 'action "ZZZ" is not registered in pack.yaml'),
         (
-            "action: ESCALATE, patch: [{op: remove, path: /body/x}]",
+            "action: ESCALATE, actor: somebody_else, patch: [{op: remove, path: /body/x}]",
             "ESCALATE is terminal: it has no patch, steps or placeholders",
         ),
         (
             "action: CALL_US, steps: [{method: \"'GET'\"}]",
             "CALL_US is terminal: it has no patch, steps or placeholders",
         ),
-        ("action: ESCALATE, recovery: correctable", "ESCALATE is always terminal"),
+        ("action: ESCALATE", '"actor" is missing: ESCALATE says who can act, nobody, somebody_else or you'),
+        (
+            "action: NO_RECOVERY_AVAILABLE",
+            '"actor" is missing: NO_RECOVERY_AVAILABLE says who can act, nobody, somebody_else or you',
+        ),
+        ("action: ESCALATE, actor: nobody", "where nobody can act, the action is NO_RECOVERY_AVAILABLE"),
+        ("action: MODIFY_PARAMS, actor: you", "only ESCALATE and NO_RECOVERY_AVAILABLE say who can act"),
+        ("action: ESCALATE, actor: you, parameters: {actor: \"'you'\"}", "actor stands beside action"),
+        ("action: ESCALATE, actor: somebody_else, recovery: correctable", "ESCALATE is always terminal"),
         ("action: MODIFY_PARAMS, recovery: terminal", "MODIFY_PARAMS is never terminal"),
         (
             "action: WAIT_AND_RETRY, parameters: {seconds: 5}",
@@ -120,7 +128,7 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: 
         ("action: MODIFY_PARAMS, parameters: {a: {b: [1, x]}}", "CEL: column 1: undeclared reference to 'x'"),
         ("action: WAIT_AND_RETRY, retry: {after_seconds: x}", "CEL: column 1: undeclared reference to 'x'"),
         (
-            "one_of: [{action: ESCALATE, message: m}, {action: MODIFY_PARAMS, message: m}]",
+            "one_of: [{action: ESCALATE, actor: somebody_else, message: m}, {action: MODIFY_PARAMS, message: m}]",
             "ESCALATE stands alone, not in a group",
         ),
         ("all: [{one_of: [{action: MODIFY_PARAMS, message: m}]}]", "a group has no groups inside"),

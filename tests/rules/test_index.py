@@ -11,7 +11,7 @@ from corrigible.rules.index import RuleIndex, why_not
 from corrigible.rules.pack import load_pack
 from corrigible.rules.violation import Violation
 
-SAYS = "suggest: [{action: ESCALATE, message: m}]\n"
+SAYS = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
 RULES = {
     "any": SAYS,
     "first": f"priority: 5\non: {{status: 400}}\n{SAYS}",

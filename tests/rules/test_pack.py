@@ -11,7 +11,9 @@ import pytest
 from corrigible.rules.failure import AuthoringError
 from corrigible.rules.pack import built_in, find_pack, load_pack, rule_files
 
-SAYS = "suggest: [{action: ESCALATE, message: m}]\n"
+from .conftest import says
+
+SAYS = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
 FULL = """\
 mirror: /error
 idempotency_header: Idempotency-Key
@@ -113,3 +115,15 @@ def test_what_may_be_looked_up_may_begin_with_a_base(write_pack: Callable[..., P
         ("api", "v3", "user"),
         ("api", "v3", "files", "{+path}"),
     )
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_every_pack_says_who_can_act(name: str) -> None:
+    unsaid = [
+        f"{rule.id}: {say.action}"
+        for rule in load_pack(name).rules
+        for entry in rule.entries
+        for say in says(entry)
+        if say.base_action in ("ESCALATE", "NO_RECOVERY_AVAILABLE") and say.actor is None
+    ]
+    assert unsaid == []

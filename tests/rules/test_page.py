@@ -23,7 +23,7 @@ def test_the_whole_page(write_pack: Callable[..., Path]) -> None:
                   - {action: WAIT_AND_RETRY, message: Wait.}
               - one_of: {each: "[1]", suggest: {action: MODIFY_PARAMS, message: Choose., parameters: {amount: choice}}}
             """,
-        a="suggest: [{action: ESCALATE, message: Ask.}]\n",
+        a="suggest: [{action: ESCALATE, actor: somebody_else, message: Ask.}]\n",
     )
     assert page(load_pack(folder)) == (
         "# Apex\n\nPack `apex` 2.1.0, 2 rules for Apex API. Licence: Apache-2.0.\n\n"

@@ -352,7 +352,7 @@ def _relaxed(refusal: Refusal, suggestions: Sequence[Mapping[str, Json]], attemp
     asked = [place for place in dict.fromkeys(one.pointer for one in refusal.violations) if _is_askable(place)]
     if asked:
         suggestion["applicability"] = "HAS_PLACEHOLDERS"
-        suggestion["placeholders"] = [{"pointer": place, "ask": "agent"} for place in asked[:_MOST_FAMILIES]]
+        suggestion["placeholders"] = [{"pointer": place, "ask": "user"} for place in asked[:_MOST_FAMILIES]]
     return {
         "schema": SCHEMA,
         "type": "recovery_guidance" if asked else "confidence_signal",
@@ -381,7 +381,7 @@ def _is_askable(pointer: str) -> bool:
 
 
 def _escalated(family: _Family) -> dict[str, Json]:
-    parameters: dict[str, Json] = {"attempts": family.attempts}
+    parameters: dict[str, Json] = {"actor": "you", "attempts": family.attempts}
     if family.code:
         parameters["code"] = family.code
     return {

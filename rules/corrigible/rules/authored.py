@@ -16,6 +16,7 @@ def _listed(value: Any) -> Any:
 
 Names = Annotated[list[str], BeforeValidator(_listed, json_schema_input_type=str | list[str])]
 Numbers = Annotated[list[int], BeforeValidator(_listed, json_schema_input_type=int | list[int])]
+Actor = Literal["nobody", "somebody_else", "you"]
 Cel = Annotated[str, Field(description="A CEL expression.", min_length=1)]
 CelOrTrue = Annotated[str | bool, Field(description="A CEL expression that gives a boolean.")]
 
@@ -91,6 +92,14 @@ class Entry(Authored):
     condition: CelOrTrue | None = Field(None, alias="if")
     action: str | None = Field(None, pattern="^[A-Z][A-Z0-9_]*$")
     message: str | None = None
+    differs: Cel | None = Field(
+        None, description="The names of members by which what is there differs from what was sent: said in the message."
+    )
+    actor: Actor | None = Field(
+        None,
+        description="Where nothing more can be sent: nobody can act, somebody else must, or you, the caller and whom "
+        "it acts for, have something to supply or decide.",
+    )
     parameters: dict[str, Value] | None = None
     patch: list[PatchText] | Cel | None = Field(
         None, description="RFC 6902 operations, or a CEL expression that gives them: see edits()."

@@ -18,6 +18,7 @@ from .expression import RESERVED, Environment, Expression, ExpressionError, by_n
 from .failure import AuthoringError, gather, meant
 from .lookup import Templates, uncovered
 from .rule import (
+    ACTED,
     TERMINAL,
     Edit,
     Entry,
@@ -265,6 +266,7 @@ class _Compiler:
         terminal = base in TERMINAL
         if terminal and (entry.patch or entry.steps or entry.placeholders):
             self._wrong(trail, f"{action} is terminal: it has no patch, steps or placeholders")
+        self._acting(entry, base, trail)
         if action != base and base == "MODIFY_PARAMS" and entry.patch is None and not entry.placeholders:
             self._wrong(trail, f"{action} needs a written patch: its parameters are not members of the request")
         if entry.recovery is not None and (entry.recovery == "terminal") is not terminal:
@@ -281,6 +283,8 @@ class _Compiler:
             action=action,
             base_action=base,
             message=" ".join((entry.message or "").split()),
+            differs=None if entry.differs is None else self._cel(entry.differs, (*trail, "differs"), scope),
+            actor=entry.actor,
             parameters={
                 name: self._template(value, (*trail, "parameters", name), scope)
                 for name, value in (entry.parameters or {}).items()
@@ -299,6 +303,17 @@ class _Compiler:
             recovery=entry.recovery,
             type=entry.type,
         )
+
+    def _acting(self, entry: EntryText, base: str, trail: Trail) -> None:
+        """Whoever hears that nothing more can be sent has to hear who can act."""
+        if base not in ACTED and entry.actor is not None:
+            self._wrong((*trail, "actor"), f"only {' and '.join(sorted(ACTED))} say who can act")
+        elif base in ACTED and entry.actor is None:
+            self._wrong(trail, f'"actor" is missing: {base} says who can act, nobody, somebody_else or you')
+        elif base == "ESCALATE" and entry.actor == "nobody":
+            self._wrong((*trail, "actor"), "where nobody can act, the action is NO_RECOVERY_AVAILABLE")
+        if base in ACTED and "actor" in (entry.parameters or {}):
+            self._wrong((*trail, "parameters", "actor"), "actor stands beside action")
 
     def _placeholders(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Placeholder, ...]:
         if isinstance(entry.placeholders, PlaceholderEach):

@@ -17,6 +17,8 @@ Template = Any
 """A nest of maps and lists whose leaves are Expressions or literals."""
 
 TERMINAL = frozenset({"NO_RECOVERY_AVAILABLE", "ESCALATE", "ALREADY_DONE"})
+ACTED = TERMINAL - {"ALREADY_DONE"}
+"""Those that say who can act."""
 """Design 3: these three stand alone, with `recovery: terminal`."""
 
 
@@ -118,6 +120,10 @@ class Say:
     action: str
     base_action: str
     message: str
+    differs: Expression | None
+    """Gives the names of members in which what is there is not what was sent."""
+    actor: str | None
+    """Who can act where nothing more can be sent."""
     parameters: Mapping[str, Template]
     edits: tuple[Edit, ...] | Expression | None
     steps: tuple[Mapping[str, Template], ...]

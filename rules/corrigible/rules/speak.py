@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
@@ -223,10 +224,12 @@ class _Speech:
 
     def _say(self, say: Say, activation: Any, group: dict[str, str] | None) -> dict[str, Json]:
         parameters = _filled(say.parameters, activation)
+        if say.actor is not None:
+            parameters = {"actor": say.actor, **parameters}
         out: dict[str, Json] = {"action": say.action}
         if say.base_action != say.action:
             out["base_action"] = say.base_action
-        out["message"] = say.message
+        out["message"] = say.message if say.differs is None else _with_names(say.message, say.differs, activation)
         out["parameters"] = parameters
         terminal = say.base_action in TERMINAL
         patch = [] if terminal else self._patch(say, parameters, activation)
@@ -310,6 +313,18 @@ class _Speech:
             self.retry = slower(self.retry, said)
         elif rekeyed:
             self.retry = slower(self.retry, {"same_request": False, "idempotency_key": "new"})
+
+
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+_MOST_NAMES = 8
+
+
+def _with_names(message: str, differs: Expression, activation: Any) -> str:
+    """Say by which members the thing that is there differs. Names only: values are nobody's to repeat."""
+    found = differs.evaluate(activation)
+    names = [one for one in found if isinstance(one, str) and _NAME.fullmatch(one)] if isinstance(found, list) else []
+    said = ", ".join(dict.fromkeys(names[:_MOST_NAMES]))
+    return f"{message} What differs: {said}." if said else message
 
 
 _LONGEST_WAIT = 10**9

@@ -228,7 +228,7 @@ def test_of_several_packs_the_one_that_knows_speaks(rpc: Any, probe: Any, write_
         mine="""
             on: {message: '^not you$'}
             suggest:
-              - {action: ESCALATE, message: Ask Ada., parameters: {missing: "'a yes'"}}
+              - {action: ESCALATE, actor: somebody_else, message: Ask Ada., parameters: {missing: "'a yes'"}}
             """
     )
     log = tmp_path / "log.jsonl"

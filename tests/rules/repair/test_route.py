@@ -124,12 +124,12 @@ def test_another_method_is_only_offered(sent: str, offered: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize(("sent", "offered"), [("POST", ("GET", "HEAD")), ("DELETE", ("GET", "PATCH"))])
-def test_what_the_path_cannot_do_has_no_way_out(sent: str, offered: tuple[str, ...]) -> None:
+def test_what_the_path_cannot_do_another_may(sent: str, offered: tuple[str, ...]) -> None:
     said = method(Request(sent, "/x"), *offered)
     assert said is not None
-    assert said.recovery == "terminal"
-    assert [(s["action"], s["parameters"]) for s in said.suggestions] == [
-        ("NO_RECOVERY_AVAILABLE", {"methods": list(offered)})
+    assert said.recovery == "correctable"
+    assert [(s["action"], [p["pointer"] for p in s["placeholders"]]) for s in said.suggestions] == [
+        ("MODIFY_PARAMS", ["/path"])
     ]
 
 

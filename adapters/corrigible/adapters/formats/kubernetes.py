@@ -31,7 +31,7 @@ _TERMINATING = re.compile(r"namespace (?P<namespace>\S+) is being terminated")
 _NOT_FOUND = re.compile(r'^(?P<kind>[\w.\-/]+) "(?P<name>[^"]*)" not found')
 _EXISTS = re.compile(r'^(?P<kind>[\w.\-/]+) "(?P<name>[^"]*)" already exists')
 _MODIFIED = "the object has been modified"
-_PRECONDITION = re.compile(r"[Pp]reconditions? failed|UID in (?:the )?precondition")
+_PRECONDITION = re.compile(r"[Pp]reconditions? failed|(?:UID|ResourceVersion) in (?:the )?precondition")
 _VAP = re.compile(
     r"^(?:: )?ValidatingAdmissionPolicy '(?P<policy>[^']*)' with binding '(?P<binding>[^']*)' denied request: "
     r"(?P<text>.*)",

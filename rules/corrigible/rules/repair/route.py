@@ -14,7 +14,7 @@ from corrigible.schema.exchange import Json, Request
 from ..decisive import deletes
 from ..near import nearest
 from .breach import Breach
-from .proposal import Proposal, Suggestion, edit, effects, options
+from .proposal import Proposal, Suggestion, ask, edit, options
 from .schema import Schema, choices, types
 
 _WRITES: Final = ("POST", "PUT", "PATCH")
@@ -120,17 +120,9 @@ def _method(breach: Breach, request: Request, offered: list[str], group: str) ->
         message = "Use a method that the path has, if it is what was meant."
         asked = [_to(breach, request, "/method", request.method, one, message, asked=True) for one in methods[:_MOST]]
         return options(asked, group)
-    return Proposal([_no_way(breach, offered)], recovery="terminal") if offered else None
-
-
-def _no_way(breach: Breach, offered: list[str]) -> Suggestion:
-    return {
-        "action": "NO_RECOVERY_AVAILABLE",
-        "message": "No operation of this path does what this method does.",
-        "parameters": {"methods": offered},
-        "safety": {"side_effects": effects("GET"), "changes_intent": False},
-        "evidence": {"kind": "spec", "pointer": breach.pointer},
-    }
+    # Another path may do it: what this one lacks proves nothing.
+    message = "No operation of this path does what this method does. Use one that does what was meant."
+    return ask(breach, request, message, places=[("/path", {"type": "string", "pattern": "^/"})]) if offered else None
 
 
 def _to(
