@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import unquote
 
+import re2
 import yaml
 
+MixedPattern = Any
+"""A compiled pattern of RE2, which has no types."""
 _BRACES = "{}"
 _VARIABLE = re.compile(r"\{([^{}]+)\}")
 
@@ -16,7 +20,7 @@ _VARIABLE = re.compile(r"\{([^{}]+)\}")
 @dataclass(slots=True)
 class _Node:
     literal: dict[str, _Node] = field(default_factory=dict)
-    mixed: dict[str, tuple[re.Pattern[str], _Node]] = field(default_factory=dict)
+    mixed: dict[str, tuple[MixedPattern, _Node]] = field(default_factory=dict)
     """Segments that are variables in part: `{id}.json`, `{name}:cancel`, `{base}...{head}`."""
     variable: _Node | None = None
     operations: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
@@ -119,10 +123,14 @@ def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]
     return node.operations.get(method) or _remainder(rest, parts, values)
 
 
-def mixed_pattern(part: str) -> re.Pattern[str]:
-    """Return what fits a segment that is a variable in part, a group for each variable."""
-    fixed = map(re.escape, _VARIABLE.sub("{}", part).split("{}"))
-    return re.compile("(.+?)".join(fixed), re.DOTALL)
+def mixed_pattern(part: str) -> MixedPattern:
+    """Return what fits a segment that is a variable in part, a group for each variable.
+
+    RE2, since callers write the segment: several variables in one would have `re` try every way to share it out.
+    """
+    fixed = map(re2.escape, _VARIABLE.sub("{}", part).split("{}"))
+    pattern: MixedPattern = re2.compile("(?s)" + "(.+?)".join(fixed))
+    return pattern
 
 
 def _through_mixed(

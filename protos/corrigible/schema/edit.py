@@ -92,6 +92,31 @@ def same_text(one: Json, other: Json) -> bool:
             return scalar_text(one) == scalar_text(other)
 
 
+def unshared(document: dict[str, Any], operation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with all containers on the way to what an operation changes copied, and nothing else.
+
+    What is done in place then leaves the document as it was: to copy all of it for each edit would cost its size.
+    """
+    top = dict(document)
+    for pointer in (operation.get("path"), operation.get("from")):
+        here: Any = top
+        for part in (pointer_parts(pointer) or ())[:-1] if isinstance(pointer, str) else ():
+            if isinstance(here, dict) and isinstance(here.get(part), (dict, list)):
+                here[part] = inner = here[part].copy()
+            elif isinstance(here, list) and part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX:
+                index = int(part)
+                if index >= len(here) or not isinstance(here[index], (dict, list)):
+                    break
+                here[index] = inner = here[index].copy()
+            else:
+                break
+            here = inner
+    return top
+
+
+_LONGEST_INDEX: Final = 10
+
+
 def _merged(parameters: Mapping[str, Json], request: Request) -> Request:
     if request.body is None and request.method.upper() in BODILESS:
         return replace(request, query=merge(_copy(request.query), parameters))
@@ -103,7 +128,8 @@ def _merged(parameters: Mapping[str, Json], request: Request) -> Request:
 def _patched(patch: tuple[PatchOperation, ...], request: Request) -> Request:
     headers = {name.lower(): value for name, value in request.headers.items()}
     secret = {name: headers.pop(name) for name in CREDENTIALS & headers.keys()}
-    document = _copy({**request.document(), "headers": headers})
+    document: dict[str, Any] = {**request.document(), "headers": headers}
+    _measure(document)
     for operation in patch:
         document = _operated(document, operation, form=request.form)
     return _request(document, request, secret)
@@ -119,6 +145,7 @@ def _operated(document: dict[str, Any], operation: PatchOperation, *, form: bool
         members["from"] = source
     if operation.has_value:
         members["value"] = _copy(operation.value)
+    document = unshared(document, members)
     try:
         changed = jsonpatch.apply_patch(document, [members], in_place=True)
     except _TROUBLE:
@@ -192,6 +219,21 @@ def _step(step: StepRequest, request: Request) -> Request:
         body,
         form and isinstance(body, Mapping),
     )
+
+
+def _measure(document: Json) -> None:
+    """Raise NotApplicable where a document is nested deeper than anything that is edited."""
+    level = [document]
+    for _ in range(MAX_REQUEST_DEPTH + 1):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, Mapping) else one)
+            if isinstance(inner, Mapping | list | tuple)
+        ]
+        if not level:
+            return
+    raise NotApplicable(f"nested deeper than {MAX_REQUEST_DEPTH} levels")
 
 
 def _copy(value: Json, depth: int = 0) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.adapter import Described
-from corrigible.rules.budget import remaining
+from corrigible.rules.budget import Exhausted, remaining, spare
 from corrigible.rules.derive import rekeyed
 from corrigible.rules.index import why_not
 from corrigible.rules.lookup import Lookup, LookupAnswer
@@ -115,21 +115,32 @@ class Considered:
         for order, breach in enumerate(self._described(self.description, self.violations[number].pointer)):
             if (breach.pointer, breach.keyword) in self._answered:
                 continue
-            if len(self._answered) >= _MOST_ANSWERED or remaining() < _RESERVE + 3 * self._judging:
+            if len(self._answered) >= _MOST_ANSWERED or remaining() < _RESERVE + self._judging:
                 return
             self._answered.add((breach.pointer, breach.keyword))
-            repaired = repair(breach, self.exchange.request, f"{number + 1}.s{order + 1}.")
-            if self.explanation is not None:
-                verdict = "speaks" if repaired is not None else "silent"
-                self.explanation.lines.append(f"the description: {breach.keyword} at {breach.pointer}: {verdict}")
-            if repaired is not None:
-                speaker = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
-                said = repaired.suggestions
-                spoken = Spoken(speaker, said, repaired.type, repaired.recovery, None, used_live_state=False)
-                held = self._unrefuted(spoken)
-                if held is not None:
-                    self._settled.add(breach.pointer)
-                    yield self._rekeyed(held)
+            try:
+                held = self._repaired(breach, f"{number + 1}.s{order + 1}.")
+            except Exhausted:
+                if self._settled and spare(_RESERVE):
+                    return  # what is said already is worth saying
+                raise
+            if held is not None:
+                self._settled.add(breach.pointer)
+                yield held
+
+    def _repaired(self, breach: Breach, group: str) -> Spoken | None:
+        """Return what is to be done about a breach, as far as the description does not speak against it."""
+        repaired = repair(breach, self.exchange.request, group)
+        if self.explanation is not None:
+            verdict = "speaks" if repaired is not None else "silent"
+            self.explanation.lines.append(f"the description: {breach.keyword} at {breach.pointer}: {verdict}")
+        if repaired is None:
+            return None
+        speaker = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
+        said = repaired.suggestions
+        spoken = Spoken(speaker, said, repaired.type, repaired.recovery, None, used_live_state=False)
+        held = self._unrefuted(spoken)
+        return None if held is None else self._rekeyed(held)
 
     def _rekeyed(self, spoken: Spoken) -> Spoken:
         """Give edits a fresh idempotency key, where the request has one: another request must not be taken for it."""

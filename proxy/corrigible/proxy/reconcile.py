@@ -6,14 +6,15 @@ put there, and what the first has done already the second must not do again.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jsonpatch
 
+from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.speak import Spoken
+from corrigible.schema.edit import unshared
 from corrigible.schema.exchange import Json, Request
 
 Operation = dict[str, Json]
@@ -29,7 +30,7 @@ def reconcile(said: Sequence[Spoken], request: Request) -> list[Spoken]:
     if len(said) < 2:
         return list(said)
     before: dict[str, Json] = request.document()
-    document = copy.deepcopy(before)
+    document = dict(before)
     done: list[Json] = []
     out = []
     for one in said:
@@ -60,15 +61,16 @@ def _agreeing(
     patch: Sequence[Operation], before: Mapping[str, Json], now: dict[str, Json]
 ) -> tuple[list[Operation], dict[str, Json]]:
     """Return the patch as it has to be after the earlier ones, none where nothing is left to do."""
-    document: dict[str, Json] = copy.deepcopy(now)
+    document: dict[str, Json] = now
     out: list[Operation] = []
     for op in patch:
+        spend(_AN_OPERATION)
         path = str(op["path"])
         here = resolve(document, path)
         if op["op"] == "test" and here != op["value"] and resolve(before, path) == op["value"]:
             if here is MISSING or not isinstance(here, (dict, list)):
                 continue  # an earlier suggestion has changed this very place: it has the say
-            step = [{**op, "value": copy.deepcopy(here)}]
+            step = [{**op, "value": here}]
         elif op["op"] in ("add", "replace") and here is not MISSING and here != resolve(before, path):
             step = _merged(path, here, op["value"])
         elif op["op"] == "remove" and here is MISSING:
@@ -76,13 +78,19 @@ def _agreeing(
         else:
             step = [op]
         try:
-            document = jsonpatch.apply_patch(document, step)
+            for one in step:
+                document = unshared(document, one)
+                document = jsonpatch.apply_patch(document, [one], in_place=True)
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError, IndexError):
             return list(patch), now  # a reader will find out, and leave out this one alone
         out += step
     if all(op["op"] == "test" for op in out):
         return [], now
     return out, document
+
+
+_AN_OPERATION = 20
+"""Steps."""
 
 
 def _merged(path: str, here: Json, wanted: Json) -> list[Operation]:

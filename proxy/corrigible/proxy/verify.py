@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from corrigible.adapters.adapter import Described
 from corrigible.rules.budget import walk
-from corrigible.rules.pointer import resolve
-from corrigible.rules.repair.breach import Breach
+from corrigible.rules.pointer import MISSING, resolve
+from corrigible.rules.repair.breach import MOST, Breach
 from corrigible.rules.speak import Spoken
 from corrigible.rules.violation import Violation
 from corrigible.schema.edit import NotApplicable, after_suggestion
@@ -65,12 +65,15 @@ def _breaks(
     named = description.operations.find(after.method, after.path)
     if named is None:
         return False  # what a description does not list it does not refute
-    broken = description.breaches(after, named[0])
+    broken: Sequence[Breach] = description.breaches(after, named[0])
     if not broken:
         return False
     before: set[tuple[str, str]] = set()
     if named[0] == operation:
-        before = {(breach.pointer, breach.keyword) for breach in judged()}
+        told = judged()
+        before = {(breach.pointer, breach.keyword) for breach in told}
+        if len(told) >= MOST:  # others come to light once one of them is mended: what nobody touched is not new
+            broken = [breach for breach in broken if not _is_untouched(breach.pointer, request, after)]
     # A misspelt path may be the first of several mistakes: what is missing besides is asked for next.
     first = not operation and after.method == request.method
     asked = {str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())}
@@ -80,6 +83,12 @@ def _breaks(
         and not (first and breach.keyword == "required")
         for breach in broken
     )
+
+
+def _is_untouched(pointer: str, request: Request, after: Request) -> bool:
+    """Whether what stands at a place is the same value as before."""
+    here = resolve(after.document(), pointer)
+    return here is not MISSING and here is resolve(request.document(), pointer)
 
 
 def after_edit(suggestion: Mapping[str, Json], request: Request) -> Request | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from corrigible.schema.exchange import Json
 
@@ -33,7 +33,7 @@ class Exhausted(CorrigibleError):
 class Budget:
     """The steps that are left, and the time where somebody hands in a clock."""
 
-    __slots__ = ("_began", "_clock", "_unlooked", "left", "seconds", "size", "steps")
+    __slots__ = ("_began", "_clock", "_unlooked", "late", "left", "seconds", "size", "spared", "steps")
 
     def __init__(self, steps: int, seconds: float = 0.0, clock: Callable[[], float] | None = None) -> None:
         """`clock` gives seconds; without one only steps are counted."""
@@ -44,6 +44,7 @@ class Budget:
         self._clock = clock
         self._began = 0.0
         self._unlooked = 0
+        self.late = self.spared = False
 
     def allow(self, values: int, steps: int) -> None:
         """Hear how many values an exchange holds, each of which is worth some more steps."""
@@ -62,6 +63,7 @@ class Budget:
         if self._unlooked >= _BETWEEN_LOOKS:
             self._unlooked = 0
             if self._clock() - self._began > self.seconds:
+                self.late = True
                 raise Exhausted("more time than there is for computing")
 
     def resume(self) -> None:
@@ -102,6 +104,15 @@ def grow(values: int) -> None:
         budget.size += values
 
 
+def spare(steps: int) -> bool:
+    """Give some more steps to who comes to an end with what there is; once, and not where the time is over."""
+    budget = _UNDER_WAY.budget
+    if budget is None or budget.spared or budget.late:
+        return False
+    budget.spared, budget.left = True, max(budget.left, steps)
+    return True
+
+
 def remaining() -> int:
     """Return how many steps are left; more than anybody needs where nobody counts."""
     budget = _UNDER_WAY.budget
@@ -125,6 +136,30 @@ def within(budget: Budget, work: Generator[Asked, Answer, Result]) -> Generator[
             _UNDER_WAY.budget = outer
         answer = yield asked
         asking = lambda said=answer: work.send(said)  # type: ignore[misc]  # noqa: E731
+
+
+class Bulk(NamedTuple):
+    values: int
+    letters: int
+    """Of all texts, names of members included."""
+
+
+def bulk(value: Json) -> Bulk:
+    """Return how much a document holds, what stands in it twice counted twice."""
+    values, letters = 1, 0
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, (str, bytes)):
+            letters += len(here)
+        elif isinstance(here, Mapping):
+            values += len(here)
+            letters += sum(len(name) for name in here if isinstance(name, str))
+            waiting += here.values()
+        elif isinstance(here, list):
+            values += len(here)
+            waiting += here
+    return Bulk(values, letters)
 
 
 def weight(value: Json, most: int) -> int:

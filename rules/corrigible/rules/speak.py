@@ -11,6 +11,7 @@ import orjson
 
 from corrigible.schema.exchange import Json, Request
 
+from .budget import Bulk, bulk, grow
 from .decisive import guessed
 from .derive import Operation, Unfit, changes_request, derive, guarded, rekeyed
 from .expression import EvaluationError, Expression, environment
@@ -96,6 +97,8 @@ class _Speech:
         self.looked: list[str] = []
         self.seen: list[Seen] = []
         self.groups = 0
+        self.kept = Bulk(0, 0)
+        """What look-ups and `let` have put into the scope."""
         self.retry: dict[str, Json] | None = None
         self.recovery = ""
         self.type = rule.type
@@ -119,7 +122,9 @@ class _Speech:
             yield from self._ask()
             activation = rule.activation(self.scope)
         for name, template in rule.lets:
-            self.scope[name] = _filled(template, activation)
+            value = _filled(template, activation)
+            self._keep(f"let {name}", value)
+            self.scope[name] = value
             activation = rule.activation(self.scope)
         for number, entry in enumerate(rule.entries):
             if entry.condition is not None and not entry.condition.holds(activation):
@@ -131,6 +136,15 @@ class _Speech:
                 return self._spoken(suggestions, entry)._replace(settles=frozenset(settled))
         self._note("nothing under suggest holds")
         return None
+
+    def _keep(self, what: str, value: Json) -> None:
+        """Count what a step adds to the scope. Raises RuleFault before the next step could multiply too much."""
+        held = bulk(value)
+        self.kept = Bulk(self.kept.values + held.values, self.kept.letters + held.letters)
+        if self.kept.values > _MOST_VALUES or self.kept.letters > _MOST_LETTERS:
+            most = f"{_MOST_VALUES:,} values and {_MOST_LETTERS:,} letters are the most that all of them may hold"
+            raise RuleFault(self.rule.id, f"{what} makes the names of this rule hold too much: {most}")
+        grow(held.values)
 
     def _note(self, text: str) -> None:
         if self.explain is not None:
@@ -158,6 +172,7 @@ class _Speech:
                 self._note(f"look-up {question.name}: not on the pack's list")
             if answer is None and not question.optional and template is not None:
                 raise RuleFault(self.rule.id, f"look-up {question.name} gave nothing")
+            self._keep(f"look-up {question.name}", answer)
             self.scope[question.name] = answer
 
     def _lookup(self, question: Question, activation: Any) -> tuple[Lookup | None, str | None]:
@@ -327,6 +342,8 @@ def _with_names(message: str, differs: Expression, activation: Any) -> str:
     return f"{message} What differs: {said}." if said else message
 
 
+_MOST_VALUES = 200_000
+_MOST_LETTERS = 4 << 20
 _LONGEST_WAIT = 10**9
 
 

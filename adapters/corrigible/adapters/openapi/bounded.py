@@ -8,33 +8,66 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from corrigible.rules.budget import Exhausted, spend
+from corrigible.rules.repair.fault import duplicates
 from corrigible.rules.repair.schema import Schema
 from corrigible.schema.exchange import Json
 
 from .branch import CHOSEN
 
-MOST_VALUES: Final = 512
-"""Of a larger request only a part is looked at for what is wrong; whether it is right is judged whole."""
+LARGE: Final = 128
+"""Values. Of a larger request only a part is looked at for what is wrong; whether it is right is judged whole."""
+_MOST_VALUES: Final = 512
 _MOST_EVER: Final = 2048
 _MOST_ALIKE: Final = 64
 """Elements of one array, or undeclared members of one object, that are looked at."""
+_VALUES_A_STEP: Final = 8
 _HIGHEST_PRICE: Final = 20_000
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
-Declared = Callable[[Sequence[str | int]], Mapping[str, Json]]
+Path = Sequence[str | int]
 
 
-def part_of(instance: Json, declared: Declared) -> tuple[Json, int]:
-    """Return the part of a large instance that is looked at, and how many values it holds.
+class Known(NamedTuple):
+    """What is known of the places of an instance."""
 
-    That is what is declared, and the first of what is alike.
+    declared: Callable[[Path], Mapping[str, Json]]
+    """The members that are declared at a place."""
+    fits: Callable[[Path], Callable[[Json], bool] | None]
+    """What tells whether an element of the array at a place fits; None where nothing does."""
 
-    Raises Exhausted where that is still too much.
+
+class Part(NamedTuple):
+    """A part of an instance."""
+
+    instance: Json
+    size: int
+    """How many values it holds."""
+    elements: Mapping[tuple[str | int, ...], Sequence[int]]
+    """Of an array that was cut, by its place in the part, where its elements stand in the whole one."""
+
+    def place(self, path: Path) -> Path:
+        """Return where a place of the part is in the whole instance."""
+        if not self.elements:
+            return path
+        out: list[str | int] = []
+        for step in path:
+            at = len(out)
+            stands = self.elements.get(tuple(path[:at])) if isinstance(step, int) else None
+            out.append(stands[step] if stands is not None and isinstance(step, int) and step < len(stands) else step)
+        return out
+
+
+def part_of(instance: Json, known: Known) -> Part:
+    """Return the part of a large instance that is looked at: what is declared, and some of what is alike.
+
+    Of the elements of a long array those that do not fit. Raises Exhausted where it is still too much.
     """
-    left, count = MOST_VALUES, 0
+    left, count = _MOST_VALUES, 0
     whole: list[Json] = []
+    elements: dict[tuple[str | int, ...], Sequence[int]] = {}
     waiting: deque[tuple[Json, tuple[str | int, ...], Any, Any]] = deque([(instance, (), whole, None)])
     while waiting:
         value, path, into, key = waiting.popleft()
@@ -42,24 +75,40 @@ def part_of(instance: Json, declared: Declared) -> tuple[Json, int]:
         if count > _MOST_EVER:
             raise Exhausted(f"more than {_MOST_EVER:,} values of a request to judge")
         out: Any = value
+        room = min(_MOST_ALIKE, max(0, left))
         if isinstance(value, Mapping):
             out = {}
-            names = declared(path)
-            known = [name for name in value if name in names]
-            others = [name for name in value if name not in names][: min(_MOST_ALIKE, max(0, left))]
+            spend(1 + len(value) // _VALUES_A_STEP)
+            names = known.declared(path)
+            told = [name for name in value if name in names]
+            others = list(islice((name for name in value if name not in names), room))
             left -= len(others)
-            waiting += [(value[name], (*path, name), out, name) for name in (*known, *others)]
+            waiting += [(value[name], (*path, name), out, name) for name in (*told, *others)]
         elif isinstance(value, list):
             out = []
-            some = value[: min(_MOST_ALIKE, max(0, left))]
+            some: Sequence[int] = range(min(len(value), room))
+            if len(value) > room:
+                some = elements[path] = _not_fitting(value, known.fits(path), room)
             left -= len(some)
-            waiting += [(inner, (*path, index), out, None) for index, inner in enumerate(some)]
+            waiting += [(value[index], (*path, place), out, None) for place, index in enumerate(some)]
         if key is None:
             into.append(out)
         else:
             into[key] = out
     spend(count)
-    return whole[0], count
+    return Part(whole[0], count, elements)
+
+
+def _not_fitting(items: Sequence[Json], fits: Callable[[Json], bool] | None, most: int) -> list[int]:
+    """Return where the first elements stand that do not fit, else those that stand there twice, else the first."""
+    wrong: list[int] = []
+    if fits is not None:
+        spend(len(items))
+        wrong = list(islice((index for index, item in enumerate(items) if not fits(item)), most))
+    if not wrong and (again := duplicates(items)[: most // 2]):
+        twice = set(duplicates([items[index] for index in again] + list(items)))
+        wrong = sorted({index - len(again) for index in twice if index >= len(again)})[:most]
+    return wrong or list(range(min(len(items), most)))
 
 
 def price(instance: Json, schema: Schema) -> int:

@@ -28,6 +28,8 @@ class Description:
         self.version: str = stored.index["version"]
         self.problems: tuple[str, ...] = tuple(stored.index["problems"] or ())
         """What is formally wrong with the description, each with file and line, where that was looked at."""
+        self._last: tuple[tuple[Request, str, tuple[Breach, ...]], ...] = ()
+        """What was judged last, a request and its repair: complaints of one answer ask about it, each at its place."""
         self._checks = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._compiled)
         self._facts = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._said)
 
@@ -44,9 +46,15 @@ class Description:
         checks = self._checks(operation)
         if checks is None:
             return ()
-        found = self.operations.find(request.method, request.path)
-        values = found[1] if found is not None and found[0] == operation else {}
-        broken = tuple([self._meant(request, breach) for breach in checks.breaches(request, values)])
+        known = next((one for one in self._last if one[0] is request and one[1] == operation), None)
+        if known is None:
+            found = self.operations.find(request.method, request.path)
+            values = found[1] if found is not None and found[0] == operation else {}
+            broken = tuple([self._meant(request, breach) for breach in checks.breaches(request, values)])
+            known = (request, operation, broken)
+        else:
+            broken = known[2]
+        self._last = (known, *[one for one in self._last if one is not known][:1])
         if not at:
             return broken
         there = tuple(breach for breach in broken if _is_about(breach, at))

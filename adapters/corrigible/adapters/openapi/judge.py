@@ -12,21 +12,20 @@ import jsonschema_rs
 from corrigible.rules.budget import spend, weight
 from corrigible.rules.near import nearest
 from corrigible.rules.pointer import MISSING, escape
-from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.breach import MOST, Breach
 from corrigible.rules.repair.fault import compiled, fault
 from corrigible.rules.repair.schema import Schema
 from corrigible.schema.exchange import Json
 
-from .bounded import MOST_VALUES, part_of, price
+from .bounded import LARGE, Known, Part, part_of, price
 from .branch import chosen_first
 from .place import at, declared, is_unset, small, target
 
-_MOST: Final = 64
 _KEPT_PLACES: Final = 64
 _VALUES_A_STEP: Final = 8
-_AN_ERROR: Final = 30
+_AN_ERROR: Final = 15
 """Steps that it takes to tell one, and one more for so many values beside it: each error holds a copy of them."""
-_VALUES_OF_AN_ERROR: Final = 3
+_VALUES_OF_AN_ERROR: Final = 6
 _MOST_RESPELT: Final = 16
 """Undeclared members of one object that are held against those that are missing."""
 Path = Sequence[str | int]
@@ -60,25 +59,54 @@ class Judge:
         # The same with one alternative chosen first, where a schema leads back to itself: what tells errors.
         self._told = chosen_first(schema)
         self._teller = self._validator if self._told is schema else compiled(self._told)
+        self._elements = functools.lru_cache(maxsize=_KEPT_PLACES)(self._element)
         self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
 
     def breaches(self, instance: Json, locate: Locate) -> list[Breach]:
         """Return what the instance breaks, misspelt names first."""
-        size = weight(instance, MOST_VALUES + 1)
+        size = weight(instance, LARGE + 1)
         spend(2 + size // _VALUES_A_STEP)
         if self._validator.is_valid(instance):
             return []
-        whole = size <= MOST_VALUES
-        seen, size = (instance, size) if whole else part_of(instance, lambda path: self._declared(path).members)
+        whole = size <= LARGE
+        known = Known(lambda path: self._declared(path).members, self._fitting)
+        part = Part(instance, size, {}) if whole else part_of(instance, known)
+        found = self._broken(part, lambda path: locate(part.place(path)), whole=whole)
+        return sorted(found, key=lambda breach: breach.keyword != "additionalProperties")
+
+    def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[Breach]:
+        seen, size, _ = part
         spend(price(seen, self._told))
         errors = list(self._teller.iter_errors(seen))
         spend(len(errors) * (_AN_ERROR + size // _VALUES_OF_AN_ERROR))
-        found = list(itertools.islice((one for error in errors for one in self._of(error, locate)), _MOST))
+        found = list(itertools.islice((one for error in errors for one in self._of(error, locate)), MOST))
         if not whole:
             found = [one for one in found if not _is_only_of_part(one)]
         found = [one._replace(value=MISSING) if one.keyword == "required" else one for one in found]
-        found = [*self._respelt(found, seen, locate), *found]
-        return sorted(found, key=lambda breach: breach.keyword != "additionalProperties")
+        return [*self._respelt(found, seen, locate), *found, *self._too_long(part, locate)]
+
+    def _too_long(self, part: Part, locate: Locate) -> Iterator[Breach]:
+        """Yield arrays that have too many elements, which of a part cannot be seen."""
+        for path in part.elements:
+            spot = locate(path)
+            for schema in at(self.schema, [str(step) for step in path]):
+                said = small(schema, self.schema)
+                if isinstance(spot.value, list) and len(spot.value) > said.get("maxItems", len(spot.value)):
+                    yield Breach(spot.pointer, "maxItems", said, spot.value)
+                    break
+
+    def _fitting(self, path: Path) -> Callable[[Json], bool] | None:
+        """Return what tells whether an element of the array at a place fits."""
+        return self._elements(tuple("0" if str(part).isdecimal() else str(part) for part in (*path, 0)))
+
+    def _element(self, path: tuple[str, ...]) -> Callable[[Json], bool] | None:
+        schemas = at(self.schema, path)
+        if not schemas:
+            return None
+        try:
+            return compiled({"allOf": schemas, "$defs": self.schema.get("$defs", {})}).is_valid
+        except ValueError:
+            return None
 
     def misspelt(self, path: Path, locate: Locate) -> Breach | None:
         """Return the breach of a member that is not declared, where others are; whether or not it is allowed."""
@@ -128,7 +156,7 @@ class Judge:
             yield self._missing([*path, kind.property], locate)
         elif name in ("additionalProperties", "unevaluatedProperties"):
             names = self._declared(path).members
-            for unexpected in kind.unexpected[:_MOST]:
+            for unexpected in kind.unexpected[:MOST]:
                 if name == "additionalProperties" or unexpected not in names:
                     yield self._unknown([*path, unexpected], locate)
         elif name == "falseSchema" and path and isinstance(path[-1], int):

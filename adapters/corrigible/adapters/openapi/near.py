@@ -9,7 +9,8 @@ from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.adapters.operation import Operations, mixed_pattern
+from corrigible.adapters.operation import MixedPattern, Operations, mixed_pattern
+from corrigible.rules.budget import spend
 from corrigible.rules.near import is_plural, is_same, is_slip
 from corrigible.rules.repair.breach import Breach
 
@@ -20,6 +21,7 @@ _READS: Final = frozenset({"GET", "HEAD"})
 """Who reads what can only be changed has mistaken the path, not the method."""
 _LONGEST: Final = 40
 """Segments: a longer path is nobody's misspelling."""
+_MOST_LETTERS: Final = 2048
 
 
 class _Node:
@@ -27,7 +29,7 @@ class _Node:
 
     def __init__(self) -> None:
         self.literal: dict[str, _Node] = {}
-        self.mixed: dict[str, tuple[re.Pattern[str], _Node]] = {}
+        self.mixed: dict[str, tuple[MixedPattern, _Node]] = {}
         self.variable: _Node | None = None
         self.methods: set[str] = set()
         self.tail: set[str] = set()
@@ -98,7 +100,7 @@ class NearOperations:
 
     def _near_path(self, method: str, path: str) -> Breach | None:
         parts = [part for part in path.split("/") if part]
-        if not parts or len(parts) > _LONGEST:
+        if not parts or len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
             return None
         found: dict[str, tuple[int, int]] = {}
         for extra, variant in self._variants(parts):
@@ -133,6 +135,7 @@ def _walk(root: _Node, parts: list[str], method: str, budget: int) -> Iterator[_
     open_: list[tuple[_Node, int, int, tuple[str, ...]]] = [(root, 0, 0, ())]
     while open_:
         node, at, cost, walked = open_.pop()
+        spend(1 + len(node.literal) if cost < budget else 1)
         if at == len(parts):
             if method in node.methods:
                 yield _Candidate(cost, "/" + "/".join(walked))

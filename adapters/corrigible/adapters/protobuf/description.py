@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from corrigible.adapters.operation import Operations
 from corrigible.rules.near import nearest
-from corrigible.rules.repair.breach import Breach
+from corrigible.rules.repair.breach import MOST, Breach
 from corrigible.schema.exchange import Json, Request
 
 from .constraint import Constraints, gateway_paths
@@ -16,7 +16,6 @@ from .descriptors import Descriptors
 from .judge import Judge
 from .schema import field_schema
 
-_MOST: Final = 64
 _MOST_NAMED: Final = 3
 
 
@@ -38,7 +37,7 @@ class ProtobufDescription:
         method = self._descriptors.methods.get(f"/{operation}")
         if method is None or not isinstance(request.body, Mapping):
             return ()
-        found = islice(self._judge.message(method.takes, request.body, "/body", "" if at == "/body" else at), _MOST)
+        found = islice(self._judge.message(method.takes, request.body, "/body", "" if at == "/body" else at), MOST)
         return tuple(sorted(_once(found), key=lambda breach: breach.keyword != "additionalProperties"))
 
     def nearest_operation(self, method: str, path: str) -> Breach | None:

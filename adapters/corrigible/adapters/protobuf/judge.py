@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from google.protobuf.descriptor import FieldDescriptor
 
+from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.repair.breach import Breach
 from corrigible.rules.repair.fault import duplicates, fault
@@ -17,25 +18,46 @@ from corrigible.schema.exchange import Json
 from .constraint import Constraints, Rules, is_judged_if_set, is_never_judged
 from .schema import Schema, field_schema, is_map, is_opaque, kind_of, measured, octets, value_schema
 
+_A_FIELD: Final = 4
+"""Steps."""
+_MEMBERS_A_STEP: Final = 50
+
+
+class _Shape(NamedTuple):
+    """What all messages of a kind have in common."""
+
+    names: frozenset[str]
+    siblings: tuple[str, ...]
+    closed: Schema
+
 
 class Judge:
     """Knows the messages of one pool. Yields breaches; a default that breaks a constraint is a value nobody gave."""
 
     def __init__(self, constraints: Constraints) -> None:
         self._constraints = constraints
+        self._shapes: dict[str, _Shape] = {}
+        self._lacking: dict[tuple[str, bool], Schema | None] = {}
+        """What is asked for where a field is absent, None where it may be."""
+
+    def _shape(self, message: Any) -> _Shape:
+        """Return what is the same for every message of a kind; it is asked for again for each element of a list."""
+        name = message.full_name
+        if name not in self._shapes:
+            members = {f.json_name: field_schema(f, self._constraints.of_field(f)) for f in message.fields}
+            self._shapes[name] = _Shape(
+                frozenset(name for field in message.fields for name in (field.name, field.json_name)),
+                tuple(field.json_name for field in message.fields),
+                {"type": "object", "properties": members, "additionalProperties": False},
+            )
+        return self._shapes[name]
 
     def message(self, message: Any, value: Mapping[str, Json], pointer: str, at: str = "") -> Iterator[Breach]:
         """Yield the breaches of a message that stands at `pointer`; with `at` those at or below a place."""
-        fields = {name: field for field in message.fields for name in (field.name, field.json_name)}
-        siblings = tuple(field.json_name for field in message.fields)
-        closed = {
-            "type": "object",
-            "properties": {f.json_name: field_schema(f, self._constraints.of_field(f)) for f in message.fields},
-            "additionalProperties": False,
-        }
+        names, siblings, closed = self._shape(message)
+        spend(len(value) + _A_FIELD * len(siblings))
         for name in value:
-            place = f"{pointer}/{escape(name)}"
-            if name not in fields and _concerns(place, at):
+            if name not in names and _concerns(place := f"{pointer}/{escape(name)}", at):
                 yield Breach(place, "additionalProperties", closed, value[name], siblings)
         for field in message.fields:
             name = field.name if field.name in value and field.json_name not in value else field.json_name
@@ -106,18 +128,25 @@ class Judge:
 
     def _absent(self, field: Any, rules: Rules, place: str, siblings: tuple[str, ...]) -> Iterator[Breach]:
         """Yield what a missing value breaks: it is required, or its default is not allowed."""
+        key = (field.full_name, bool(rules))  # without rules: they are never to be judged
+        if key not in self._lacking:
+            self._lacking[key] = self._lacked(field, rules)
+        if (asked := self._lacking[key]) is not None:
+            yield Breach(place, "required", asked, MISSING, siblings)
+
+    def _lacked(self, field: Any, rules: Rules) -> Schema | None:
         schema = field_schema(field, rules)
         if rules.get("required") is True and not is_judged_if_set(rules):
-            yield Breach(place, "required", self._wanted(field, rules), MISSING, siblings)
-        elif not field.has_presence and not is_judged_if_set(rules):
+            return self._wanted(field, rules)
+        if not field.has_presence and not is_judged_if_set(rules):
             default: Json = {} if is_map(field) else [] if field.is_repeated else _default(field)
             broken = fault(default, schema) or (_broken_pairs(default, schema) if is_map(field) else None)
             if broken is None and isinstance(default, str) and not field.is_repeated:
                 broken = _odd(kind_of(field), default, rules)
             if broken is not None:
                 # Who says no by leaving a truth value out has not said yes.
-                asked = {"type": "boolean"} if schema.get("type") == "boolean" else self._wanted(field, rules)
-                yield Breach(place, "required", asked, MISSING, siblings)
+                return {"type": "boolean"} if schema.get("type") == "boolean" else self._wanted(field, rules)
+        return None
 
     def _map(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:
         said = rules.get("map", {})
@@ -129,12 +158,14 @@ class Judge:
             yield Breach(place, pairs, schema, dict(value))
         parts = field.message_type.fields_by_name
         keys = value_schema(parts["key"], said.get("keys", {})) if said.get("keys") else {}
+        spend(_A_FIELD * len(value))
         for key, inner in value.items():
             inside = f"{place}/{escape(key)}"
             if not _concerns(inside, at):
                 continue
             if keys and _broken_key(key, keys, said["keys"]):
                 # Another key is another entry: the whole is in question.
+                spend(len(value) // _MEMBERS_A_STEP)
                 yield Breach(place, "propertyNames", {"type": "object", "propertyNames": keys}, dict(value))
             yield from self._one(parts["value"], inner, said.get("values", {}), inside, at)
 
@@ -150,6 +181,7 @@ class Judge:
                     yield Breach(place, keyword, schema, value)
             if schema.get("uniqueItems") is True and duplicates(value):
                 yield Breach(place, "uniqueItems", schema, value)
+        spend(_A_FIELD * len(value))
         for index, inner in enumerate(value):
             if _concerns(f"{place}/{index}", at):
                 yield from self._one(field, inner, said.get("items", {}), f"{place}/{index}", at)
@@ -274,6 +306,8 @@ def _well_known(name: str, value: Json, rules: Rules, schema: Schema) -> tuple[s
 
 
 def _listed(values: list[str], rules: Rules, *, parents: bool = False) -> str | None:
+    spend(len(values) * (len(rules.get("in", ())) + len(rules.get("notIn", ()))))
+
     def among(value: str, listed: Json) -> bool:
         return any(value == one or (parents and value.startswith(f"{one}.")) for one in listed)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from corrigible.schema.exchange import Json
 
 from ..pointer import MISSING
 from .schema import Schema
+
+MOST: Final = 64
+"""Breaches that are told of one request: where there are as many, there may be more."""
 
 
 class Breach(NamedTuple):

@@ -66,6 +66,8 @@ def _begins(name: str, other: str) -> bool:
 
 
 _SHORTEST_BEGINNING: Final = 4
+_MOST_STRANGE: Final = 64
+"""Undeclared members that are held against a missing one."""
 
 
 def _left_out(breach: Breach, request: Request, name: str, value: Json, group: str) -> Proposal | None:
@@ -90,7 +92,10 @@ def misspelt(breach: Breach, request: Request, group: str) -> Proposal | None:
     if not isinstance(present, Mapping):
         return None
     free = [one for one in {*breach.siblings, name} if one not in present]
-    meant = [one for one in present if one not in breach.siblings and near_names(str(one), free) == [name]]
+    declared = {*breach.siblings}
+    strange = [str(one) for one in present if one not in declared][:_MOST_STRANGE]
+    # What is not near to the missing name by itself need not be held against all the others.
+    meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
     if len(meant) != 1:
         return None
     source = f"{parent}/{escape(str(meant[0]))}"
