@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -23,6 +23,9 @@ Metadata = tuple[tuple[str, str | bytes], ...]
 
 KEPT: Final = 1 << 20
 """Bytes of a request up to which it is kept for correcting."""
+HELD: Final = 128 << 20
+"""Bytes of messages that are held in all. A small compressed message may be a large one."""
+FULL: Final = "the proxy holds as many messages as it may"
 GONE: Final = "the caller went away"
 _MOMENT: Final = 0.01
 """Seconds."""
@@ -65,11 +68,43 @@ class Overseer(Protocol):
         """Return the trailers to send instead, None where the upstream's own stay."""
 
 
+class Full(Exception):
+    """A message finds no room."""
+
+
+class Room:
+    """What messages under way take together."""
+
+    def __init__(self, most: int = HELD) -> None:
+        self._left = most
+
+    @contextlib.contextmanager
+    def held(self, message: bytes) -> Iterator[None]:
+        """Account for a message while it is held. Raises Full where there is no room."""
+        if len(message) > self._left:
+            raise Full
+        self._left -= len(message)
+        try:
+            yield
+        finally:
+            self._left += len(message)
+
+    def keep(self, message: bytes | None) -> bool:
+        """Account for a message until it is dropped; False where there is no room."""
+        if message is None or len(message) > self._left:
+            return False
+        self._left -= len(message)
+        return True
+
+    def drop(self, message: bytes | None) -> None:
+        self._left += len(message or b"")
+
+
 class Carrier(grpc.GenericRpcHandler):
     """Handles every method there is by asking the upstream."""
 
-    def __init__(self, upstream: Upstream, overseer: Overseer) -> None:
-        self._upstream, self._overseer = upstream, overseer
+    def __init__(self, upstream: Upstream, overseer: Overseer, room: Room) -> None:
+        self._upstream, self._overseer, self._room = upstream, overseer, room
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
         method = details.method
@@ -79,6 +114,19 @@ class Carrier(grpc.GenericRpcHandler):
         return grpc.stream_stream_rpc_method_handler(functools.partial(self._carry, method))
 
     async def _carry_one(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
+        try:
+            with self._room.held(request):
+                return await self._carried(method, request, context)
+        except Full:
+            await self._refuse(method, context, time.time())
+            raise
+
+    async def _refuse(self, method: str, context: aio.ServicerContext[Any, Any], started: float) -> None:
+        """End a call that finds no room. Raises, as every abort does."""
+        self._ended(Ending(method, _metadata(context), None, _RESOURCE_EXHAUSTED, FULL, (), started))
+        await context.abort(_CODES[_RESOURCE_EXHAUSTED], FULL)
+
+    async def _carried(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
         started, metadata = time.time(), _metadata(context)
         self._began(metadata)
         answer = b""
@@ -108,25 +156,36 @@ class Carrier(grpc.GenericRpcHandler):
         return answer
 
     async def _carry(self, method: str, requests: AsyncIterator[bytes], context: aio.ServicerContext[Any, Any]) -> None:
+        sent = _Sent(requests, self._room)
+        try:
+            await self._stream(method, sent, context)
+        finally:
+            sent.forget()
+
+    async def _stream(self, method: str, sent: _Sent, context: aio.ServicerContext[Any, Any]) -> None:
         started, metadata = time.time(), _metadata(context)
         self._began(metadata)
         with self._upstream.channel() as channel:
             call: Any = channel.stream_stream(method)(
                 timeout=context.time_remaining(), metadata=aio.Metadata(*passed_on(metadata))
             )
-            sent = _Sent(requests, call)
-            forwarding = asyncio.create_task(sent.forward())
+            forwarding = asyncio.create_task(sent.forward(call))
             try:
-                await _bring_back(call, context)
+                await _bring_back(call, context, self._room)
             except aio.AioRpcError:
                 pass  # how it ended is asked for below
+            except Full:
+                sent.full = True
             except asyncio.CancelledError:
-                self._ended(Ending(method, metadata, None, _CANCELLED, GONE, (), started))
-                raise
+                if not sent.full:
+                    self._ended(Ending(method, metadata, None, _CANCELLED, GONE, (), started))
+                    raise
             finally:
                 forwarding.cancel()
                 if not call.done():
                     call.cancel()  # the caller went away
+            if sent.full:
+                await self._refuse(method, context, started)
             code, message, trailers = await _ending(call)
         left = context.time_remaining()
         ending = Ending(method, metadata, sent.only, code, message, trailers, started, left, _peer(context))
@@ -165,8 +224,8 @@ def _peer(context: aio.ServicerContext[Any, Any]) -> str:
     return (context.peer() or "").rpartition(":")[0]
 
 
-async def _bring_back(call: Any, context: aio.ServicerContext[Any, Any]) -> None:
-    """Give a caller the headers and messages of an answer. Raises AioRpcError where it ends as a refusal."""
+async def _bring_back(call: Any, context: aio.ServicerContext[Any, Any], room: Room) -> None:
+    """Give a caller the headers and messages of an answer. Raises AioRpcError where it ends as a refusal, and Full."""
     initial = tuple(await call.initial_metadata())
     headers = None
     if initial:
@@ -180,7 +239,8 @@ async def _bring_back(call: Any, context: aio.ServicerContext[Any, Any]) -> None
         if headers is not None:
             await headers.settled()
     while message is not aio.EOF:
-        await context.write(message)
+        with room.held(message):
+            await context.write(message)
         message = await call.read()
 
 
@@ -210,19 +270,32 @@ def passed_on(metadata: Metadata) -> list[tuple[str, str | bytes]]:
 class _Sent:
     """The messages of a caller on their way, the first of them kept as long as it is the only one."""
 
-    def __init__(self, requests: AsyncIterator[bytes], call: Any) -> None:
-        self._requests, self._call = requests, call
+    def __init__(self, requests: AsyncIterator[bytes], room: Room) -> None:
+        self._requests, self._room = requests, room
+        self.full = False
+        """Whether a message found no room."""
         self.only: bytes | None = None
         self._count = 0
 
-    async def forward(self) -> None:
+    def forget(self) -> None:
+        """Keep no message any more."""
+        self._room.drop(self.only)
+        self.only = None
+
+    async def forward(self, call: Any) -> None:
         try:
-            await self._call.wait_for_connection()
+            await call.wait_for_connection()
             async for message in self._requests:
                 self._count += 1
-                self.only = message if self._count == 1 and len(message) <= KEPT else None
-                await send(self._call, message)
-            await self._call.done_writing()
+                self.forget()
+                if self._count == 1 and len(message) <= KEPT and self._room.keep(message):
+                    self.only = message
+                with self._room.held(message):
+                    await send(call, message)
+            await call.done_writing()
+        except Full:
+            self.full = True
+            call.cancel()
         except (aio.AioRpcError, cygrpc.InternalError):
             return  # the call has ended: whoever reads it is told how
 
@@ -244,14 +317,20 @@ async def _ending(call: Any) -> tuple[int, str, Metadata]:
 
 _CODES: Final[dict[int, grpc.StatusCode]] = {code.value[0]: code for code in grpc.StatusCode}
 _CANCELLED: Final = 1
+_RESOURCE_EXHAUSTED: Final = 8
 
 
 async def serve(
-    address: str, upstream: Upstream, overseer: Overseer, credentials: grpc.ServerCredentials | None = None
+    address: str,
+    upstream: Upstream,
+    overseer: Overseer,
+    credentials: grpc.ServerCredentials | None = None,
+    *,
+    room: Room | None = None,
 ) -> tuple[aio.Server, int]:
     """Return a started server and its port. Raises RuntimeError where the address is taken."""
     server = aio.server(options=OPTIONS)
-    server.add_generic_rpc_handlers((Carrier(upstream, overseer),))
+    server.add_generic_rpc_handlers((Carrier(upstream, overseer, room or Room()),))
     port = server.add_insecure_port(address) if credentials is None else server.add_secure_port(address, credentials)
     await server.start()
     return server, port

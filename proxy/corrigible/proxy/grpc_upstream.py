@@ -17,8 +17,11 @@ from grpc import aio
 
 from .tls import USUAL, Identity, Trust
 
+LARGEST: Final = 16 << 20
+"""Bytes of a message once it is decompressed; gRPC itself takes 4 MiB where nobody says more. What is more ends its
+call with RESOURCE_EXHAUSTED, as it would there."""
 OPTIONS: Final = (
-    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_receive_message_length", LARGEST),
     ("grpc.max_send_message_length", -1),
     ("grpc.max_metadata_size", 1 << 20),
     ("grpc.absolute_max_metadata_size", 1 << 20),

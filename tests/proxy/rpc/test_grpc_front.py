@@ -13,7 +13,7 @@ import pytest
 grpc: Any = pytest.importorskip("grpc", reason="grpcio is not installed")
 aio: Any = pytest.importorskip("grpc.aio")
 
-from corrigible.proxy.grpc_carrier import Ending, Metadata, serve  # noqa: E402  behind what may be missing
+from corrigible.proxy.grpc_carrier import FULL, Ending, Metadata, Room, serve  # noqa: E402  behind what may be missing
 from corrigible.proxy.grpc_upstream import open_upstream  # noqa: E402
 
 DENIED = json.dumps({"code": 7, "message": "not you", "size": 200, "metadata": 1}).encode()
@@ -165,3 +165,53 @@ def test_look_ups_end_before_the_deadline_of_the_call(
     assert (seen.code, seen.message) == ("INVALID_ARGUMENT", "no")
     assert (seen.details is not None) is spoken
     assert asked == [{"authorization": "Bearer t"}]
+
+
+@each_way
+def test_messages_that_find_no_room_end_their_call_and_leave_none_of_it_taken(unary: bool, probe: Any) -> None:
+    room = Room(100_000)
+
+    async def main() -> list[str]:
+        upstream = open_upstream(f"127.0.0.1:{probe.port}")
+        server, own = await serve("127.0.0.1:0", upstream, Overseer(None, unary=unary), room=room)
+        said = []
+        try:
+            async with aio.insecure_channel(f"127.0.0.1:{own}") as channel:
+                for method, size in [("Echo", 40_000), ("Echo", 100_001), ("Sleep", 40_000), ("Echo", 40_000)]:
+                    timeout = 0.2 if method == "Sleep" else 20
+                    call = channel.unary_unary(f"/probe.v1.Probe/{method}")(b"10".ljust(size), timeout=timeout)
+                    said.append(f"{(await call.code()).name} {await call.details()}")
+                many = [channel.unary_unary("/probe.v1.Probe/Sleep")(b"10".ljust(30_000), timeout=1) for _ in range(5)]
+                said += sorted({(await call.code()).name for call in many})
+        finally:
+            await server.stop(None)
+            await upstream.close()
+        return said
+
+    said = asyncio.run(main())
+    assert said[:2] == ["OK ", f"RESOURCE_EXHAUSTED {FULL}"]
+    assert said[2].startswith("DEADLINE_EXCEEDED ")
+    assert said[3:] == ["OK ", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"]
+    with room.held(bytes(100_000)):
+        pass
+
+
+def test_a_small_message_that_unfolds_to_a_huge_one_takes_no_memory(rpc: Any, probe: Any) -> None:
+    if not Path("/proc/self/status").exists():
+        pytest.skip("memory is looked up in /proc")
+    with rpc.started(probe.port) as proxy:
+
+        def peak() -> int:
+            status = Path(f"/proc/{proxy.process.pid}/status").read_text()
+            return int(status.partition("VmHWM:")[2].split()[0]) << 10
+
+        with rpc.channel(proxy.port) as channel:
+            echo = channel.unary_unary("/probe.v1.Probe/Echo", None, None)
+            assert echo(b"x", timeout=20) == b"x"
+            before = peak()
+            for _ in range(3):
+                with pytest.raises(grpc.RpcError) as refused:
+                    echo(bytes(200 << 20), compression=grpc.Compression.Gzip, timeout=60)
+                assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert echo(bytes(5 << 20), compression=grpc.Compression.Gzip, timeout=60) == bytes(5 << 20)
+        assert peak() - before < 100 << 20
