@@ -87,7 +87,6 @@ def test_a_lookup_carries_the_caller_s_credentials_and_little_else(bench: Any) -
                 b"host: 127.0.0.1:%d" % up.port,
                 b"stripe-account: acct_1",
                 b"user-agent: corrigible",
-                b"x-hop: 1",
             ]
         )
         assert b"cookie" not in up.requests[3].lower()  # the second caller gets nothing of the first

@@ -18,6 +18,7 @@ from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 from .build import build_loops, build_translator
 from .corrector import Corrector, RequestHead, ResponseHead, to_read
 from .dispatch import LARGE, Dispatcher, Shed, Task
+from .forwarded import travels
 from .lookup import NO_ANSWER
 from .mode import Mode, parse_mode
 
@@ -181,7 +182,7 @@ class _Responder:
         if lookup.method == CALL:
             return NO_ANSWER
         plain, _, query = lookup.path.partition("?")
-        kept = [(n, v) for n, v in self.original["headers"] if not n.lower().startswith(_NOT_FOR_LOOKUPS)]
+        kept = [(n, v) for n, v in self.original["headers"] if _goes_along(n)]
         if lookup.content_type:
             kept += [
                 (b"content-type", lookup.content_type.encode()),
@@ -221,12 +222,9 @@ class _Responder:
         return LookupAnswer(status, bytes(body)) if status else NO_ANSWER
 
 
-_NOT_FOR_LOOKUPS = (
-    *(b"content-", b"transfer-encoding", b"expect"),  # of the body that a look-up does not have
-    *(b"accept", b"range", b"if-", b"prefer", b"idempotency-key"),  # about that one request
-    *(b"x-http-method", b"x-method-override"),  # a look-up only reads
-)
-"""How the names of headers begin that belong to the original request alone."""
+def _goes_along(name: bytes) -> bool:
+    low = name.decode("latin-1").lower()
+    return low in ("host", "user-agent") or travels(low)
 
 
 def _target(scope: Scope) -> str:

@@ -12,6 +12,7 @@ from corrigible.rules.failure import CorrigibleError
 from corrigible.rules.pointer import is_among, resolve, segments
 from corrigible.rules.rule import TERMINAL
 from corrigible.rules.speak import Spoken, slower
+from corrigible.schema.document import is_path
 from corrigible.schema.exchange import Json, Request
 
 from .limit import Limits
@@ -82,6 +83,10 @@ def mirror_retry_after(feedback: dict[str, Json], seconds: float | None) -> None
 
 def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str], limits: Limits) -> bytes:
     """Return compact JSON. Cuts alternatives that do not fit; raises Withheld where nothing can be said safely."""
+    for suggestion in [s for s in feedback["suggestions"] if _leads_away(s, request)]:
+        _drop(feedback["suggestions"], suggestion)
+    if not feedback["suggestions"]:
+        raise Withheld("a path that leaves its place")
     moved = _unnamed_secrets(feedback, request, secrets) if secrets else []
     while len(feedback["suggestions"]) > limits.suggestions:
         _cut(feedback["suggestions"])
@@ -106,6 +111,17 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
         if repeated:
             raise Withheld("a secret of the request would be repeated")
     return data
+
+
+def _leads_away(suggestion: Mapping[str, Json], request: Request) -> bool:
+    """Whether it sends somebody to a path with dot segments or the like (SPEC.md 4.9)."""
+    paths = [op.get("value") for op in suggestion.get("patch", ()) if op["path"] == "/path" and op["op"] != "test"]
+    paths += [step.get("path") for step in suggestion.get("steps", ())]
+    parameters = suggestion.get("parameters")
+    result = parameters.get("path") if suggestion["action"] in TERMINAL and isinstance(parameters, Mapping) else None
+    if isinstance(result, str) and result.startswith("/"):
+        paths.append(result.partition("?")[0])
+    return any(isinstance(path, str) and path != request.path and not is_path(path) for path in paths)
 
 
 def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: frozenset[str]) -> list[str]:

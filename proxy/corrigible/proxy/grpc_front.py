@@ -17,6 +17,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .dispatch import Dispatcher, Lost, Shed, Task
+from .forwarded import travels
 from .grpc_carrier import Ending, Metadata, passed_on
 from .grpc_judge import GrpcJudge, Verdict, caller_of
 from .grpc_reflected import Reflection
@@ -24,7 +25,6 @@ from .grpc_status import HTTP
 from .grpc_upstream import Upstream
 from .limit import Limits
 from .lookup import NO_ANSWER
-from .mode import PREFERENCE
 
 LARGE_MESSAGE: Final = 4 << 10
 """Bytes of a message from which on it is not read on the loop: two may be a member, and JSON is made of each."""
@@ -117,7 +117,7 @@ class GrpcFront:
         message = self._judge.descriptors.request_bytes(lookup.path, orjson.loads(lookup.body or b"{}"))
         if message is None:
             return NO_ANSWER
-        metadata = [(key, value) for key, value in passed_on(refusal.metadata) if key != PREFERENCE]
+        metadata = [(key, value) for key, value in passed_on(refusal.metadata) if travels(key)]
         limits = _in_time(self._judge.limits, refusal.seconds)
         try:
             with self._upstream.channel() as channel:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .encoding import decoded
+from .forwarded import travels
 from .tls import USUAL, Trust
 
 if TYPE_CHECKING:
@@ -22,18 +23,6 @@ if TYPE_CHECKING:
 BODY_LIMIT = 1 << 20
 """Longer answers count as none."""
 
-_NOT_FORWARDED = frozenset(
-    {
-        *("accept", "accept-encoding", "host", "user-agent"),  # set anew
-        *("connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"),  # hop by hop
-        *("proxy-authenticate", "proxy-authorization", "proxy-connection"),
-        *("expect", "origin", "prefer", "range", "want-digest"),  # about that one request
-    }
-)
-_NOT_FORWARDED_PREFIXES = (
-    *("content-", "if-", "idempotency-", "x-idempotency-", "sec-websocket-", "http2-"),
-    *("x-http-method", "x-method-"),  # a look-up is a GET, whatever the request was
-)
 _NO_ANSWER = LookupAnswer(status=0)
 
 
@@ -143,9 +132,7 @@ def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes,
             yield name, value
         elif lower == "user-agent":
             agent = value
-        elif (
-            lower not in _NOT_FORWARDED and lower not in named and not lower.startswith((":", *_NOT_FORWARDED_PREFIXES))
-        ):
+        elif lower not in named and travels(lower):
             yield name, value
     yield b"user-agent", agent
     yield b"accept", b"application/json"

@@ -209,6 +209,11 @@ class PackText(Authored):
         description="Members whose value is a version of what is stored, such as `sha` or `resourceVersion`: another "
         "one in the place of a stale one takes nothing from the request.",
     )
+    path_members: list[str] = Field(
+        [],
+        description="Members of look-ups whose values are several segments of a path, such as groupVersion: all others "
+        "stand for one segment, whatever is in them.",
+    )
     actions: dict[str, ActionText] = {}
     covers: float | None = Field(
         None, ge=0, le=100, description="The percentage of the API's documented errors for which there is a rule."

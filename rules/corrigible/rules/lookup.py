@@ -61,6 +61,12 @@ def allowed(path: str, templates: Templates) -> str | None:
     return None
 
 
+def brings_query(path: str, text: str) -> bool:
+    """Whether a value brought a query, or one more member of it, into a path that an expression of this text made."""
+    query = path.partition("?")[1:]
+    return any("".join(query).count(mark) > text.count(mark) for mark in "?&;")
+
+
 def _plain_segment(part: str) -> bool:
     """Whether a segment stays one segment for every server on the way: `..;x` and `%2e%2e` are `..` for some."""
     said = unquote(part) if "%" in part else part

@@ -99,6 +99,7 @@ def load_pack(name_or_path: str | Path) -> Pack:
         secrets=frozenset(text.secret_parameters),
         decisive=frozenset(text.decisive),
         tokens=frozenset(text.tokens) | {(text.idempotency_header or "").lower()},
+        path_members=frozenset(text.path_members),
     )
     return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance)
 

@@ -16,8 +16,9 @@ from .decisive import guessed
 from .derive import Operation, Unfit, changes_request, derive, guarded, rekeyed
 from .expression import EvaluationError, Expression, environment
 from .failure import RuleFault
-from .lookup import CALL, Lookup, LookupAnswer, allowed
+from .lookup import CALL, Lookup, LookupAnswer, allowed, brings_query
 from .loss import Seen
+from .placed import capture, placed, theirs
 from .pointer import is_among, parameters_at, segments
 from .rule import TERMINAL, Edit, Entry, ForEach, Placeholder, Question, Rule, Say, Template, Together
 
@@ -61,6 +62,8 @@ class Guidance:
     idempotency_header: str = ""
     """Lower case; empty where the API has none."""
     secrets: frozenset[str] = frozenset()
+    path_members: frozenset[str] = frozenset()
+    """Members of look-ups whose values stand for several segments of a path."""
     decisive: frozenset[str] = frozenset()
     """Names of members that are not to be guessed, nor their values, besides those known by their words."""
     tokens: frozenset[str] = frozenset()
@@ -102,9 +105,13 @@ class _Speech:
         self.retry: dict[str, Json] | None = None
         self.recovery = ""
         self.type = rule.type
+        self.prose = False
+        """Whether a capture holds more than a value."""
         pattern = rule.listens.message
         if pattern is not None and pattern.names:
-            scope["captures"] = pattern.search(scope["error"]["message"]) or {}
+            found = pattern.search(scope["error"]["message"]) or {}
+            self.prose = not all(map(capture, found.values()))
+            scope["captures"] = found
 
     def speak(self) -> Asking:
         try:
@@ -114,6 +121,9 @@ class _Speech:
 
     def _speak(self) -> Asking:
         rule = self.rule
+        if self.prose:
+            self._note("a capture is no value: too long, or of several lines")
+            return None
         activation = rule.activation(self.scope)
         if rule.when is not None and not rule.when.holds(activation):
             self._note("when does not hold")
@@ -181,8 +191,8 @@ class _Speech:
             return None, None
         path = question.get.evaluate(activation)
         template = allowed(path, self.guidance.lookups) if isinstance(path, str) else None
-        if template is not None and "?" in path and "?" not in question.get.text:
-            template = None  # a value from the request brought a query along
+        if template is not None and brings_query(path, question.get.text):
+            template = None
         if template is None:
             return None, ""
         if question.message is None:
@@ -254,6 +264,8 @@ class _Speech:
                 out["parameters"] = _merged(patch, parameters_at(self.request).lstrip("/"))
         if say.steps:
             out["steps"] = [_filled(step, activation) for step in say.steps]
+        self._place([op for op in patch if op["path"] == "/path" and op["op"] in ("add", "replace")], "value")
+        self._place(out.get("steps", ()), "path")
         if not terminal:
             out["applicability"] = say.applicability
         if say.placeholders:
@@ -268,6 +280,20 @@ class _Speech:
             out["evidence"]["lookups"] = list(dict.fromkeys(self.looked))
         self._pace(say, activation, patch)
         return out
+
+    def _place(self, holders: Sequence[dict[str, Json]], member: str) -> None:
+        """Let values of look-ups and native text stand for one segment each in the paths that are suggested."""
+        strange: list[str] | None = None
+        for holder in holders:
+            path = holder.get(member)
+            if not isinstance(path, str) or path == self.request.path:
+                continue
+            if strange is None:
+                names = ["error", "captures", *(question.name for question in self.rule.questions)]
+                strange = theirs(self.scope, names, self.request.document(), self.guidance.path_members)
+            holder[member] = placed(path, strange)
+            if holder[member] is None:
+                raise EvaluationError("a suggested path leaves its place")
 
     def _asked(self, placeholder: Placeholder, activation: Any) -> Iterator[dict[str, Json]]:
         if placeholder.each is None:

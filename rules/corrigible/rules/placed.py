@@ -1,0 +1,71 @@
+"""Paths that a rule computes: a value of somebody else stands for one segment of them, or for none.
+
+Ids come from look-ups and native text and are put into paths by concatenation (`'/v1/charges/' + charge.id`). Knows:
+segments. Does not know: expressions, which rule it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from corrigible.schema.document import is_path
+from corrigible.schema.exchange import Json
+
+_IS_PLACE: Final = re.compile(r"/|[a-z]+://")
+"""A path or an address as a whole, and no id."""
+_MOST_VALUES: Final = 20_000
+_LEADS_AWAY: Final = re.compile(r"[/?#%\\\x00-\x1f\x7f-\x9f]")
+LONGEST_CAPTURE: Final = 256
+"""An id, a name, a date, an amount: what is longer is prose."""
+_PRINTED: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]*")
+
+
+def placed(path: str, theirs: Iterable[str]) -> str | None:
+    """Return a computed path with the values of others in it as one segment each; None where it leaves its place.
+
+    `theirs` are the texts of look-ups and of native errors that the request does not have itself.
+    """
+    for value in theirs:
+        start = path.find(f"/{value}")
+        while start >= 0:
+            end = start + 1 + len(value)
+            if path[end : end + 1] in ("", "/"):
+                said = quote(value, safe="!$&'()*+,;=:@~")
+                path, end = f"{path[:start]}/{said}{path[end:]}", start + 1 + len(said)
+            start = path.find(f"/{value}", end)
+    return path if is_path(path) else None
+
+
+def theirs(scope: Mapping[str, Any], names: Iterable[str], own: Any, whole: frozenset[str]) -> list[str]:
+    """Return the texts under some names of a scope that would lead a path away, the longest first.
+
+    `own` is what the caller sent; `whole` names members whose values are parts of a path as they are.
+    """
+    texts = (text for name in names for text in _texts(scope.get(name), whole))
+    found = {text for text in texts if _LEADS_AWAY.search(text) and not _IS_PLACE.match(text)}
+    if not found:
+        return []
+    sent = [*_texts(own)]
+    return sorted((text for text in found if not any(text in one for one in sent)), key=len, reverse=True)
+
+
+def capture(text: str) -> bool:
+    """Whether what a pattern captured from native text may become a value: short, and on one line."""
+    return len(text) <= LONGEST_CAPTURE and _PRINTED.fullmatch(text) is not None
+
+
+def _texts(value: Json, whole: frozenset[str] = frozenset()) -> Iterator[str]:
+    waiting, left = [value], _MOST_VALUES
+    while waiting and left > 0:
+        here = waiting.pop()
+        left -= 1
+        match here:
+            case str():
+                yield here
+            case Mapping():
+                waiting += [inner for name, inner in here.items() if name not in whole]
+            case list() | tuple():
+                waiting += here
