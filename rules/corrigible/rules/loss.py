@@ -7,6 +7,7 @@ accepts.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -16,6 +17,7 @@ import orjson
 from corrigible.schema.edit import same_json, same_text
 from corrigible.schema.exchange import Json, Request
 
+from .budget import spend
 from .meaning import is_respelled, says_the_same
 from .pointer import MISSING, escape, segments
 
@@ -23,6 +25,9 @@ _REPRESENTATION = frozenset({"content-type", "content-encoding", "accept", "acce
 """Headers that say how a request is written or how its answer shall be, not what is wished."""
 _VERSION = re.compile(r"v\d+(?:\.\d+)*(?:(?:alpha|beta)\d*)?|\d{4}-\d{2}-\d{2}")
 _DEEPEST = 100
+_MOST_PAIRS = 10_000
+_A_PAIR = 3
+"""Steps."""
 _MOST_SEEN = 5000
 """Values of look-ups that are searched for one that a name stands for."""
 
@@ -94,6 +99,7 @@ class _Comparison:
 
     def compare(self, name: str, pointer: str, old: Json, new: Json, depth: int = 0) -> None:
         """Tell what of `old` is not in `new` at its place, and what is new there."""
+        spend()
         if old is MISSING:
             self.gained += _leaves(new, pointer)
         elif pointer.startswith("/headers/") and name in _REPRESENTATION:
@@ -133,9 +139,13 @@ class _Comparison:
 
     def lost_for_good(self) -> tuple[str, ...]:
         """Return where those values stood that stand nowhere now. Each new value accounts for one that is gone."""
-        open_ones = list(self.gained)
+        spend(len(self.lost) + len(self.gained))
+        lost, open_ones = _unpaired(self.lost, self.gained)
         out: dict[str, None] = {}
-        for leaf in self.lost:
+        if len(lost) * len(open_ones) > _MOST_PAIRS:  # too many to look for spellings: they are named as lost
+            return tuple(dict.fromkeys(leaf.pointer for leaf in lost))
+        spend(_A_PAIR * len(lost) * len(open_ones))
+        for leaf in lost:
             match = next((one for one in open_ones if _moved(leaf, one) or self._names(leaf.value, one.value)), None)
             if match is None:
                 out[leaf.pointer] = None
@@ -201,6 +211,22 @@ class _Comparison:
         if not isinstance(old, str) or not isinstance(new, str | int) or not re.search("[A-Za-z]", old):
             return False
         return any(_shows(seen, old, new) for seen in self.survival.seen)
+
+
+def _unpaired(lost: Sequence[Leaf], gained: Sequence[Leaf]) -> tuple[list[Leaf], list[Leaf]]:
+    """Return what is left once equal values are each other, in their order."""
+    there: dict[bytes, deque[Leaf]] = {}
+    for one in gained:
+        there.setdefault(_key(one.value), deque()).append(one)
+    left = []
+    for leaf in lost:
+        equal = there.get(_key(leaf.value))
+        if equal:
+            equal.popleft()
+        else:
+            left.append(leaf)
+    kept = {id(one) for same in there.values() for one in same}
+    return left, [one for one in gained if id(one) in kept]
 
 
 def _key(value: Json) -> bytes:
