@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from corrigible.rules.budget import Budget, within
+from corrigible.rules.budget import Budget, spare, within
 from corrigible.rules.expression import running
 from corrigible.rules.failure import CorrigibleError
 from corrigible.rules.function import unix
@@ -91,6 +91,9 @@ class Annotate(NamedTuple):
     otherwise: Decision | None = None
     """What is said instead where that seal was seen before."""
 
+
+_RESERVE = 2000
+"""Steps for putting together what is said, where all the others are spent."""
 
 _MADE_UP = b'{"message": "a refusal", "error": {"message": "a refusal"}, "kind": "Status", "status": "Failure"}'
 
@@ -215,7 +218,13 @@ class Translator:
         for number, violation in enumerate(violations[: self.limits.suggestions]):
             if number in settled:
                 continue
-            for spoken in (yield from considered.answers(number)):
+            try:
+                answers = yield from considered.answers(number)
+            except CorrigibleError:
+                if said and budget.left < 0 and spare(_RESERVE):
+                    break  # what is said already is worth saying
+                raise
+            for spoken in answers:
                 said.append(spoken)
                 about.append(violation)
                 settled |= spoken.settles

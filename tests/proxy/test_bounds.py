@@ -1,0 +1,255 @@
+"""Whatever a caller or an upstream sends, what is computed has a bound; beyond it the native answer passes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonpatch
+import pytest
+
+from corrigible.proxy.build import build_corrector, build_known
+from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.limit import Limits
+from corrigible.proxy.lookup import drive_sync
+from corrigible.proxy.measured import measured, readable
+from corrigible.proxy.translate import Annotate, PassThrough, Translator
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.edit import unshared
+from corrigible.schema.exchange import Exchange, Json, Request
+
+JSON = [("Content-Type", "application/json")]
+FORM = [("Content-Type", "application/x-www-form-urlencoded")]
+LOOK = 500
+"""Steps between two looks at a clock: what counts the looks counts steps."""
+
+
+class Looks:
+    """A clock that stands still and counts who looks at it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> float:
+        self.count += 1
+        return 0.0
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    names = {f"required_{n}": {"type": "string"} for n in range(20)}
+    schema = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [*names],
+        "properties": {
+            **names,
+            "tags": {"type": "array", "uniqueItems": True, "items": {"type": "string", "format": "email"}},
+            "mode": {"type": "string", "enum": ["fast", "slow", "medium"]},
+            "free": {"type": "object"},
+        },
+    }
+    body = {"content": {"application/json": {"schema": schema}}}
+    query = [{"name": f"filter_{n}", "in": "query", "schema": {"type": "string"}} for n in range(20)]
+    operation = {
+        "operationId": "make",
+        "parameters": query,
+        "requestBody": body,
+        "responses": {"400": {"description": "no"}},
+    }
+    file = tmp_path_factory.mktemp("spec") / "openapi.json"
+    document = {"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {"/things": {"post": operation}}}
+    file.write_text(json.dumps(document))
+    return file
+
+
+WHOLE: Any = {f"required_{n}": "x" for n in range(20)}
+PLAIN: Json = {"message": "no"}
+SHAPES: dict[str, Callable[[int], tuple[str, Json, Json]]] = {
+    "undeclared": lambda n: ("/things", {f"strange_{i}": 1 for i in range(n)}, PLAIN),
+    "nearly declared": lambda n: ("/things", {f"requird_{i}": 1 for i in range(n)}, PLAIN),
+    "alike": lambda n: ("/things", {**WHOLE, "tags": [f"a{i}@b.c" for i in range(n)] * 2}, PLAIN),
+    "wrong elements": lambda n: ("/things", {**WHOLE, "tags": [f"a{i}" for i in range(n)]}, PLAIN),
+    "a long text": lambda n: ("/things", {**WHOLE, "mode": "f_" * n * 20}, PLAIN),
+    "a long name": lambda n: ("/things", {**WHOLE, "required_" * n: 1}, PLAIN),
+    "a large member": lambda n: ("/things", {**WHOLE, "mode": "x", "free": {"a": [[i] for i in range(n)]}}, PLAIN),
+    "query": lambda n: ("/things?" + "&".join(f"filtr_{i}=1" for i in range(n)), WHOLE, PLAIN),
+    "complaints": lambda n: (
+        "/things",
+        {f"strange_{i}": 1 for i in range(50)},
+        {"errors": [{"message": "is required", "field": f"required_{i % 20}"} for i in range(n)]},
+    ),
+    "keyed complaints": lambda n: ("/things", WHOLE, {"errors": {f"Required_{i}": ["is wrong"] for i in range(n)}}),
+    "a long message": lambda n: ("/things", WHOLE, {"message": "'a' is b.c [ " * n}),
+}
+
+
+def looks(translator: Translator, clock: Looks, target: str, body: Json, answer: Json) -> int:
+    path, _, query = target.partition("?")
+    asked = dict(pair.split("=") for pair in query.split("&")) if query else {}
+    request = Request("POST", path, asked, {"content-type": "application/json"}, body)
+    before = clock.count
+    try:
+        next(translator.translate(Exchange(request, 400, {}, json.dumps(answer).encode(), "e", 1.0)))
+    except StopIteration as done:
+        assert isinstance(done.value, PassThrough | Annotate)
+        return clock.count - before
+    raise AssertionError("nothing is asked")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_steps_grow_no_faster_than_what_was_sent(spec: Path, shape: str) -> None:
+    clock = Looks()
+    translator = Translator(build_known([], spec), Limits(steps=10_000_000, values=1_000_000), clock)
+    once = looks(translator, clock, *SHAPES[shape](400))
+    assert once < 250, f"some {once * LOOK} steps for a few kilobytes"
+    assert looks(translator, clock, *SHAPES[shape](1600)) <= 4 * once + 4
+
+
+@pytest.fixture(scope="module")
+def by_spec(spec: Path) -> Corrector:
+    return build_corrector([], spec=spec)
+
+
+def outcome(
+    corrector: Corrector, body: bytes, answer: Json = PLAIN, headers: Any = JSON, path: str = "/things"
+) -> Outcome:
+    said = json.dumps(answer).encode()
+    going = corrector.correct(
+        RequestHead("POST", path, headers), body, ResponseHead(400, JSON), said, id="e", started=1.0
+    )
+    return drive_sync(going, lambda path: LookupAnswer(0), corrector.limits)
+
+
+def test_of_thousands_of_mistakes_some_are_told(by_spec: Corrector) -> None:
+    said = outcome(by_spec, json.dumps({**WHOLE, **{f"strange_{n}": 1 for n in range(3000)}}).encode())
+    assert said.feedback is not None
+    assert 1 < len(said.feedback["suggestions"]) <= by_spec.limits.suggestions
+
+
+def test_a_wrong_element_is_found_wherever_it_stands(by_spec: Corrector) -> None:
+    tags = [f"a{n}@b.c" for n in range(900)]
+    tags[871] = "<a871@b.c>"
+    said = outcome(by_spec, json.dumps({**WHOLE, "tags": tags}).encode())
+    assert said.feedback is not None
+    [suggestion] = said.feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/tags/871", "value": "a871@b.c"}
+
+
+def test_an_element_that_stands_there_twice_is_found_wherever_it_stands(by_spec: Corrector) -> None:
+    said = outcome(by_spec, json.dumps({**WHOLE, "tags": [*(f"a{n}@b.c" for n in range(900)), "a500@b.c"]}).encode())
+    assert said.feedback is not None
+    assert said.feedback["suggestions"][0]["patch"][-1] == {"op": "remove", "path": "/body/tags/900"}
+
+
+def test_a_form_of_thousands_of_parameters_is_answered() -> None:
+    form = "&".join(f"unknown{n}=1" for n in range(1900)).encode()
+    error = {
+        "error": {
+            "type": "invalid_request_error",
+            "message": "Received unknown parameter: unknown1",
+            "param": "unknown1",
+        }
+    }
+    said = outcome(build_corrector(["stripe"]), form, error, FORM, "/v1/charges")
+    assert said.error is None
+    assert said.feedback is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"free":' + b"[" * 150 + b"]" * 150 + b"}", json.dumps({"tags": ["x"] * 60_000}).encode()],
+    ids=["deep", "many values"],
+)
+def test_what_holds_too_much_passes(by_spec: Corrector, body: bytes) -> None:
+    said = outcome(by_spec, body)
+    assert (said.rewrite, said.reason) == (None, "the request holds too many values or is nested too deep")
+
+
+def test_an_answer_that_is_too_deep_passes(by_spec: Corrector) -> None:
+    answer: Json = "no"
+    for _ in range(150):
+        answer = {"message": answer}
+    said = outcome(by_spec, b"{}", answer)
+    assert (said.rewrite, said.reason) == (None, "the answer holds too many values or is nested too deep")
+
+
+def test_what_takes_too_many_steps_passes_with_a_line_for_the_log(spec: Path) -> None:
+    corrector = build_corrector([], spec=spec, limits=Limits(steps=20, steps_for_values=0))
+    said = outcome(corrector, b"{}")
+    assert (said.rewrite, said.error) == (None, "more than 20 steps of computing")
+
+
+def test_what_takes_too_much_time_passes_with_a_line_for_the_log(spec: Path) -> None:
+    seconds = iter(range(1000))
+    translator = Translator(build_known([], spec), Limits(), lambda: float(next(seconds)))
+    said = outcome(Corrector(translator), json.dumps({f"requird_{n}": 1 for n in range(400)}).encode())
+    assert (said.rewrite, said.error) == (None, "more time than there is for computing")
+
+
+def test_of_an_answer_so_much_is_read(spec: Path) -> None:
+    limits = Limits()
+    answer = {"errors": [{"message": "m" * 20_000, "field": f"f{n}"} for n in range(500)]}
+    cut: Any = readable(answer, limits)
+    assert len(cut["errors"]) == limits.complaints
+    assert {len(one["message"]) for one in cut["errors"]} == {limits.text}
+    request = Request("POST", "/things", body={"a": 1})
+    exchange = Exchange(request, 400, {}, json.dumps(answer).encode(), "e", 1.0)
+    try:
+        next(Translator(build_known([], spec)).translate(exchange))
+    except StopIteration as done:
+        assert len(done.value.violations) == limits.complaints
+        assert done.value.body == answer, "where feedback goes is told by the whole answer"
+
+
+@pytest.mark.parametrize(
+    ("document", "values", "depth"), [(None, 1, 0), ([], 1, 1), ({"a": [1, {"b": 2}]}, 5, 3), ([[[[]]]], 4, 4)]
+)
+def test_what_is_measured(document: Json, values: int, depth: int) -> None:
+    found = measured(document, Limits())
+    assert (found.values, found.depth >= depth - 1) == (values, True)
+    assert measured([document] * 100, Limits(values=50)).is_over(Limits(values=50))
+
+
+DOUBLING = "let:\n  a0: request.body.text\n" + "".join(f"  a{n}: a{n - 1} + a{n - 1}\n" for n in range(1, 40))
+LISTS = "let:\n  a0: '[1, 2, 3]'\n" + "".join(f"  a{n}: '[a{n - 1}, a{n - 1}]'\n" for n in range(1, 40))
+SPEAKS = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
+
+
+@pytest.mark.parametrize("lets", [DOUBLING, LISTS], ids=["texts", "lists"])
+def test_what_a_rule_keeps_between_its_steps_has_a_bound(write_pack: Callable[..., Path], lets: str) -> None:
+    """Forty doublings would be a terabyte; what a process ever had is at most what it has had before, and a little."""
+    corrector = build_corrector([write_pack(x=lets + SPEAKS)])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    said = outcome(corrector, json.dumps({"text": "x" * 2000}).encode(), {"error": {"message": "m"}})
+    assert said.rewrite is None
+    assert said.error is not None
+    assert re.match(r"apex\.x: let a\d+ makes the names of this rule hold too much|more than [\d,]+ steps", said.error)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "replace", "path": "/a/b/0", "value": 9},
+        {"op": "add", "path": "/a/c", "value": 9},
+        {"op": "move", "from": "/d/e", "path": "/a/e"},
+        {"op": "remove", "path": "/a/b/1/x"},
+        {"op": "add", "path": "/nowhere/at/all", "value": 1},
+        {"op": "add", "path": "/a/b/99999999999999999999/x", "value": 1},
+    ],
+)
+def test_only_what_is_on_the_way_of_an_edit_is_copied(operation: dict[str, Any]) -> None:
+    document: Any = {"a": {"b": [1, {"x": 2}]}, "d": {"e": 3}, "f": {"g": [4]}}
+    untouched = json.dumps(document)
+    mine = unshared(document, operation)
+    assert mine == document
+    assert mine["f"] is document["f"]
+    with contextlib.suppress(jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
+        jsonpatch.apply_patch(mine, [operation], in_place=True)
+    assert json.dumps(document) == untouched

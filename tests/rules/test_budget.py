@@ -1,0 +1,137 @@
+"""Steps are counted inside the loops, and what is over them ends."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corrigible.rules.budget import Budget, Exhausted, bulk, remaining, spare, spend, weight, within
+from corrigible.rules.repair.fault import duplicates, same
+from corrigible.schema.exchange import Json
+
+
+def counted(steps: int) -> Generator[str, int, int]:
+    spend(steps)
+    asked = yield "how many more?"
+    spend(asked)
+    return remaining()
+
+
+def test_a_budget_holds_from_one_question_to_the_next() -> None:
+    budget = Budget(100)
+    work = within(budget, counted(30))
+    assert next(work) == "how many more?"
+    spend(10_000)  # what others compute meanwhile is not its own
+    with pytest.raises(StopIteration) as done:
+        work.send(20)
+    assert (done.value.value, budget.left) == (50, 50)
+    assert remaining() > 10_000
+
+
+@pytest.mark.parametrize(("first", "second"), [(101, 0), (60, 60)])
+def test_more_than_there_is_ends_it(first: int, second: int) -> None:
+    work = within(Budget(100), counted(first))
+    with pytest.raises(Exhausted, match="more than 100 steps"):
+        next(work)
+        work.send(second)
+    spend(10_000)  # and nobody else
+
+
+def test_budgets_within_budgets_are_told_apart() -> None:
+    inner = Budget(10)
+
+    def outer() -> Generator[str, int, int]:
+        spend(5)
+        with pytest.raises(Exhausted):
+            yield from within(inner, counted(11))
+        spend(5)
+        return remaining()
+        yield ""
+
+    with pytest.raises(StopIteration) as done:
+        next(within(Budget(100), outer()))
+    assert done.value.value == 90
+
+
+def test_a_clock_is_looked_at_within() -> None:
+    seconds = iter([0.0, 0.1, 0.3, 0.3])
+    budget = Budget(10_000, 0.2, lambda: next(seconds))
+
+    def work() -> Generator[None, None, None]:
+        spend(600)
+        spend(600)
+        yield
+
+    with pytest.raises(Exhausted, match="more time"):
+        next(within(budget, work()))
+    assert budget.late
+
+
+def test_what_is_said_already_may_be_put_together_once() -> None:
+    def work() -> Generator[None, None, list[object]]:
+        with pytest.raises(Exhausted):
+            spend(11)
+        said: list[object] = [spare(5), spare(5), remaining()]
+        with pytest.raises(Exhausted):
+            spend(6)
+        return said
+        yield
+
+    with pytest.raises(StopIteration) as done:
+        next(within(Budget(10), work()))
+    assert done.value.value == [True, False, 5]
+
+
+@pytest.mark.parametrize(
+    ("value", "values", "letters"),
+    [(None, 1, 0), ("abc", 1, 3), ([1, 2, "x"], 4, 1), ({"ab": [1], "c": {}}, 4, 3)],
+)
+def test_what_a_document_holds(value: Json, values: int, letters: int) -> None:
+    assert bulk(value) == (values, letters)
+    assert weight(value, 100) == values
+    assert weight([value] * 50, 10) == 10
+
+
+def test_what_stands_there_twice_counts_twice() -> None:
+    value: Any = "x" * 10
+    for _ in range(3):
+        value = [value, value]
+    assert bulk(value).letters == 80
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 1.5, "", "1", "true", "a"])
+ITEMS = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner), max_leaves=4
+)
+
+
+@given(items=st.lists(SCALARS, max_size=12), text=st.booleans())
+def test_duplicates_are_what_comparing_each_with_each_finds(items: list[Json], text: bool) -> None:
+    slow = [i for i, item in enumerate(items) if any(same(item, other, text=text) for other in items[:i])]
+    assert duplicates(items, text=text) == slow
+
+
+@given(items=st.lists(ITEMS, max_size=8))
+def test_of_structures_equal_json_is_a_duplicate(items: list[Json]) -> None:
+    assert len(items) - len(duplicates(items)) == len({repr(told_apart(item)) for item in items})
+
+
+def told_apart(value: Json) -> Json:
+    """Return JSON with numbers as one type and members in order."""
+    match value:
+        case bool() | None | str():
+            return value
+        case dict():
+            return {name: told_apart(value[name]) for name in sorted(value)}
+        case list():
+            return [told_apart(inner) for inner in value]
+        case _:
+            return float(value)
+
+
+def test_a_hundred_thousand_elements_are_told_apart_at_once() -> None:
+    assert duplicates([*range(100_000), 7]) == [100_000]
