@@ -86,7 +86,8 @@ class Peer:
         stream = int.from_bytes(self._received[5:9], "big")
         found = Frame(type, flags, stream, self._received[9 : 9 + length])
         self._received = self._received[9 + length :]
-        self.frames.append(found)
+        if found.type != DATA:
+            self.frames.append(found)
         return found
 
     def until(self, enough: Callable[[Frame], bool]) -> Frame:
@@ -125,7 +126,7 @@ class Caller(Peer):
 
     def answer(self, stream: int) -> tuple[bytes, bytes] | int:
         """Return status and body of an answer, or the code that its stream was reset with."""
-        status = body = b""
+        status, body = b"", bytearray()
         while True:
             found = self.next()
             assert found is not None, "the connection ended"
@@ -141,7 +142,7 @@ class Caller(Peer):
             if found.type == DATA:
                 body += found.payload
             if found.type in (HEADERS, DATA) and found.flags & END_STREAM:
-                return status, body
+                return status, bytes(body)
 
     def ask(self, path: bytes = b"/") -> tuple[bytes, bytes] | int:
         stream = self.stream()
