@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,11 +47,12 @@ def test_an_answer_that_is_not_http_is_a_502_without_its_words(bench: Any) -> No
 def test_a_crash_in_the_engine_ends_the_connection_instead_of_hanging(
     bench: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    from mitmproxy.connection import ConnectionState
     from mitmproxy.proxy import commands, events, layer
 
     from corrigible.proxy.mitm_engine import OnTheSpot
 
-    client: Any = object()
+    client: Any = SimpleNamespace(state=ConnectionState.OPEN)
 
     class Crashing:
         def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:

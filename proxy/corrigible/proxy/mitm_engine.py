@@ -22,6 +22,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from mitmproxy import connection, exceptions, flow, hooks, options, platform
+from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server, server_hooks
 
 from .mitm_command import Hold, Release, TellOfEnd
@@ -34,7 +35,7 @@ JOIN_LIMIT = 1 << 16
 READ_SIZE = 1 << 16
 TURN_SECONDS = 0.005
 """A connection whose last piece took longer reads less next time."""
-_LEAST = 1 << 10
+_FIRST, _LEAST = 1 << 14, 1 << 10
 
 IDLE_SECONDS = 600
 """After this long a connection on which nothing happens, and nothing is under way, is closed."""
@@ -76,6 +77,8 @@ class OnTheSpot:
         try:
             for command in self._commands(event):
                 if isinstance(command, commands.SendData):
+                    if command.connection is self._client and not self._client.state & ConnectionState.CAN_WRITE:
+                        continue  # we have said our last word, and TLS has one more
                     if held is None:
                         held = command
                     elif held.connection is command.connection and len(held.data) + len(command.data) <= JOIN_LIMIT:
@@ -123,7 +126,7 @@ class _Turns:
         self._reader = reader
         self._conversation = conversation
         self._connection = connection
-        self._size = READ_SIZE
+        self._size = _FIRST
         self._more = False
 
     async def read(self, most: int) -> bytes:

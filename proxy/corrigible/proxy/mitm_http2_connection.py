@@ -21,7 +21,13 @@ from h2.connection import (  # type: ignore[import-untyped]
     _decode_headers,
 )
 from h2.errors import ErrorCodes  # type: ignore[import-untyped]
-from h2.events import Event, RemoteSettingsChanged, StreamReset, WindowUpdated  # type: ignore[import-untyped]
+from h2.events import (  # type: ignore[import-untyped]
+    DataReceived,
+    Event,
+    RemoteSettingsChanged,
+    StreamReset,
+    WindowUpdated,
+)
 from h2.exceptions import DenialOfServiceError, InvalidBodyLengthError  # type: ignore[import-untyped]
 from h2.frame_buffer import FrameBuffer  # type: ignore[import-untyped]
 from h2.settings import SettingCodes  # type: ignore[import-untyped]
@@ -150,9 +156,15 @@ class Connection(H2Connection):  # type: ignore[misc]  # theirs is untyped
             events: list[Any] = super().receive_data(data)
         finally:
             self._receiving = False
-        kept = []
+        kept: list[Any] = []
         for event in events:
             match event:
+                case DataReceived():
+                    before = kept[-1] if kept else None
+                    if isinstance(before, DataReceived) and before.stream_id == event.stream_id:
+                        before.data += event.data  # what comes in crumbs costs less in pieces
+                        before.flow_controlled_length += event.flow_controlled_length
+                        continue
                 case WindowUpdated(stream_id=0):
                     self._flush_all()
                     continue
