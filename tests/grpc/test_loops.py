@@ -16,7 +16,7 @@ from corrigible.schema.word import LoopAction
 from .conftest import BOOK, Messages
 
 REFUSED = {"room": "7", "nights": 30, "guests": ["Ada"]}
-LADDER = [None, LoopAction.NEXT_ALTERNATIVE, LoopAction.RELAX_STRUCTURE, LoopAction.ESCALATE]
+LADDER = [None, LoopAction.NONE, LoopAction.RELAX_STRUCTURE, LoopAction.ESCALATE]
 Metadata = Sequence[tuple[str, str]]
 
 

@@ -21,7 +21,7 @@ def test_the_ladder_for_the_same_request() -> None:
     second, third, fourth, fifth = (agent.refused() for _ in range(4))
     assert second is not None and third is not None and fourth is not None and fifth is not None
     print_ = second["loop"]["fingerprint"]
-    assert second == {**feedback(), "loop": {"fingerprint": print_, "attempt": 2, "action": "next_alternative"}}
+    assert second == {**feedback(), "loop": {"fingerprint": print_, "attempt": 2, "action": "none"}}
     assert list(second)[-2:] == ["loop", "suggestions"]
     assert third["loop"] == {"fingerprint": print_, "attempt": 3, "action": "relax_structure"}
     (relaxed,) = third["suggestions"]
@@ -69,14 +69,35 @@ def test_without_a_place_to_ask_about_it_is_only_a_signal(pointer: str) -> None:
     assert isinstance(apply(third, REQUEST), NeedsInput)
 
 
-def test_what_was_tried_comes_last() -> None:
+def test_what_was_tried_is_not_offered_again() -> None:
     agent = Agent()
     agent.refused(said=feedback(*one_of(300, 200, 100)))
     second = agent.refused(
         replace(REQUEST, body={**REQUEST.body, "amount": 300}), said=feedback(*one_of(300, 200, 100))
     )
     assert second is not None
-    assert [s["patch"][0]["value"] for s in second["suggestions"]] == [200, 100, 300]
+    assert second["loop"]["action"] == "next_alternative"
+    assert [s["patch"][0]["value"] for s in second["suggestions"]] == [200, 100]
+
+
+def test_nothing_is_called_the_next_alternative_that_was_offered_before() -> None:
+    agent = Agent()
+    followed = replace(REQUEST, body={**REQUEST.body, "amount": 300})
+    agent.refused()
+    second = agent.refused(followed)
+    assert second is not None
+    assert second["loop"] == {**second["loop"], "attempt": 2, "action": "relax_structure"}
+    assert b"300" not in orjson.dumps(second["suggestions"])
+
+
+def test_a_question_may_be_answered_in_another_way() -> None:
+    agent = Agent()
+    asked = {"action": "MODIFY_PARAMS", "message": "m", "parameters": {}, "applicability": "HAS_PLACEHOLDERS"}
+    said = feedback({**asked, "placeholders": [{"pointer": "/body/amount", "ask": "user"}]})
+    agent.refused(said=said)
+    second = agent.refused(replace(REQUEST, body={**REQUEST.body, "amount": 7}), said=said)
+    assert second is not None
+    assert (second["loop"]["action"], second["suggestions"]) == ("none", said["suggestions"])
 
 
 def test_advice_that_was_not_followed_keeps_its_rank() -> None:
@@ -84,17 +105,18 @@ def test_advice_that_was_not_followed_keeps_its_rank() -> None:
     agent.refused(said=feedback(*one_of(300, 200)))
     second = agent.refused(said=feedback(*one_of(300, 200)))
     assert second is not None
+    assert second["loop"]["action"] == "none"
     assert [s["patch"][0]["value"] for s in second["suggestions"]] == [300, 200]
 
 
-def test_alternatives_change_places_among_themselves_only() -> None:
+def test_what_is_no_alternative_stays() -> None:
     agent = Agent()
     first, second = one_of(300, 200)
     said = feedback(first, edit("/body/reason", "x"), second)
     agent.refused(said=said)
     answer = agent.refused(replace(REQUEST, body={**REQUEST.body, "amount": 300}), said=said)
     assert answer is not None
-    assert [s["patch"][0]["value"] for s in answer["suggestions"]] == [200, "x", 300]
+    assert [s["patch"][0]["value"] for s in answer["suggestions"]] == ["x", 200]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +144,7 @@ def test_what_counts_as_tried(request_: Request, suggestions: list[dict[str, Any
     agent.refused(request_, said)
     second = agent.refused(request_, said)
     assert second is not None
-    assert second["suggestions"] == said["suggestions"][::-1]
+    assert second["suggestions"] == said["suggestions"][1:]
 
 
 @pytest.mark.parametrize("action", ["ESCALATE", "NO_RECOVERY_AVAILABLE"])

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.loop import IDLE, MOST, Loops
+from corrigible.proxy.loop import IDLE, MOST, Loops, Refusal
 from corrigible.rules.violation import Violation
 
-from .repeater import REQUEST, Agent
+from .repeater import AMOUNT, REQUEST, Agent, feedback
 
 
 def test_silence_alone_is_not_remembered() -> None:
@@ -141,3 +141,14 @@ def test_a_name_stands_for_the_address_and_never_for_the_credentials() -> None:
     assert loops.caller(key, "a") != loops.caller([], "a"), "nobody else can use up a caller's attempts"
     assert loops.caller([("Accept", "*/*")]) == ""
     assert "Bearer" not in loops.caller(key)
+
+
+def test_an_answer_that_nobody_saw_does_not_count() -> None:
+    agent = Agent()
+    assert agent.attempt() == 1
+    refusal = Refusal(agent.caller, agent.operation, REQUEST, [AMOUNT], agent.now + 1, "TOO_MUCH", "late")
+    for _ in range(3):
+        assert agent.loops.answered(refusal, feedback()) is not None
+        agent.loops.withheld("late")
+    agent.loops.withheld("another")
+    assert agent.attempt() == 2

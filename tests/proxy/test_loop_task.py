@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Request
 
 from .repeater import AMOUNT, REQUEST, Agent, edit, feedback
 
@@ -104,7 +104,30 @@ def test_another_error_or_place_is_progress() -> None:
     assert agent.attempt(about=[Violation("too_little", "m", "/body/amount")]) == 1
     assert agent.attempt(about=[Violation("too_much", "m", "/body/reason")]) == 1
     assert agent.attempt(about=[AMOUNT, Violation("required", "m", "/body/x")]) == 1
-    assert agent.attempt(about=[Violation("too_much", "other words", "/body/amount")]) == 2
+    assert agent.attempt(about=[Violation("too_much", "other words", "/body/amount")]) == 1
+
+
+def test_the_same_words_about_other_values_are_the_same_error() -> None:
+    agent = Agent()
+
+    def about(amount: int, reason: str) -> list[Violation]:
+        return [Violation("", f'Refund of {amount} ("{reason}", req_7f3{amount}) is over what is left: {reason}.', "")]
+
+    assert agent.attempt(about=about(500, "asked")) == 1
+    request = replace(REQUEST, body={**REQUEST.body, "amount": 300})
+    assert agent.attempt(request, about=about(300, "asked")) == 2
+
+
+def test_four_mistakes_of_one_caller_in_one_reading_are_no_loop() -> None:
+    agent = Agent(operation="List")
+    query = {"limit": "many", "created": "soon", "expand": "everything", "status": "gone"}
+    said = ["limit is no number", "created is no date", "expand knows no such member", "status has another value"]
+    ask = {"action": "MODIFY_PARAMS", "message": "m", "parameters": {}, "applicability": "HAS_PLACEHOLDERS"}
+    for text, name in zip(said, list(query), strict=True):
+        asked = feedback({**ask, "placeholders": [{"pointer": "/query", "ask": "user"}]})
+        request = Request("GET", "/things", dict(query))
+        assert agent.attempt(request, said=asked, about=[Violation("invalid", text, "")]) == 1
+        query[name] = "1"
 
 
 def test_other_advice_is_progress_where_the_refusal_names_no_place() -> None:

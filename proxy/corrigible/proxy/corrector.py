@@ -189,8 +189,8 @@ class Corrector:
             if isinstance(decision, Annotate) and decision.seal:
                 seal = (decision.seal, exchange.started + exchange.elapsed)
             if self.loops is not None:
-                repeated = again(self.loops, decision, self.limits)
-                decision = repeated if mode is Mode.REFLECTIVE else decision
+                # What other modes say holds no suggestions that a caller could repeat.
+                decision = again(self.loops, decision, self.limits) if mode is Mode.REFLECTIVE else decision
                 if isinstance(decision, PassThrough) and not decision.violations:
                     self.passed(request, exchange.status)
             rendered = self._render(decision, mode, plain, exchange)

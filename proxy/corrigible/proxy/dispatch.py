@@ -130,6 +130,8 @@ class Dispatcher:
             asking = asking or Asking(fetch, limits)
             if ended:
                 result: T = asking.in_time(value)
+                if result is not value and self._loops is not None:
+                    self._loops.withheld(str(task.named.get("id", "")))
                 return result
             step = functools.partial(translation.send, await asking.answer(value))
 

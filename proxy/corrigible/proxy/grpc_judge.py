@@ -99,6 +99,8 @@ class GrpcJudge:
             error = decision.reason if decision.fault else None
             return Verdict(None, decision.reason, decision.operation, error=error)
         trailers = annotated(refusal.trailers, status, refusal.message, decision.feedback)
+        if trailers is None and self.loops is not None:
+            self.loops.withheld(id)
         if trailers is None:
             return Verdict(None, "the native details leave no room", decision.operation, error=decision.trouble)
         return Verdict(trailers, "", decision.operation, decision.rules, decision.feedback, decision.trouble)

@@ -2,6 +2,7 @@
 
 Structured corrections, repeated, trap an agent. Whoever repeats a refused request, or follows advice to the same
 refusal, hears of alternatives next, then only that something is wrong, and the fourth time that a person must act.
+What counts is what the caller could see: an answer that shows no suggestions is no part of a loop.
 
 Knows: requests, complaints, feedback. Does not know: clocks, dice, headers' transport, what any rule says.
 Nothing of a request is kept but its sketch: hashes of its values, under their places.
@@ -22,7 +23,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.word import BaseAction, LoopAction
 
 from .feedback import SCHEMA
-from .sketch import Advice, advice_of, hashed, holds, is_excused, leaves_of, whole
+from .sketch import Advice, advice_of, gist, hashed, holds, is_excused, leaves_of, sent_words, whole
 
 RELAXED: Final = 3
 ESCALATED: Final = 4
@@ -33,11 +34,12 @@ IDLE: Final = 600.0
 """Seconds after which one is forgotten."""
 _MOST_FAMILIES = 16
 _MOST_PLACES = 64
+_MOST_COUNTED = 64
 _READS = frozenset({"GET", "HEAD"})
 
 Feedback = Mapping[str, Json]
-Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Caller, place, and what the refusal complains of: code and pointer of each complaint, no values."""
+Key = tuple[str, str, tuple[tuple[str, str, str], ...]]
+"""Caller, place, and what the refusal complains of: code, pointer and words of each complaint, no values."""
 
 
 class Refusal(NamedTuple):
@@ -51,6 +53,8 @@ class Refusal(NamedTuple):
     """Unix seconds."""
     code: str = ""
     """What the pack calls the error; nothing that the upstream wrote."""
+    id: str = ""
+    """Of the exchange, for what is withheld in the end."""
 
 
 class _Family:
@@ -97,6 +101,8 @@ class Loops:
         self._places: dict[str, dict[str, set[Key]]] = {}
         """Keys by caller and place."""
         self._count = 0
+        self._counted: OrderedDict[str, tuple[_Family, tuple[Advice, ...]]] = OrderedDict()
+        """The newest refusals by exchange, with what had been advised before."""
         self._sweep = 0.0
         """When to look next for what is too old."""
 
@@ -128,7 +134,7 @@ class Loops:
         """
         if not refusal.caller:
             return None
-        key: Key = (refusal.caller, place_of(refusal.operation, refusal.request), _complaints(refusal.violations))
+        key: Key = (refusal.caller, place_of(refusal.operation, refusal.request), _complaints(refusal))
         request, now = refusal.request, refusal.started
         if self._count >= MOST or not 0 <= self._sweep - now <= IDLE:
             self._expire(now)
@@ -140,6 +146,10 @@ class Loops:
         if family is None and feedback is None:
             return None
         family = family or self._begun(key)
+        if refusal.id:
+            self._counted[refusal.id] = family, family.advised
+            while len(self._counted) > _MOST_COUNTED:
+                self._counted.popitem(last=False)
         if family.attempts:
             family.met(refusal)
         family.attempts += 1
@@ -154,6 +164,13 @@ class Loops:
         if path not in family.paths:
             family.paths = (*family.paths, path)[-_MOST_PLACES:]
         return answer
+
+    def withheld(self, id: str) -> None:
+        """Hear that nobody saw the answer to a refusal: it does not count."""
+        family, advised = self._counted.pop(id, (None, ()))
+        if family is not None:
+            family.attempts -= 1
+            family.advised = advised
 
     def succeeded(self, caller: str, place: str) -> None:
         """End the loops of a caller at a place where something went well."""
@@ -238,11 +255,17 @@ def _role(header: str) -> str:
     return low if _CREDENTIAL.search(low) and not _NO_CREDENTIAL.search(low) else ""
 
 
-def _complaints(violations: Sequence[Violation]) -> tuple[tuple[str, str], ...]:
-    if len(violations) == 1:
-        one = violations[0]
-        return ((one.code or one.constraint or one.type, one.pointer),)
-    return tuple(sorted({(one.code or one.constraint or one.type, one.pointer) for one in violations}))
+def _complaints(refusal: Refusal) -> tuple[tuple[str, str, str], ...]:
+    sent = sent_words(refusal.request) if any(one.message for one in refusal.violations) else frozenset()
+    found = {
+        (one.code or one.constraint or one.type, one.pointer, _words(one.message, sent)) for one in refusal.violations
+    }
+    return tuple(sorted(found))
+
+
+def _words(message: str, sent: frozenset[str]) -> str:
+    """Python's own hash of text is another one in every process, and fingerprints are made of this."""
+    return blake2b(" ".join(gist(message, sent)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _is_kin(refusal: Refusal, now: Mapping[str, int], family: _Family) -> bool:
@@ -304,8 +327,12 @@ def _answer(family: _Family, refusal: Refusal, feedback: Feedback | None, finger
     elif not suggestions:
         return None
     elif not transient:
-        action = LoopAction.NEXT_ALTERNATIVE
-        changed = {"suggestions": _untried_first(suggestions, family.tried, refusal.request)}
+        left = _untried(suggestions, family.tried, refusal.request)
+        if not left:
+            action, changed = LoopAction.RELAX_STRUCTURE, _relaxed(refusal, suggestions, attempts)
+        elif advice_of(left[0], refusal.request) not in family.advised[:1]:
+            action = LoopAction.NEXT_ALTERNATIVE
+        changed = changed or {"suggestions": left}
     out: dict[str, Json] = {**(feedback or {}), **changed}
     if action is LoopAction.ESCALATE:
         out.pop("retry", None)
@@ -318,23 +345,12 @@ def _answer(family: _Family, refusal: Refusal, feedback: Feedback | None, finger
     return {**out, "loop": loop, "suggestions": suggested}
 
 
-def _untried_first(
+def _untried(
     suggestions: Sequence[Mapping[str, Json]], tried: Sequence[Advice], request: Request
 ) -> list[Mapping[str, Json]]:
-    """Move alternatives whose outcome is known behind the others of their choice."""
-    out = list(suggestions)
-    choices: dict[str, list[int]] = {}
-    for index, suggestion in enumerate(suggestions):
-        group = suggestion.get("group") or {}
-        if group.get("relation") == "one_of":
-            choices.setdefault(group["id"], []).append(index)
-    for indices in choices.values():
-        members = [suggestions[index] for index in indices]
-        known = [_is_tried(advice_of(one, request), tried, request) for one in members]
-        ordered = sorted(range(len(members)), key=known.__getitem__)
-        for index, member in zip(indices, ordered, strict=True):
-            out[index] = members[member]
-    return out
+    """Leave out what was tried and led to the same refusal. A question can be answered in another way."""
+    told = [(one, advice_of(one, request)) for one in suggestions]
+    return [one for one, advice in told if advice.asked or not _is_tried(advice, tried, request)]
 
 
 def _is_tried(advice: Advice, tried: Sequence[Advice], request: Request) -> bool:

@@ -5,8 +5,10 @@ Knows: request documents, suggestions. Does not know: who calls, how often, why 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
@@ -82,6 +84,32 @@ def leaves_of(request: Request) -> dict[str, int]:
         elif value or pointer.count("/") > 1:
             out[pointer] = hashed(value)
     return out
+
+
+_WORD = re.compile(r"\w+")
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'(?!\w)|`[^`]*`")
+_LONGEST_TEXT = 1024
+
+
+def sent_words(request: Request) -> frozenset[str]:
+    """Return the words of what was sent, of the values that are few and short enough to be repeated by a refusal."""
+    out: set[str] = set(_WORD.findall(request.path[:_LONGEST_TEXT].casefold()))
+    waiting: list[Json] = [request.body, dict(request.query)]
+    left = _MOST_LEAVES
+    for value in waiting:  # which grows
+        if isinstance(value, dict | list):
+            inner = list(islice(value.values() if isinstance(value, dict) else value, left))
+            left -= len(inner)
+            waiting += inner
+        elif value is not None and not isinstance(value, bool):
+            out.update(_WORD.findall(scalar_text(value)[:_LONGEST_TEXT].casefold()))
+    return frozenset(out)
+
+
+def gist(message: str, sent: frozenset[str]) -> tuple[str, ...]:
+    """Return what a message says whatever the values: no quotations, no numbers, no words of what was sent."""
+    said = _WORD.findall(_QUOTED.sub(" ", message[:_LONGEST_TEXT]).casefold())
+    return tuple(word for word in said if word not in sent and not any(sign.isdigit() for sign in word))
 
 
 def hashed(value: Json) -> int:

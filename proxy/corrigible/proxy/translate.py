@@ -330,7 +330,9 @@ def again(loops: Loops, decision: Decision, limits: Limits) -> Decision:
     try:
         said, code = (decision.feedback, decision.code) if isinstance(decision, Annotate) else (None, "")
         violations = decision.violations[: limits.suggestions]
-        refusal = Refusal(exchange.caller, decision.operation, exchange.request, violations, exchange.started, code)
+        refusal = Refusal(
+            exchange.caller, decision.operation, exchange.request, violations, exchange.started, code, exchange.id
+        )
         feedback = loops.answered(refusal, said)
         if feedback is None:
             return decision
