@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead, Rewrite
+from corrigible.proxy.documents import Served
 from corrigible.proxy.limit import Limits
 from corrigible.proxy.mode import Mode
 from corrigible.proxy.translate import Translator
@@ -131,8 +132,11 @@ class Silent:
     def upstream_target(self, target: str) -> str:
         return target.replace("?mode=verbose", "")
 
-    def document(self, target: str) -> bytes | None:
-        return b'{"kept": true}' if target == "/.well-known/recovery-feedback/1" else None
+    def document(self, request: RequestHead, now: float) -> Served | None:
+        if request.target != "/.well-known/recovery-feedback/1":
+            return None
+        headers = [("Content-Type", "application/json"), ("Content-Length", "14"), ("Cache-Control", "no-store")]
+        return Served(headers, b"" if request.method == "HEAD" else b'{"kept": true}')
 
     def wants_body(self, request: RequestHead, response: ResponseHead) -> bool:
         return response.status >= 400

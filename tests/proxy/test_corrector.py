@@ -307,7 +307,7 @@ def test_an_array_stays_and_points_to_its_feedback(bench: Bench) -> None:
     rewrite = bench.outcome(native, headers=[JSON, ("ETag", '"a"')]).rewrite
     assert rewrite is not None
     assert (rewrite.body, rewrite.headers[:2]) == (native, [JSON, ("ETag", '"a"')])
-    assert dict(rewrite.headers)["Link"].endswith('e1>; rel="recovery-feedback"; type="application/json"')
+    assert dict(rewrite.headers)["Link"].endswith('>; rel="recovery-feedback"; type="application/json"')
     for mode, reason in ((Mode.VERBOSE, "there is nowhere to put it"), (Mode.TRADITIONAL, "there is nothing to blank")):
         bench.corrector.mode = mode
         outcome = bench.outcome(native)

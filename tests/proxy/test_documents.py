@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.documents import Served
 from corrigible.proxy.lookup import drive_sync
 from corrigible.rules.lookup import LookupAnswer
 
@@ -26,13 +28,28 @@ def corrector(write_pack: Callable[..., Path]) -> Corrector:
     return build_corrector([write_pack(x=RULE)])
 
 
-def refuse(corrector: Corrector, id: str = "abc") -> Outcome:
+KEY = ("Authorization", "Bearer sk_1")
+PLACE = "/.well-known/recovery-feedback/"
+
+
+def refuse(corrector: Corrector, id: str = "abc", *more: tuple[str, str], peer: str = "", at: float = 0.0) -> Outcome:
+    request = RequestHead("POST", "/x", [JSON, *more], peer)
     return drive_sync(
-        corrector.correct(
-            RequestHead("POST", "/x", [JSON]), b'{"amount": 5}', ResponseHead(400, [JSON]), LISTED, id=id, started=0.0
-        ),
+        corrector.correct(request, b'{"amount": 5}', ResponseHead(400, [JSON]), LISTED, id=id, started=at),
         lambda path: LookupAnswer(0),
     )
+
+
+def link(outcome: Outcome) -> str:
+    assert outcome.rewrite is not None
+    (found,) = [value for name, value in outcome.rewrite.headers if name == "Link"]
+    return found[1:].partition(">")[0]
+
+
+def fetched(
+    corrector: Corrector, target: str, *headers: tuple[str, str], method: str = "GET", peer: str = "", at: float = 1.0
+) -> Served | None:
+    return corrector.document(RequestHead(method, target, headers, peer), at)
 
 
 def test_an_array_stays_as_it_is_and_gets_a_link(corrector: Corrector) -> None:
@@ -41,35 +58,92 @@ def test_an_array_stays_as_it_is_and_gets_a_link(corrector: Corrector) -> None:
     assert outcome.rewrite.body == LISTED
     assert outcome.rewrite.headers == [
         JSON,
-        ("Link", '</.well-known/recovery-feedback/abc>; rel="recovery-feedback"; type="application/json"'),
+        ("Link", f'<{link(outcome)}>; rel="recovery-feedback"; type="application/json"'),
         ("Vary", "Prefer"),
     ]
 
 
 def test_the_link_leads_to_the_feedback(corrector: Corrector) -> None:
-    refuse(corrector)
-    kept = corrector.document("/.well-known/recovery-feedback/abc")
+    target = link(refuse(corrector, "abc", KEY))
+    kept = fetched(corrector, target, KEY)
     assert kept is not None
-    assert json.loads(kept)["suggestions"][0]["parameters"] == {"amount": 300}
-    assert corrector.document("/.well-known/recovery-feedback/other") is None
-    assert corrector.document("/v1/abc") is None
+    assert json.loads(kept.body)["suggestions"][0]["parameters"] == {"amount": 300}
+    assert dict(kept.headers)["Cache-Control"] == "no-store"
+    head = fetched(corrector, target, KEY, method="HEAD")
+    assert head == Served(kept.headers, b"")
+    assert dict(kept.headers)["Content-Length"] == str(len(kept.body))
 
 
-def test_old_documents_make_way(corrector: Corrector) -> None:
-    for number in range(257):
-        refuse(corrector, str(number))
-    assert corrector.document("/.well-known/recovery-feedback/0") is None
-    assert corrector.document("/.well-known/recovery-feedback/1") is not None
+@pytest.mark.parametrize("method", ["POST", "DELETE", "OPTIONS", "PUT", "get"])
+def test_it_is_only_read(corrector: Corrector, method: str) -> None:
+    assert fetched(corrector, link(refuse(corrector, "abc", KEY)), KEY, method=method) is None
+
+
+def test_nobody_guesses_its_name(corrector: Corrector) -> None:
+    targets = {link(refuse(corrector, "abc", KEY, at=at)) for at in (0.0, 1.0)}
+    targets |= {link(refuse(build_corrector([corrector.translator.known[0].pack.path]), "abc", KEY))}
+    assert len(targets) == 3
+    for target in targets:
+        assert "abc" not in target
+        assert len(target) == len(PLACE) + 32
+    assert fetched(corrector, f"{PLACE}abc", KEY) is None
+    assert fetched(corrector, "/v1/abc", KEY) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [(), (("Authorization", "Bearer sk_2"),), (("X-Api-Key", "sk_1"),), (KEY, ("Stripe-Account", "acct_2")),
+     (("Cookie", "s=1"),)],
+)  # fmt: skip
+def test_who_knows_the_name_needs_the_credentials_as_well(
+    corrector: Corrector, other: tuple[tuple[str, str], ...]
+) -> None:
+    target = link(refuse(corrector, "abc", KEY, peer="127.0.0.1"))
+    assert fetched(corrector, target, *other, peer="127.0.0.1") is None
+    assert fetched(corrector, target, ("authorization", KEY[1]), peer="127.0.0.2") is not None
+
+
+def test_without_credentials_the_address_tells(corrector: Corrector) -> None:
+    target = link(refuse(corrector, "abc", peer="127.0.0.1"))
+    assert fetched(corrector, target, peer="127.0.0.2") is None
+    assert fetched(corrector, target, peer="127.0.0.1") is not None
+
+
+def test_it_is_kept_for_ten_minutes(corrector: Corrector) -> None:
+    target = link(refuse(corrector, "abc", KEY, at=1000.0))
+    assert fetched(corrector, target, KEY, at=1599.0) is not None
+    assert fetched(corrector, target, KEY, at=1601.0) is None
+
+
+def test_nobody_takes_the_place_of_another(corrector: Corrector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corrigible.proxy.documents.OF_ALL", 20)
+    mine = link(refuse(corrector, "mine", KEY))
+    for number in range(40):
+        refuse(corrector, f"a{number}", ("Authorization", "Bearer other"))
+    theirs = [link(refuse(corrector, f"b{number}", ("Authorization", f"Bearer {number}"))) for number in range(40)]
+    assert fetched(corrector, mine, KEY) is not None
+    found = [
+        fetched(corrector, target, ("Authorization", f"Bearer {number}")) is not None
+        for number, target in enumerate(theirs)
+    ]
+    assert found == [True] * 3 + [False] * 37  # 1 of mine, 16 of one other, 3 more
+    late = link(refuse(corrector, "late", KEY, at=700.0))
+    assert fetched(corrector, late, KEY, at=700.0) is not None
+
+
+def test_a_caller_keeps_the_latest(corrector: Corrector) -> None:
+    targets = [link(refuse(corrector, str(number), KEY)) for number in range(17)]
+    assert [fetched(corrector, target, KEY) is not None for target in targets] == [False] + [True] * 16
 
 
 def test_the_middleware_serves_it_and_nothing_else_of_that_kind(corrector: Corrector) -> None:
-    refuse(corrector)
+    target = link(refuse(corrector, "abc", KEY, at=time.time()))
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body", "body": b"the app's own"})
 
-    async def fetch(path: str) -> tuple[int, bytes]:
+    async def fetch(path: str, *headers: tuple[bytes, bytes]) -> tuple[int, bytes]:
         sent: list[Message] = []
 
         async def receive() -> Message:
@@ -78,13 +152,14 @@ def test_the_middleware_serves_it_and_nothing_else_of_that_kind(corrector: Corre
         async def send(message: Message) -> None:
             sent.append(message)
 
-        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
         await ReflectiveMiddleware(app, corrector=corrector)(scope, receive, send)
         return sent[0]["status"], sent[1]["body"]
 
-    status, body = asyncio.run(fetch("/.well-known/recovery-feedback/abc"))
+    status, body = asyncio.run(fetch(target, (b"authorization", b"Bearer sk_1")))
     assert (status, json.loads(body)["type"]) == (200, "recovery_guidance")
-    assert asyncio.run(fetch("/.well-known/recovery-feedback/none")) == (404, b"the app's own")
+    assert asyncio.run(fetch(target)) == (404, b"the app's own")
+    assert asyncio.run(fetch(f"{PLACE}none")) == (404, b"the app's own")
 
 
 def test_the_proxy_serves_it_without_asking_upstream(bench: Any) -> None:
@@ -95,6 +170,8 @@ def test_the_proxy_serves_it_without_asking_upstream(bench: Any) -> None:
         bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
     ):
         kept = bench.ask(proxy.port, "/.well-known/recovery-feedback/1")
+        head = bench.ask(proxy.port, "/.well-known/recovery-feedback/1", "HEAD")
         other = bench.ask(proxy.port, missing)
     assert kept.startswith(b"HTTP/1.1 200") and kept.endswith(b'{"kept": true}')
     assert other.endswith(b"\r\n\r\nok")
+    assert head.lower().endswith(b"\r\n\r\n") and b"content-length: 14\r\n" in head.lower()

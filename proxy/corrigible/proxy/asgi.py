@@ -52,20 +52,24 @@ class ReflectiveMiddleware:
         self.app = app
         self.dispatcher = Dispatcher(largest_here=largest)
         self.corrector = corrector or Corrector(
-            build_translator(packs), mode=_mode(mode), query_mode=True, loops=build_loops()
+            build_translator(packs),
+            mode=_mode(mode),
+            query_mode=True,
+            loops=build_loops(),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        kept = self.corrector.document(scope["path"])
+        responder = _Responder(self, scope, receive, send)
+        kept = self.corrector.document(responder.request, responder.started)
         if kept is not None:
-            headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+            headers = [(name.lower().encode(), value.encode()) for name, value in kept.headers]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": kept})
+            await send({"type": "http.response.body", "body": kept.body})
             return
-        await _Responder(self, scope, receive, send).run()
+        await responder.run()
 
 
 def _mode(name: Mode | str) -> Mode:

@@ -5,15 +5,14 @@ Knows: headers, encodings, modes, where feedback goes. Does not know: sockets, c
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import quote
 
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .document import read_request
+from .documents import DOCUMENTS, Document, Documents, Served
 from .encoding import coding, decoded, plain_size
 from .limit import Limits
 from .loop import Loops, place_of
@@ -28,9 +27,6 @@ Headers = Sequence[tuple[str, str]]
 _DIGESTS = frozenset({"digest", "content-digest", "repr-digest", "content-md5"})
 _READS = frozenset({"GET", "HEAD"})
 """Headers do not tell people of these: `kubectl apply` looks whether there is something, and mostly there is not."""
-DOCUMENTS = "/.well-known/recovery-feedback/"
-"""Where feedback is fetched that had no place in an answer."""
-_MOST_DOCUMENTS = 256
 _NO_BODY = frozenset({204, 205, 206, 304})
 
 
@@ -70,8 +66,8 @@ class Outcome:
     rules: tuple[str, ...] = ()
     error: str | None = None
     """A mistake of ours, for the log."""
-    document: tuple[str, bytes] | None = None
-    """What the rewrite points to, under its name."""
+    document: Document | None = None
+    """What the rewrite points to."""
     seal: tuple[str, float] | None = None
     """By which the feedback was believed, and when."""
 
@@ -104,15 +100,15 @@ class Corrector:
         native = any(known.adapter.native_mode for known in translator.known)
         self._query_mode = not native if query_mode is None else query_mode
         self._strip = not native
-        self._documents: OrderedDict[str, bytes] = OrderedDict()
+        self._documents = Documents()
 
     def upstream_target(self, target: str) -> str:
         """Return the target for the upstream: a third party never sees our `?mode=`."""
         return without_mode(target) if self._strip and "mode=" in target else target
 
-    def document(self, target: str) -> bytes | None:
-        """Return feedback that a `Link` of ours pointed to, as JSON; None for every other target."""
-        return self._documents.get(target[len(DOCUMENTS) :]) if target.startswith(DOCUMENTS) else None
+    def document(self, request: RequestHead, now: float) -> Served | None:
+        """Return feedback that a `Link` of ours pointed this caller to; None for every other request."""
+        return self._documents.served(request.method, request.target, request.headers, request.peer, now)
 
     def wanted(self, request: RequestHead) -> tuple[Mode, bool]:
         """Return the mode for a request, and whether a `Prefer` header asked for it."""
@@ -195,11 +191,12 @@ class Corrector:
                     self.passed(request, exchange.status)
             rendered = self._render(decision, mode, plain, exchange)
             if rendered is None and isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
-                headers = self._linked(response.headers, id)
+                document = self._documents.made(id, request.headers, request.peer, decision.encoded, started)
+                headers = self._linked(response.headers, document)
                 if preferred_so:
                     headers.append(("Preference-Applied", f"{PREFERENCE}={mode.value}"))
                 linked = self._annotated(decision, mode, Rewrite(headers, response_body))
-                linked = replace(linked, document=(id, decision.encoded), seal=seal)
+                linked = replace(linked, document=document, seal=seal)
                 self.keep(linked)
                 return linked
             if rendered is None:
@@ -252,15 +249,12 @@ class Corrector:
     def keep(self, outcome: Outcome) -> None:
         """Keep what an outcome points to for fetching."""
         if outcome.document is not None:
-            id, encoded = outcome.document
-            self._documents[id] = encoded
-            while len(self._documents) > _MOST_DOCUMENTS:
-                self._documents.popitem(last=False)
+            self._documents.keep(outcome.document)
 
     @staticmethod
-    def _linked(headers: Headers, id: str) -> list[tuple[str, str]]:
+    def _linked(headers: Headers, document: Document) -> list[tuple[str, str]]:
         """Point to the feedback (RFC 8288): its body has no place for a member."""
-        link = f'<{DOCUMENTS}{quote(id, safe="")}>; rel="recovery-feedback"; type="application/json"'
+        link = f'<{DOCUMENTS}{document.name}>; rel="recovery-feedback"; type="application/json"'
         return [*headers, ("Link", link), ("Vary", "Prefer")]
 
     def _plain(self, response: ResponseHead, body: bytes) -> tuple[bytes, str]:

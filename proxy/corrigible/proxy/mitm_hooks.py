@@ -17,8 +17,9 @@ from mitmproxy.proxy import server_hooks
 
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
-from .corrector import DOCUMENTS, Outcome, RequestHead, ResponseHead, to_read
+from .corrector import Outcome, RequestHead, ResponseHead, to_read
 from .dispatch import LARGE, Dispatcher, Lost, Shed, Task
+from .documents import DOCUMENTS, Served
 from .journal import Entry, Journal
 from .limit import Limits
 from .mitm_lookup import LookupClient, Origin
@@ -48,7 +49,7 @@ class Correcting(Protocol):
 
     def upstream_target(self, target: str) -> str: ...
 
-    def document(self, target: str) -> bytes | None: ...
+    def document(self, request: RequestHead, now: float) -> Served | None: ...
 
     def wants_body(self, request: RequestHead, response: ResponseHead) -> bool: ...
 
@@ -132,10 +133,14 @@ class Exchanges:
             flow.kill()  # type: ignore[no-untyped-call]  # theirs
             return
         if data.path.startswith(_DOCUMENTS):
-            kept = self._corrector.document(_text(data.path))
+            try:
+                kept = self._corrector.document(request_head(flow), time.time())
+            except Exception:  # a mistake of ours: the request passes as it is
+                return
             if kept is not None:
-                headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
-                flow.response = http.Response.make(200, kept, headers)
+                fields = [(_bytes(name), _bytes(value)) for name, value in kept.headers]
+                flow.response = http.Response.make(200, kept.body)
+                flow.response.headers = http.Headers(fields)
                 return
         if b"?" in data.path:
             try:
