@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.rules.edits import edits
 from corrigible.rules.expression import EvaluationError, environment
-from corrigible.rules.function import is_base64, respell, wildcards
+from corrigible.rules.function import base64_meant, is_base64, respell, wildcards
 from corrigible.rules.quantity import quantity, quantity_text
 
 POD: dict[str, Any] = {
@@ -140,6 +140,22 @@ def test_quantity(text: Any, number: float | None) -> None:
 )
 def test_quantity_text(number: float, like: str, text: str | None) -> None:
     assert quantity_text(number, like) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("cGFzc3dvcmQxMg", "cGFzc3dvcmQxMg=="),  # password12
+        ("aGVsbG8_d29ybGQ-", "aGVsbG8/d29ybGQ+"),
+        ("q83vASNFZ4mrze8BI0VniavN", "q83vASNFZ4mrze8BI0VniavN"),
+        ("password12", ""),
+        ("plain", ""),
+        ("hello world!", ""),
+        (5, ""),
+    ],
+)
+def test_base64_that_was_meant(text: object, meant: str) -> None:
+    assert base64_meant(text) == meant
 
 
 def test_is_base64() -> None:

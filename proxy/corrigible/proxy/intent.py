@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from corrigible.rules.authored import MeaningText
+from corrigible.rules.function import wildcards
 from corrigible.rules.loss import Survival, losses
+from corrigible.rules.pack import Pack
+from corrigible.rules.pointer import resolve
 from corrigible.rules.rule import TERMINAL
 from corrigible.rules.speak import Spoken
+from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json, Request
 
 from .verify import after_edit
@@ -18,15 +23,13 @@ from .verify import after_edit
 _EDITS = ("patch", "parameters")
 
 
-def declare_losses(
-    said: Sequence[Spoken], request: Request, tokens: frozenset[str], version: str | None = None
-) -> list[Spoken]:
+def declare_losses(said: Sequence[Spoken], request: Request, pack: Pack) -> list[Spoken]:
     """Return what was said, each suggestion with what it takes from the request: `loses`, and `changes_intent`.
-
-    `version`: the member that names the version of the API; a dry run may have shown that another one keeps the rest.
 
     Suggestions are applied one after the other, as readers do; of alternatives each for itself.
     """
+    tokens, how = pack.guidance.tokens, pack.text.dry_run
+    version = how.version if how is not None else None
     current = request
     out = []
     for one in said:
@@ -44,12 +47,33 @@ def declare_losses(
                 marked.append(suggestion)  # no reader applies it either
                 continue
             survival = Survival(tokens, one.seen, suggestion.get("steps"), version if _is_tried(suggestion) else None)
-            marked.append(losing(suggestion, losses(base, after, survival, touched=_touched(suggestion))))
+            lost = losses(base, after, survival, touched=_touched(suggestion))
+            marked.append(_shifted(losing(suggestion, lost), base.body, after.body, pack.text.meanings))
             if group.get("relation") != "one_of" or group["id"] not in open_choices:
                 current = after if base is current else current
                 open_choices.add(group.get("id", ""))
         out.append(one._replace(suggestions=tuple(marked)))
     return out
+
+
+def _shifted(
+    suggestion: dict[str, Json], before: Json, after: Json, meanings: Sequence[MeaningText]
+) -> dict[str, Json]:
+    """Return a suggestion that says which values mean something else after it, by the pack's table."""
+    for meaning in meanings:
+        if not (_holds(before, meaning.where) and _holds(after, meaning.becomes)) or _holds(before, meaning.becomes):
+            continue
+        places = [f"/body{place}" for place in wildcards(before, meaning.at)]
+        if meaning.is_about_a_value:
+            there = [p for p in places if same_json(resolve(before, p.removeprefix("/body")), meaning.value)]
+            suggestion = losing(suggestion, there)
+        elif len(places) < max(1, len(wildcards(before, meaning.at.rpartition("/")[0]))):
+            suggestion = _changing(suggestion)
+    return suggestion
+
+
+def _holds(body: Json, members: Mapping[str, Json]) -> bool:
+    return all(same_json(resolve(body, pointer), value) for pointer, value in members.items())
 
 
 def unsaid_losses(claimed: Sequence[Spoken], declared: Sequence[Spoken]) -> list[str]:
@@ -76,8 +100,13 @@ def losing(suggestion: dict[str, Json], lost: Sequence[str]) -> dict[str, Any]:
     if not lost:
         return suggestion
     known = suggestion["safety"].get("loses", ())
-    safety = {**suggestion["safety"], "changes_intent": True, "loses": list(dict.fromkeys((*known, *lost)))}
-    out = {**suggestion, "safety": safety}
+    out = _changing(suggestion)
+    return {**out, "safety": {**out["safety"], "loses": list(dict.fromkeys((*known, *lost)))}}
+
+
+def _changing(suggestion: dict[str, Json]) -> dict[str, Any]:
+    """Return a suggestion that says that it is not what was asked for."""
+    out = {**suggestion, "safety": {**suggestion["safety"], "changes_intent": True}}
     if out.get("applicability") == "MACHINE_APPLICABLE":
         out["applicability"] = "MAYBE_INCORRECT"
     return out

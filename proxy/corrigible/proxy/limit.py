@@ -28,7 +28,7 @@ class Limits:
     seconds: float = 0.25
     """For what is computed. What took longer is not sent, since something is wrong with it; it is known afterwards."""
     seconds_with_lookups: float = 1.0
-    lookups: int = 8
+    lookups: int = 12
     """Per exchange."""
 
     @classmethod

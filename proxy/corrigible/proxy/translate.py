@@ -237,8 +237,7 @@ class Translator:
                 said, about, exchange, how, lambda tried, body: complaints(found.known, tried, body)
             )
         claimed = said
-        version = how.version if how is not None else None
-        said = declare_losses(said, exchange.request, pack.guidance.tokens, version)
+        said = declare_losses(said, exchange.request, pack)
         if explanation is not None:
             explanation.unsaid += unsaid_losses(claimed, said)
         said = [one for one in said if one.suggestions]

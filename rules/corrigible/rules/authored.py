@@ -177,6 +177,24 @@ class DryRunText(Authored):
     )
 
 
+class MeaningText(Authored):
+    """Members that mean something else once others have changed: equal words of two versions of an API."""
+
+    where: dict[Annotated[str, Field(pattern="^/")], Any] = Field(
+        description="What stands in the body before an edit: `{/kind: Job, /apiVersion: batch/v1}`", min_length=1
+    )
+    becomes: dict[Annotated[str, Field(pattern="^/")], Any] = Field(
+        description="What stands there after it: `{/apiVersion: batch/v1beta1}`", min_length=1
+    )
+    at: str = Field(pattern="^/", description="A pointer into the body; `*` is every element.")
+    value: Any = Field(None, description="The value with another meaning. Without it: that there is none.")
+    because: str
+
+    @property
+    def is_about_a_value(self) -> bool:
+        return "value" in self.model_fields_set
+
+
 class PackText(Authored):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
@@ -214,6 +232,7 @@ class PackText(Authored):
         description="Members of look-ups whose values are several segments of a path, such as groupVersion: all others "
         "stand for one segment, whatever is in them.",
     )
+    meanings: list[MeaningText] = []
     actions: dict[str, ActionText] = {}
     covers: float | None = Field(
         None, ge=0, le=100, description="The percentage of the API's documented errors for which there is a rule."

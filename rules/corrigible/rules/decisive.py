@@ -77,6 +77,8 @@ def decides(name: str, request: Request, more: Collection[str] = ()) -> bool:
     said = words(name)
     if not said or said[-1] in _DESCRIBING:
         return False
+    if said[-1] == "policy" and len(said) > 1:
+        said = said[:-1]  # a restartPolicy is none of access
     if not WORDS.isdisjoint(said):
         return True
     return not _PARTIES.isdisjoint(said) and not _PAYING.isdisjoint(_called(request))

@@ -14,7 +14,20 @@ from cel_expr_python.ext import ext_math, ext_strings
 from .budget import spend, walk
 from .edits import edits
 from .failure import CorrigibleError, meant
-from .function import at, base64, covers, flat, fresh_key, integer, is_base64, names, respell, unix, wildcards
+from .function import (
+    at,
+    base64,
+    base64_meant,
+    covers,
+    flat,
+    fresh_key,
+    integer,
+    is_base64,
+    names,
+    respell,
+    unix,
+    wildcards,
+)
 from .near import nearest
 from .pointer import parameter_pointer
 from .quantity import quantity, quantity_text
@@ -241,6 +254,7 @@ _LOOKING = (at, edits, names, wildcards)
 _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "at": (at, 2),
     "base64": (base64, 1),
+    "base64_meant": (base64_meant, 1),
     "covers": (covers, 2),
     "edits": (edits, 2),
     "flat": (flat, 1),
@@ -260,7 +274,7 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
 FUNCTIONS = tuple(_FUNCTIONS)
 _GIVES = {
     **dict.fromkeys(("covers", "is_base64"), cel.Type.BOOL),
-    **dict.fromkeys(("base64", "fresh_key", "pointer_of", "respell"), cel.Type.STRING),
+    **dict.fromkeys(("base64", "base64_meant", "fresh_key", "pointer_of", "respell"), cel.Type.STRING),
 }
 
 

@@ -119,6 +119,26 @@ def is_base64(text: Any) -> bool:
     return isinstance(text, str)
 
 
+def base64_meant(text: Any) -> str:
+    """Return the base64 that a text lacks only padding of, or has in the URL alphabet; empty where it is plain text.
+
+    Short words are base64 by accident: what they would decode to is no text.
+    """
+    said = "".join(str(text).split()).translate(str.maketrans("-_", "+/")).rstrip("=")
+    padded = said + "=" * (-len(said) % 4)
+    if not isinstance(text, str) or len(said) < _SHORTEST_CODE or not is_base64(padded):
+        return ""
+    try:
+        return padded if codec.b64decode(padded).decode().isprintable() else ""
+    except UnicodeDecodeError:
+        return padded if len(said) >= _LONGEST_WORD else ""
+
+
+_SHORTEST_CODE = 4
+_LONGEST_WORD = 20
+"""Longer texts of letters and digits alone are codes, whatever they decode to."""
+
+
 def respell(text: str, keep: str, filler: str) -> str:
     """Return a text in which every run of characters outside a class such as `[a-z0-9-]` is one filler.
 
