@@ -96,6 +96,8 @@ def test_what_a_look_up_shows_a_name_to_stand_for() -> None:
     assert lost({"tree": "main"}, {"tree": "e46f"}, Survival(seen=[branch])) == ()
     assert lost({"parent": "Core"}, {"parent": 3}, Survival(seen=[team])) == ()
     assert lost({"parent": "Core"}, {"parent": 2}, Survival(seen=[team])) == ("/body/parent",)
+    level = Seen("/priorityclasses", {"items": [{"metadata": {"name": "high"}, "value": 1000}]})
+    assert lost({"priority": 1000}, {"priorityClassName": "high"}, Survival(seen=[level])) == ()
     left = Seen("/v1/charges/ch_1", {"amount": 500, "left": 300})
     assert lost({"amount": 500}, {"amount": 300}, Survival(seen=[left])) == ("/body/amount",)
 
@@ -125,6 +127,13 @@ def test_a_path_keeps_what_moves_into_it() -> None:
     before = Request("POST", "/repos/labels", body={"owner": "o", "name": "bug"})
     after = replace(before, path="/repos/o/labels", body={"name": "bug"})
     assert losses(before, after) == ()
+
+
+def test_a_collection_in_a_path_may_become_a_member() -> None:
+    before = Request("POST", "/v1/charges/ch_1/refunds", body={"amount": 100})
+    after = replace(before, path="/v1/refunds", body={"amount": 100, "charge": "ch_1"})
+    assert losses(before, after) == ()
+    assert losses(before, replace(after, body={"amount": 100})) == ("/path",)
 
 
 def test_headers_that_only_say_how_it_is_written_are_no_values() -> None:

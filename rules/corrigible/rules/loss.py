@@ -32,6 +32,10 @@ _MOST_SEEN = 5000
 """Values of look-ups that are searched for one that a name stands for."""
 
 
+_MOST_NAMES = 16
+"""New members among which the name of a collection in a path is looked for."""
+
+
 class Leaf(NamedTuple):
     """A value without members, and where it stands."""
 
@@ -145,7 +149,10 @@ class _Comparison:
         if len(lost) * len(open_ones) > _MOST_PAIRS:  # too many to look for spellings: they are named as lost
             return tuple(dict.fromkeys(leaf.pointer for leaf in lost))
         spend(_A_PAIR * len(lost) * len(open_ones))
+        names = [one.pointer.rpartition("/")[2] for one in self.gained[:_MOST_NAMES] if one.pointer != "/path"]
         for leaf in lost:
+            if leaf.pointer == "/path" and any(is_respelled(leaf.value, name) for name in names):
+                continue  # `/charges/ch_1` has become the member `charge`
             match = next((one for one in open_ones if _moved(leaf, one) or self._names(leaf.value, one.value)), None)
             if match is None:
                 out[leaf.pointer] = None
@@ -208,8 +215,8 @@ class _Comparison:
 
     def _names(self, old: Json, new: Json) -> bool:
         """Whether a look-up shows that one value names what the other identifies: a branch and its commit."""
-        if not isinstance(old, str) or not isinstance(new, str | int) or not re.search("[A-Za-z]", old):
-            return False
+        if not isinstance(old, str | int) or not isinstance(new, str | int) or not re.search("[A-Za-z]", f"{old}{new}"):
+            return False  # of two numbers one does not name the other
         return any(_shows(seen, old, new) for seen in self.survival.seen)
 
 
@@ -267,9 +274,9 @@ def _effects(operations: Sequence[Json]) -> dict[str, Leaf] | None:
     return out or None
 
 
-def _shows(seen: Seen, old: str, new: Json) -> bool:
-    asked = re.split(r"[/?&=]", unquote(seen.path))
-    if old in asked or old in unquote(seen.path).split("/", 1)[-1].rpartition("/")[2]:
+def _shows(seen: Seen, old: str | int, new: Json) -> bool:
+    asked = re.sub(r"[?&=]", "/", unquote(seen.path)) + "/"
+    if f"/{old}/" in asked:
         return any(same_text(value, new) for _, value in _bounded(seen.answer))
     return _in_one_object(seen.answer, old, new)
 
@@ -281,7 +288,7 @@ def _bounded(answer: Json) -> Iterator[Leaf]:
         yield leaf
 
 
-def _in_one_object(answer: Json, old: str, new: Json) -> bool:
+def _in_one_object(answer: Json, old: str | int, new: Json) -> bool:
     """Whether some object has both values among its own members and those of its members."""
     names: dict[str, set[str]] = {}
     for leaf in _bounded(answer):
