@@ -13,7 +13,7 @@ CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utili
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}}
 DAILY = {"schedule": "0 6 * * *", "jobTemplate": {"spec": {"template": POD}}}
-BACKEND = {"serviceName": "web", "servicePort": 80}
+OLD_INGRESS = {"backend": {"serviceName": "web", "servicePort": 80}, "rules": [{"host": "a.test"}]}
 
 
 def refused(cluster: Any, method: str, path: str, body: Any) -> tuple[dict[str, Any], Request, httpx.Response]:
@@ -62,7 +62,7 @@ def test_of_the_versions_served_the_one_that_keeps_everything_is_taken(cluster: 
         ),
         (
             "networking.k8s.io/v1/{}/ingresses",
-            {"apiVersion": "networking.k8s.io/v2", "kind": "Ingress", "spec": {"backend": BACKEND, "rules": [{"host": "a.test"}]}},
+            {"apiVersion": "networking.k8s.io/v2", "kind": "Ingress", "spec": OLD_INGRESS},
             ["/body/spec/backend/serviceName", "/body/spec/backend/servicePort"],
         ),
     ],
