@@ -23,6 +23,7 @@ from .documents import DOCUMENTS, Served
 from .journal import Entry, Journal
 from .limit import Limits
 from .mitm_lookup import LookupClient, Origin
+from .mitm_stream import CANDIDATE, REASON, REQUEST_OVER
 from .mode import Mode
 
 BUFFER_LIMIT = 1 << 16
@@ -30,8 +31,6 @@ BUFFER_LIMIT = 1 << 16
 handing them on piece by piece. Everything else streams."""
 
 _TARGET = "corrigible.target"
-_CANDIDATE = "corrigible.candidate"
-_REASON = "corrigible.reason"
 _GRACE = 3
 """Past so many times the limit even the look-ups' own time box has failed."""
 _BODILESS = frozenset((204, 205, 206, 304))
@@ -159,15 +158,15 @@ class Exchanges:
             return
         length, events = _framing(response)
         if response.stream:  # longer than the limit
-            flow.metadata[_REASON] = "the answer is over the limit"
+            flow.metadata[REASON] = "the answer is over the limit"
         elif events:
             response.stream = True
         elif self._wanted(flow, response):
-            if flow.request.data.content is None:
-                flow.metadata[_REASON] = "the request is over the limit"
+            if REQUEST_OVER in flow.metadata:
+                flow.metadata[REASON] = "the request is over the limit"
                 response.stream = length is None or length > BUFFER_LIMIT
             else:
-                flow.metadata[_CANDIDATE] = True
+                flow.metadata[CANDIDATE] = True
         elif length is None or length > BUFFER_LIMIT:
             response.stream = True
 
@@ -178,13 +177,15 @@ class Exchanges:
         try:
             return self._corrector.wants_body(request_head(flow), response_head(response))
         except Exception as problem:
-            flow.metadata[_REASON] = f"{type(problem).__name__}: {problem}"
+            flow.metadata[REASON] = f"{type(problem).__name__}: {problem}"
             return False
 
     def is_candidate(self, flow: http.HTTPFlow) -> bool:
-        """Whether the answer is held back in full and may be a refusal."""
+        """Whether the answer is held back in full and may be a refusal, and the request is at hand."""
         response = flow.response
-        return _CANDIDATE in flow.metadata and response is not None and not response.stream
+        if CANDIDATE not in flow.metadata or response is None or response.stream:
+            return False
+        return flow.request.data.content is not None
 
     def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Correct a candidate: that is the awaitable. Ends the exchange for the journal."""
@@ -194,8 +195,9 @@ class Exchanges:
             with suppress(Exception):  # a mistake of ours: the answer has passed already
                 self._corrector.passed(request_head(flow), flow.response.data.status_code)
         if self._journal is not None:
-            reason = "the answer is over the limit" if _CANDIDATE in flow.metadata else None
-            self._record(flow, "untouched", reason=flow.metadata.get(_REASON, reason))
+            over = "request" if REQUEST_OVER in flow.metadata else "answer"
+            reason = f"the {over} is over the limit" if CANDIDATE in flow.metadata else None
+            self._record(flow, "untouched", reason=flow.metadata.get(REASON, reason))
         return None
 
     async def _correct(self, flow: http.HTTPFlow) -> None:

@@ -1,4 +1,4 @@
-"""mitmproxy's HTTP layer with our sides on it: who serves the client, who talks to which upstream connection.
+"""mitmproxy's HTTP layer with our parts in it: who serves the client, who talks to which upstream connection.
 
 Knows: mitmproxy's protocol layers. Does not know: how either HTTP is written, flows, rules, sockets.
 
@@ -7,6 +7,8 @@ before it is told to wait: HTTP/2 by windows that stay shut, HTTP/1 by not readi
 """
 
 from __future__ import annotations
+
+import time
 
 from mitmproxy.connection import Connection, Server
 from mitmproxy.proxy import commands, events, layer, tunnel
@@ -23,6 +25,10 @@ from mitmproxy.proxy.layers.tls import ServerTLSLayer
 
 from . import mitm_http1, mitm_http2
 from .mitm_command import Hold, Release
+from .mitm_stream import LetGo, Stream
+
+HOLD_SECONDS = 2.0
+"""For so long an answer that may be a refusal is waited for. Then it goes on as it comes."""
 
 HELD = 1 << 17
 """So much of a stream may wait for the next one to take it before no more is asked for."""
@@ -41,6 +47,11 @@ class Http(HttpLayer):
         self._client: mitm_http1.ClientSide | mitm_http2.ClientSide | None = None
         self._upstream: dict[Connection, UpstreamSide] = {}
         self._held: set[Connection] = set()
+        self._withheld: dict[Stream, float] = {}
+        """Exchanges whose answer is held back, and since when; 0 is since now."""
+        self._clock: commands.RequestWakeup | None = None
+        self._copied = int(context.options.stream_large_bodies or 0)
+        """So much of a request is kept for the case that it is refused."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         client = self.context.client
@@ -58,7 +69,12 @@ class Http(HttpLayer):
             if isinstance(event, events.DataReceived):  # HTTP/2 begins to speak before it is asked
                 side = self.connections[event.connection] = self._side(self.context.fork())
                 yield from self.event_to_child(side, events.Start())
-        yield from super()._handle_event(event)
+        if isinstance(event, events.Wakeup) and event.command is self._clock:
+            self._clock = None
+        else:
+            yield from super()._handle_event(event)
+        if self._withheld:
+            yield from self._look_at_withheld()
         if isinstance(event, events.DataReceived):
             yield from self._hold(event.connection)
         yield from self._settle()
@@ -71,6 +87,27 @@ class Http(HttpLayer):
             side = mitm_http1.ServerSide(context)
         self._upstream[context.server] = side
         return side
+
+    # Exchanges
+
+    def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
+        """Begin an exchange."""
+        stream = self.streams[stream_id] = Stream(self.context.fork(), stream_id, self._withheld, self._copied)
+        yield from self.event_to_child(stream, events.Start())
+
+    def _look_at_withheld(self) -> layer.CommandGenerator[None]:
+        """Let go what has not come at once. A possible refusal gets its time, by one timer for all of them."""
+        now = time.monotonic()
+        for stream, since in tuple(self._withheld.items()):
+            if not stream.may_be_refusal:
+                yield from self.event_to_child(stream, LetGo(stream.stream_id))
+            elif not since:
+                self._withheld[stream] = now
+            elif now - since >= HOLD_SECONDS:
+                yield from self.event_to_child(stream, LetGo(stream.stream_id, "the answer came too slowly"))
+        if self._withheld and self._clock is None:
+            self._clock = commands.RequestWakeup(max(0.0, HOLD_SECONDS + min(self._withheld.values()) - now))
+            yield self._clock
 
     # Connections to the upstream
 
@@ -144,7 +181,7 @@ class Http(HttpLayer):
         """Whether what came from an HTTP/1 connection still waits."""
         if connection == self.context.client:
             if isinstance(self._client, mitm_http1.ClientSide):
-                return self._is_request_congested(self._client.stream_id)
+                return self._client.is_ahead or self._is_request_congested(self._client.stream_id)
             return False
         side = self._upstream.get(connection)
         if isinstance(side, mitm_http1.ServerSide) and side.stream_id is not None:

@@ -2,17 +2,17 @@
 
 Knows: mitmproxy's protocol layers. Does not know: flows, rules, sockets.
 
-Interim answers (102, 103) and trailers are handed on: the engine takes the first for the final answer and crashes on
-the second. A 100 is skipped, since the engine has answered the expectation itself. Nothing follows the head of a 204
-or 304, and an error page of the engine's own is one line of plain text.
+A message that can be read in two ways is refused before any of it goes on. Interim answers and trailers are handed on:
+the engine takes the first for the final answer and crashes on the second. Nothing follows the head of a 204 or 304,
+and an error page of the engine's own is one line of plain text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from typing import Any
 
-import h11
+from h11._receivebuffer import ReceiveBuffer
 from mitmproxy import http
 from mitmproxy.net.http import http1
 from mitmproxy.proxy import commands, events, layer
@@ -26,97 +26,198 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
     RequestProtocolError,
     RequestTrailers,
     ResponseEndOfMessage,
+    ResponseHeaders,
     ResponseProtocolError,
     ResponseTrailers,
 )
 
+from .framing import (
+    HEAD_LIMIT,
+    INTERIM_LIMIT,
+    Malformed,
+    check_request,
+    empty_lines,
+    end_of_request_head,
+    end_of_response_head,
+    read_response,
+)
 from .head import is_request_head
+from .mitm_chunks import Chunks
 from .mitm_error import error_text
 
+HEAD_SECONDS = 60.0
+"""For so long the head of a request may take, from its first byte on."""
+LINGER_SECONDS = 2.0
+"""For so long a client that is hung up on may go on sending: bytes that nobody reads would cost it the answer."""
+
 _LAST_CHUNK = b"0\r\n\r\n"
-_NO_TRAILERS = frozenset((b"content-length", b"transfer-encoding", b"host", b"trailer"))
-"""RFC 9110 section 6.5.1: what frames or routes a message has no business behind it."""
-
-
-class _NotingTrailers:
-    """Reads a chunked body, and keeps what comes after it."""
-
-    def __init__(self, reader: Callable[[Any], Any]) -> None:
-        self._reader: Any = reader
-        self._trailers: http.Headers | None = None
-
-    def __call__(self, buffer: Any) -> Any:
-        event = self._reader(buffer)
-        if not isinstance(event, h11.EndOfMessage) or not event.headers:
-            return event
-        fields = (field for field in event.headers.raw_items() if field[0].lower() not in _NO_TRAILERS)
-        self._trailers = http.Headers([(bytes(name), bytes(value)) for name, value in fields])
-        return h11.EndOfMessage()
-
-    def read_eof(self) -> Any:
-        return self._reader.read_eof()
-
-    def taken(self) -> http.Headers | None:
-        """Return the trailers, once."""
-        trailers, self._trailers = self._trailers, None
-        return trailers
+_THEIR_PREFIX = "HTTP/1 protocol error: "
 
 
 class ClientSide(Http1Server):
     """Serves the client."""
 
     _trailers: http.Headers | None = None
+    _head_since: float | None = None
+    """When the first byte of the head under way came."""
+    _clock: commands.RequestWakeup | None = None
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if not isinstance(event, events.Wakeup):
+            yield from super()._handle_event(event)
+        elif event.command is self._clock:
+            self._clock = None
+            yield from self._watch_head()
+        else:
+            yield commands.CloseConnection(self.conn)  # it was given its time to hang up itself
+
+    def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
+        """Read the head of a request, once it is whole, and what else has come of it."""
+        if not isinstance(event, events.DataReceived):
+            yield from super().read_headers(event)
+            return
+        received = bytes(self.buf)
+        if empty := empty_lines(received):  # RFC 9112 section 2.2: a server SHOULD ignore one
+            self.buf.maybe_extract_at_most(empty)
+            received = received[empty:]
+        try:
+            end = end_of_request_head(received)
+            if end is not None:
+                check_request(received[:end])
+        except Malformed as problem:
+            yield from self._refuse(problem.status, problem.text)
+            return
+        if end is None:
+            if received:
+                yield from self._watch_head()
+            return
+        self._head_since = None
+        # All at once: where something unsafe has come already, nothing goes on.
+        read = list(super().read_headers(event))
+        told = [one.event for one in read if isinstance(one, ReceiveHttp)]
+        broken = next((one for one in told if isinstance(one, RequestProtocolError)), None)
+        if broken is not None or not told:
+            text = broken.message if broken is not None else ""
+            own = text.startswith(_THEIR_PREFIX)
+            self.state = self.read_headers
+            yield from self._refuse(400, text.removeprefix(_THEIR_PREFIX) if own else "the request is not valid HTTP")
+            return
+        yield from read
+
+    def _watch_head(self) -> layer.CommandGenerator[None]:
+        """End a connection on which a head takes too long. There is one timer at most."""
+        if self.state != self.read_headers or not self.buf:
+            self._head_since = None
+            return
+        now = time.monotonic()
+        if self._head_since is None:
+            self._head_since = now
+        left = self._head_since + HEAD_SECONDS - now
+        if left <= 0:
+            yield from self._refuse(408, "the head of the request took too long")
+        elif self._clock is None:
+            self._clock = commands.RequestWakeup(left)
+            yield self._clock
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
         """Read a piece of a request's body."""
-        reader = _noting_trailers(self)
+        reader = _own_reader(self)
+        closing: commands.Command | None = None
         for command in super().read_body(event):
-            if reader is not None and _ends(command) and self.stream_id and (trailers := reader.taken()):
-                yield ReceiveHttp(RequestTrailers(self.stream_id, trailers))
-            yield command
+            match command:
+                case commands.CloseConnection():
+                    closing = command
+                case ReceiveHttp(event=RequestProtocolError() as broken):
+                    closing = None
+                    if self.response is None and isinstance(event, events.DataReceived):
+                        text = broken.message.removeprefix(_THEIR_PREFIX)
+                        yield commands.SendData(self.conn, error_answer(400, text))
+                    yield command
+                    yield from self._hang_up()
+                case ReceiveHttp(event=RequestEndOfMessage()) if reader is not None and (trailers := reader.taken()):
+                    yield ReceiveHttp(RequestTrailers(self.stream_id, http.Headers(trailers)))
+                    yield command
+                case _:
+                    yield command
+        if closing is not None:
+            yield closing
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the client has sent much behind a request that is not answered yet."""
+        return self.state == self.wait and len(self.buf) > HEAD_LIMIT
 
     def send(self, event: Any) -> layer.CommandGenerator[None]:
         """Send a piece of an answer."""
         trailers = None
-        if isinstance(event, ResponseEndOfMessage):
-            trailers, self._trailers = self._trailers, None
-        if isinstance(event, ResponseEndOfMessage) and self.response and self.response.status_code in (204, 304):
-            yield from self.mark_done(response=True)
-            return
-        if isinstance(event, ResponseTrailers):
-            self._trailers = event.trailers
-            return
+        match event:
+            case ResponseTrailers():
+                self._trailers = event.trailers
+                return
+            case ResponseEndOfMessage():
+                trailers, self._trailers = self._trailers, None
+                if self.response and self.response.status_code in (204, 304):
+                    yield from self.mark_done(response=True)
+                    return
+            case ResponseHeaders() if self.request and self.request.data.http_version == b"HTTP/1.0":
+                event = _without_coding(event)
         for command in super().send(event):
             if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
                 yield commands.SendData(command.connection, _last_chunk(trailers))
             elif isinstance(event, ResponseProtocolError) and isinstance(command, commands.SendData):
                 yield commands.SendData(command.connection, error_page(command.data, event.message))
+            elif isinstance(event, ResponseProtocolError) and not self.request_done:
+                yield from self._hang_up()
             else:
                 yield command
+        overtaken = self.response_done and not self.request_done
+        if overtaken and self.request and http1.expected_http_body_size(self.request, self.response) == -1:
+            yield from self._hang_up()  # the end of the answer is that of the connection, and the request goes on
+
+    def _refuse(self, status: int, text: str) -> layer.CommandGenerator[None]:
+        yield commands.SendData(self.conn, error_answer(status, text))
+        yield from self._hang_up()
+
+    def _hang_up(self) -> layer.CommandGenerator[None]:
+        """Say no more. RFC 9112 section 9.6: first the writing side, then, once the client has done so, the other."""
+        if self.state == self.passthrough:
+            yield commands.CloseConnection(self.conn)
+        elif self.state != self.linger:
+            self.state = self.linger
+            yield commands.CloseTcpConnection(self.conn, half_close=True)
+            yield commands.RequestWakeup(LINGER_SECONDS)
+
+    def linger(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Read what still comes, and throw it away."""
+        self.buf = ReceiveBuffer()
+        if isinstance(event, events.ConnectionClosed):
+            yield commands.CloseConnection(self.conn)
 
 
 class ServerSide(Http1Client):
     """Talks to the upstream."""
 
     _trailers: http.Headers | None = None
+    _interim = 0
 
     def send(self, event: Any) -> layer.CommandGenerator[None]:
         """Send a piece of a request."""
-        if isinstance(event, RequestTrailers):
-            self._trailers = event.trailers
-            return
-        if isinstance(event, RequestHeaders):
-            yield from self._send_head(_framed(event))
-            return
-        if isinstance(event, RequestData) and not event.data:
-            return  # in chunks it would end the body
         trailers = None
-        if isinstance(event, RequestEndOfMessage):
-            trailers, self._trailers = self._trailers, None
+        match event:
+            case RequestTrailers():
+                self._trailers = event.trailers
+                return
+            case RequestHeaders():
+                yield from self._send_head(_framed(event))
+                return
+            case RequestData(data=b""):
+                return  # in chunks it would end the body
+            case RequestEndOfMessage():
+                trailers, self._trailers = self._trailers, None
         for command in super().send(event):
             if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
                 yield commands.SendData(command.connection, _last_chunk(trailers))
-            else:
+            elif not isinstance(command, commands.CloseTcpConnection):  # no end of a request is that of its connection
                 yield command
 
     def _send_head(self, event: RequestHeaders) -> layer.CommandGenerator[None]:
@@ -130,47 +231,107 @@ class ServerSide(Http1Client):
                 return
             yield command
 
-    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Read a piece of an answer's body."""
-        reader = _noting_trailers(self)
-        for command in super().read_body(event):
-            if reader is not None and _ends(command) and self.stream_id and (trailers := reader.taken()):
-                yield ReceiveHttp(ResponseTrailers(self.stream_id, trailers))
-            yield command
-
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
         """Read the head of an answer, once it is the final one."""
-        if isinstance(event, events.DataReceived) and self.request:
-            while is_interim(start := bytes(self.buf)[:12]):
-                lines = self.buf.maybe_extract_lines()
-                if not lines:
-                    return  # the rest of this head is still to come
-                # RFC 9110 section 15.2: a server MUST NOT send a 1xx response to an HTTP/1.0 client.
-                if start[9:12] != b"100" and self.request.data.http_version == b"HTTP/1.1":
-                    yield commands.SendData(self.context.client, b"\r\n".join([*lines, b"", b""]))
-        yield from super().read_headers(event)
+        if isinstance(event, events.DataReceived) and self.request is not None:
+            try:
+                ready = yield from self._final_head(self.request)
+            except Malformed as problem:
+                yield from self._break_off(problem.text)
+                return
+            if not ready:
+                return
+        for command in super().read_headers(event):
+            if isinstance(command, ReceiveHttp) and isinstance(command.event, ResponseHeaders):
+                self._interim = 0
+            yield command
+
+    def _final_head(self, request: http.Request) -> layer.CommandGenerator[bool]:
+        """Hand interim answers on. Returns whether a final head is at the buffer's beginning."""
+        upgradable = "upgrade" in request.headers
+        while True:
+            received = bytes(self.buf)
+            end = end_of_response_head(received)
+            if end is None:
+                return False
+            bodiless = request.data.method.upper() == b"HEAD"
+            head = read_response(received[:end], upgradable=upgradable, bodiless=bodiless)
+            if not is_interim(head):
+                if head != received[:end]:
+                    self.buf = ReceiveBuffer()
+                    self.buf += head + received[end:]
+                return True
+            self._interim += 1
+            if self._interim > INTERIM_LIMIT:
+                raise Malformed(502, "the upstream sends one interim answer after the other")
+            self.buf.maybe_extract_at_most(end)
+            # RFC 9110 section 15.2: a server MUST NOT send a 1xx response to an HTTP/1.0 client. Who expects none,
+            # and gets a 100, may take it for the answer.
+            wanted = head[9:12] != b"100" or "expect" in request.headers
+            if wanted and request.data.http_version == b"HTTP/1.1":
+                yield commands.SendData(self.context.client, head)
+
+    def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Read a piece of an answer's body."""
+        reader = _own_reader(self)
+        for command in super().read_body(event):
+            ends = isinstance(command, ReceiveHttp) and isinstance(command.event, ResponseEndOfMessage)
+            if ends and reader is not None and self.stream_id and (trailers := reader.taken()):
+                yield ReceiveHttp(ResponseTrailers(self.stream_id, http.Headers(trailers)))
+            yield command
+
+    def mark_done(self, *, request: bool = False, response: bool = False) -> layer.CommandGenerator[None]:
+        """End a direction. The answer may be over before the request is."""
+        yield from super().mark_done(request=request, response=response)
+        if self.response_done and not self.request_done:
+            self.state = self.overtaken
+
+    def overtaken(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Send the rest of a request that is answered already, unless the upstream has hung up."""
+        if isinstance(event, events.ConnectionClosed):
+            yield from self._break_off("server closed connection")
+        else:
+            yield from self._break_off("the upstream's answer is longer than it says")
+
+    def _break_off(self, text: str) -> layer.CommandGenerator[None]:
+        yield commands.CloseConnection(self.conn)
+        if self.stream_id is not None:
+            yield ReceiveHttp(ResponseProtocolError(self.stream_id, text, ResponseProtocolError.code))
 
 
 def is_interim(start: bytes) -> bool:
     """Whether an answer that starts with these 12 bytes is followed by another one to the same request."""
-    return start[:7] == b"HTTP/1." and start[8:10] == b" 1" and start[9:12] != b"101" and len(start) == 12
+    return start[:7] == b"HTTP/1." and start[8:10] == b" 1" and start[9:12] != b"101"
 
 
 def error_page(page: bytes, message: str) -> bytes:
     """Replace mitmproxy's HTML page by a line that says who failed at what, without the upstream's own words."""
     status = int(page[9:12])
+    return error_answer(status, error_text(status, message))
+
+
+def error_answer(status: int, text: str) -> bytes:
+    """Return an answer of our own, in a line of plain text."""
     headers = http.Headers(((b"Content-Type", b"text/plain; charset=utf-8"), (b"Connection", b"close")))
-    answer = http.Response.make(status, f"corrigible: {error_text(status, message)}\n".encode(), headers)
+    answer = http.Response.make(status, f"corrigible: {text}\n".encode(), headers)
     whole: bytes = http1.assemble_response(answer)  # type: ignore[no-untyped-call]  # theirs
     return whole
 
 
-def _noting_trailers(side: Http1Client | Http1Server) -> _NotingTrailers | None:
-    """Have what follows a chunked body kept. None where the body is not chunked."""
-    reader: Any = side.body_reader
-    if type(reader).__name__ == "ChunkedReader":
-        reader = side.body_reader = _NotingTrailers(reader)  # type: ignore[assignment]  # called the same way
-    return reader if isinstance(reader, _NotingTrailers) else None
+def _own_reader(side: Http1Client | Http1Server) -> Chunks | None:
+    """Have a chunked body read by ours. None where the body is not chunked."""
+    if type(side.body_reader).__name__ == "ChunkedReader":
+        side.body_reader = Chunks()  # type: ignore[assignment]  # called the same way
+    return side.body_reader if isinstance(side.body_reader, Chunks) else None
+
+
+def _without_coding(event: ResponseHeaders) -> ResponseHeaders:
+    """Return an answer's head for a client of HTTP/1.0, which knows no chunks: it ends with the connection."""
+    if "transfer-encoding" not in event.response.headers:
+        return event
+    response = event.response.copy()
+    del response.headers["transfer-encoding"]
+    return ResponseHeaders(event.stream_id, response, event.end_stream)
 
 
 def _framed(event: RequestHeaders) -> RequestHeaders:
@@ -181,11 +342,6 @@ def _framed(event: RequestHeaders) -> RequestHeaders:
     request = request.copy()
     request.headers["transfer-encoding"] = "chunked"
     return RequestHeaders(event.stream_id, request, end_stream=False)
-
-
-def _ends(command: commands.Command) -> bool:
-    """Whether this says that a message is over."""
-    return isinstance(command, ReceiveHttp) and isinstance(command.event, RequestEndOfMessage | ResponseEndOfMessage)
 
 
 def _last_chunk(trailers: http.Headers) -> bytes:
