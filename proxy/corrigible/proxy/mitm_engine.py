@@ -10,13 +10,13 @@ commands. So a connection of ours answers hooks on the spot, and starts a task o
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
 import dataclasses
 import inspect
 import logging
 import socket
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, cast
@@ -39,6 +39,9 @@ _FIRST, _LEAST = 1 << 14, 1 << 10
 
 IDLE_SECONDS = 600
 """After this long a connection on which nothing happens, and nothing is under way, is closed."""
+
+UPSTREAM_CONNECTIONS = 128
+"""For one client, to one upstream."""
 
 _PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """After a silent minute the other end is asked; after two it counts as gone."""
@@ -100,7 +103,7 @@ class OnTheSpot:
             yield commands.CloseConnection(self._client)  # rather than to leave it waiting
 
     def _commands(self, event: events.Event) -> Iterator[commands.Command]:
-        pending = deque((event,))
+        pending = collections.deque((event,))
         while pending:
             for command in self._top.handle_event(pending.popleft()):
                 if isinstance(command, commands.StartHook):
@@ -162,6 +165,8 @@ class Conversation(server.LiveConnectionHandler):
         self.context = self.layer.context
         self._answer = answer
         self._fell_idle = fell_idle
+        # In front of HTTP/1 each request of an HTTP/2 client has a connection; the next one would wait for ever.
+        self.max_conns = collections.defaultdict(lambda: asyncio.Semaphore(UPSTREAM_CONNECTIONS))
         self._later: dict[hooks.Hook, Awaitable[None]] = {}
         self._under_way: set[str] = set()
         self._upgraded: set[str] = set()

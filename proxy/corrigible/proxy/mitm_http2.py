@@ -119,6 +119,10 @@ class _Side(Http2Connection):
         """Close the connection for cause."""
         yield from self.close_connection(message)
 
+    def done(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Take no notice: the connection is over."""
+        yield from ()
+
     def _forget(self) -> None:
         """Forget streams that are over, now and then: mitmproxy remembers some for good."""
         if len(self.streams) > self._remembered:

@@ -129,7 +129,12 @@ class Stream(HttpStream):
         if self._expecting is not None:
             self.flow.request.headers.fields = self._expecting
         made: bool = yield from super().make_server_connection()
-        return made and not (yield from self.check_killed(True))
+        if made and (yield from self.check_killed(True)):
+            # For a client of HTTP/2, a connection with HTTP/1 serves this request or none.
+            over = RequestProtocolError(self.stream_id, "the request broke off", RequestProtocolError.code)
+            yield SendHttp(over, self.context.server)
+            return False
+        return made
 
     def state_stream_request_body(self, event: Any) -> layer.CommandGenerator[None]:
         """Hand a piece of the request on, and keep a copy."""

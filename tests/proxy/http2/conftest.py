@@ -221,27 +221,33 @@ def http1(upstream: Upstream, wire: ssl.SSLSocket) -> None:
         body = b""
         if b"transfer-encoding: chunked" in lower:
             while not data.endswith(b"0\r\n\r\n"):
-                data += wire.recv(1 << 16)
+                if not (more := wire.recv(1 << 16)):
+                    return
+                data += more
             body, data = data, b""
         elif b"content-length: " in lower:
             length = int(lower.partition(b"content-length: ")[2].partition(b"\r\n")[0])
             while len(data) < length:
-                data += wire.recv(1 << 16)
+                if not (more := wire.recv(1 << 16)):
+                    return
+                data += more
             body, data = data[:length], data[length:]
         upstream.seen.append(head + b"\r\n\r\n" + body)
         wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 
 
 def http2(upstream: Upstream, wire: ssl.SSLSocket) -> None:
-    """Answer each HTTP/2 request, and keep the header blocks."""
+    """Answer each HTTP/2 request once it is whole, and keep the header blocks."""
     peer = Server(wire)
+    begun: dict[int, Any] = {}
     while (found := peer.next()) is not None:
         if found.type == HEADERS:
-            upstream.seen.append(peer.fields(found))
+            begun.setdefault(found.stream, peer.fields(found))
         if found.type == DATA and found.payload:
             more = struct.pack(">I", len(found.payload))
             peer.send(frame(WINDOW_UPDATE, 0, 0, more), frame(WINDOW_UPDATE, 0, found.stream, more))
         if found.type in (HEADERS, DATA) and found.flags & END_STREAM:
+            upstream.seen.append(begun.pop(found.stream))
             peer.headers(found.stream, [(b":status", b"200")], end=False)
             peer.data(found.stream, b"ok")
 
