@@ -20,13 +20,14 @@ from .mode import PREFERENCE, Mode, named_caller, preferred, queried, without_mo
 from .place import blank
 from .placement import Placed, placed
 from .translate import Annotate, Decision, Explanation, PassThrough, Translator, again
+from .vouching import DIGESTS, is_held
 
 Headers = Sequence[tuple[str, str]]
 
-# RFC 9530 and its forebears: they vouch for bytes that are no longer there.
-_DIGESTS = frozenset({"digest", "content-digest", "repr-digest", "content-md5"})
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _READS = frozenset({"GET", "HEAD"})
 """Headers do not tell people of these: `kubectl apply` looks whether there is something, and mostly there is not."""
+_HELD = "the upstream vouches for its body with a checksum or a signature"
 _NO_BODY = frozenset({204, 205, 206, 304})
 
 
@@ -104,7 +105,19 @@ class Corrector:
 
     def upstream_target(self, target: str) -> str:
         """Return the target for the upstream: a third party never sees our `?mode=`."""
-        return without_mode(target) if self._strip and "mode=" in target else target
+        return without_mode(target) if self._strip and "mode=" in target and not self._declared(target) else target
+
+    def _declared(self, target: str) -> bool:
+        """Whether a description says that the API has a `mode` of its own there: then none is ours."""
+        path = target.partition("?")[0]
+        for known in self.translator.known:
+            declares = getattr(known.described, "declares", None)
+            if declares is None:
+                continue
+            found = (known.adapter.operations.find(method, path) for method in _METHODS)
+            if any(one is not None and declares(one[0], "mode") for one in found):
+                return True
+        return False
 
     def document(self, request: RequestHead, now: float) -> Served | None:
         """Return feedback that a `Link` of ours pointed this caller to; None for every other request."""
@@ -116,7 +129,7 @@ class Corrector:
         if prefer is not None:
             return prefer, True
         asked = queried(request.target) if self._query_mode and "mode=" in request.target else None
-        return asked or self.mode, False
+        return asked if asked is not None and not self._declared(request.target) else self.mode, False
 
     def wants_body(self, request: RequestHead, response: ResponseHead) -> bool:
         """Return whether an answer may be a refusal, so that its body must be at hand. False: stream it as it is."""
@@ -189,7 +202,8 @@ class Corrector:
                 decision = again(self.loops, decision, self.limits) if mode is Mode.REFLECTIVE else decision
                 if isinstance(decision, PassThrough) and not decision.violations:
                     self.passed(request, exchange.status)
-            rendered = self._render(decision, mode, plain, exchange)
+            held = is_held(response.headers)
+            rendered = None if held else self._render(decision, mode, plain, exchange)
             if rendered is None and isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
                 document = self._documents.made(id, request.headers, request.peer, decision.encoded, started)
                 headers = self._linked(response.headers, document)
@@ -200,7 +214,7 @@ class Corrector:
                 self.keep(linked)
                 return linked
             if rendered is None:
-                return self._untouched(decision, mode)
+                return self._untouched(decision, mode, held=held)
             scheme = coding(encoding)
             body = rendered.body if scheme is None else scheme.encode(rendered.body)
             live = isinstance(decision, Annotate) and decision.live
@@ -320,11 +334,13 @@ class Corrector:
         return None if blanked == plain else blanked
 
     @staticmethod
-    def _untouched(decision: Decision, mode: Mode) -> Outcome:
+    def _untouched(decision: Decision, mode: Mode, *, held: bool) -> Outcome:
         if isinstance(decision, PassThrough):
             error = decision.reason if decision.fault else None
             return Outcome(None, decision.reason, mode, operation=decision.operation, error=error)
-        said = "there is nothing to blank" if mode is Mode.TRADITIONAL else "there is nowhere to put it"
+        said = (
+            _HELD if held else "there is nothing to blank" if mode is Mode.TRADITIONAL else "there is nowhere to put it"
+        )
         return Outcome(None, said, mode, operation=decision.operation, rules=decision.rules)
 
     @staticmethod
@@ -353,7 +369,7 @@ def _headers(headers: Headers, length: int, applied: Mode | None, *, live: bool)
     measured = varied = cached = False
     for name, value in headers:
         low = name.lower()
-        if low in _DIGESTS or low == "transfer-encoding" or (low == "etag" and not value.startswith("W/")):
+        if low in DIGESTS or low == "transfer-encoding" or (low == "etag" and not value.startswith("W/")):
             continue
         if low == "content-length":
             if measured:

@@ -25,6 +25,7 @@ from .limit import Limits
 from .mitm_lookup import LookupClient, Origin
 from .mitm_stream import CANDIDATE, REASON, REQUEST_OVER
 from .mode import Mode
+from .vouching import DIGESTS
 
 BUFFER_LIMIT = 1 << 16
 """Answers nobody wants to read are held back only where they are known to be at most this long: cheaper than
@@ -36,7 +37,7 @@ _GRACE = 3
 _BODILESS = frozenset((204, 205, 206, 304))
 
 
-_VOUCHING = frozenset((b"etag", b"digest", b"content-digest", b"repr-digest", b"content-md5"))
+_VOUCHING = frozenset((b"etag", *(name.encode() for name in DIGESTS)))
 _DOCUMENTS = DOCUMENTS.encode()
 
 

@@ -31,6 +31,9 @@ class GitHubDescription:
         found = self.plain.breaches(replace(request, path=path), operation, at)
         return [_under(one, base, request.path) if one.keyword == "path" else one for one in found]
 
+    def declares(self, operation: str, name: str) -> bool:
+        return self.plain.declares(operation, name)
+
     def nearest_operation(self, method: str, path: str) -> Breach | None:
         base, plain = _parted(path)
         found = self.plain.nearest_operation(method, plain)

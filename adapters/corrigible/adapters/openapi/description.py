@@ -66,6 +66,11 @@ class Description:
         """Return `{required, properties}` of an operation's body, else of its query; `{}` where nothing is known."""
         return self._facts(operation)
 
+    def declares(self, operation: str, name: str) -> bool:
+        """Return whether an operation has a query parameter of this name."""
+        parameters = (self._stored.operation(operation) or {}).get("parameters", ())
+        return any(one["in"] == "query" and one["name"] == name for one in parameters)
+
     def nearest_operation(self, method: str, path: str) -> Breach | None:
         """Return the paths, or methods of the same path, that may have been meant by one that is no operation."""
         return self._near.nearest(method, path)

@@ -1,0 +1,40 @@
+"""Headers that vouch for the bytes of an answer: which of them may go with the bytes, and which hold them fast.
+
+RFC 9530 lets whoever changes a message drop its digests. A vendor's checksum is another matter: SDKs look for it, take
+an answer without it, or with a wrong one, for broken, and send the call again, writes too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+DIGESTS: Final = frozenset({"digest", "content-digest", "repr-digest", "content-md5"})
+"""RFC 9530 and its forebears: dropped with the bytes that they are about."""
+_OF_A_VENDOR: Final = re.compile(
+    r"x-amz-checksum-.+|x-amz-(trailer|sdk-checksum-.+)|x-goog-(hash|stored-content-.+)|x-(amz-)?crc32c?"
+    r"|(.+-)?(crc-?32c?|crc-?64\w*|checksum|signature(-\w+)?|hmac(-\w+)?)(-.+)?"
+    r"|.+-(content|body|payload|response)-(md5|sha\d*|hash|digest)(-.+)?|x-(md5|sha-?(1|256|384|512))"
+)
+_OF_THE_BODY: Final = ("digest", "content-", "etag", "vary", "transfer-encoding")
+"""What RFC 9421 may sign that changes with the body."""
+
+
+def is_held(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether the body of an answer with these headers has to stay as it is."""
+    headers = [(name.lower(), value) for name, value in headers]
+    covers = " ".join(value.lower() for name, value in headers if name == "signature-input")
+    if covers and not any(one in covers for one in _OF_THE_BODY):
+        headers = [one for one in headers if one[0] not in ("signature", "signature-input")]
+    return any(_holds(name) or (name == "trailer" and _announces(value)) for name, value in headers)
+
+
+@lru_cache(maxsize=1024)
+def _holds(name: str) -> bool:
+    return name not in DIGESTS and _OF_A_VENDOR.fullmatch(name) is not None
+
+
+def _announces(value: str) -> bool:
+    return any(_holds(name.strip().lower()) for name in value.split(","))
