@@ -183,7 +183,7 @@ class Upstream:
 
     @contextmanager
     def serving(self) -> Iterator[Upstream]:
-        listener = socket.create_server(("127.0.0.1", 0))
+        listener = socket.create_server(("127.0.0.1", self.port))
         self.port = listener.getsockname()[1]
         opened: list[socket.socket] = []
         threads: list[threading.Thread] = []
