@@ -198,6 +198,8 @@ def proxy_at(corrector: Any, *, log: Path | None = None, **settings: Any) -> Ite
     ready, ended = threading.Event(), threading.Event()
     running: dict[str, Any] = {}
 
+    journal = Journal(log) if log is not None else None
+
     async def main() -> None:
         running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event(), hurry=asyncio.Event())
 
@@ -208,7 +210,7 @@ def proxy_at(corrector: Any, *, log: Path | None = None, **settings: Any) -> Ite
         await serve(
             Settings(host="127.0.0.1", port=0, **settings),
             corrector,
-            journal=Journal(log) if log is not None else None,
+            journal=journal,
             ready=is_ready,
             stop=running["stop"],
             hurry=running["hurry"],
@@ -240,6 +242,8 @@ def proxy_at(corrector: Any, *, log: Path | None = None, **settings: Any) -> Ite
         thread.join(PATIENCE)
         home.undo()
         assert not thread.is_alive()
+        if journal is not None:
+            journal.close()
 
 
 def message(status: bytes, headers: bytes, body: bytes, *, length: bool = True) -> bytes:

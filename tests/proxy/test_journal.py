@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from corrigible.proxy.journal import Entry, Journal, redact, redact_target
+from corrigible.proxy.log_file import LogFile
 
 ENTRY = Entry(
     time=1_700_000_000.25,
@@ -63,6 +68,73 @@ def test_a_line_that_cannot_be_written_is_dropped_and_counted(tmp_path: Path) ->
     closed.close()
     closed.write(ENTRY)
     assert (full.dropped, closed.dropped) == (2, 1)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_file_that_was_moved_away_is_opened_anew(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    journal = Journal(log)
+    for name in ("a", "b"):
+        journal.write(replace(ENTRY, id=name))
+    log.rename(tmp_path / "old")
+    journal.reopen()
+    journal.write(replace(ENTRY, id="c"))
+    journal.close()
+    assert [one["id"] for one in lines(tmp_path / "old")] == ["a", "b"]
+    assert [one["id"] for one in lines(log)] == ["c"]
+
+
+def test_what_cannot_be_opened_anew_goes_on_where_it_was(tmp_path: Path) -> None:
+    log = tmp_path / "folder" / "log.jsonl"
+    log.parent.mkdir()
+    journal = Journal(log)
+    log.parent.rename(tmp_path / "old")
+    with pytest.raises(OSError):
+        journal.reopen()
+    journal.write(ENTRY)
+    journal.close()
+    assert len(lines(tmp_path / "old" / "log.jsonl")) == 1
+
+
+def test_a_pipe_that_nobody_reads_stops_nobody_and_what_is_missing_is_said(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    file = LogFile(pipe, lambda count: b"lost %d\n" % count, most=200_000)
+    written = 0
+    while file.dropped < 10:  # would never end if it waited
+        file.write(b"x" * 1000 + b"\n")
+        written += 1
+    os.set_blocking(reader, True)
+    said: list[str] = []
+    with os.fdopen(reader) as stream:
+        while not any(line.startswith("lost") for line in said):
+            said.append(stream.readline())
+            file.write(b"y\n")
+            written += 1
+        closing = threading.Thread(target=file.close)
+        closing.start()
+        said += stream
+        closing.join()
+    assert sum(int(line.split()[1]) for line in said if line.startswith("lost")) == file.dropped
+    assert sum(line[0] in "xy" for line in said) == written - file.dropped
+
+
+def test_a_pipe_that_nobody_reads_holds_up_no_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    file = LogFile(pipe, lambda count: b"lost\n")
+    for _ in range(100):
+        file.write(b"x" * 10_000)
+    file.close(0.1)
+    assert 80 < file.dropped <= 100
+    file.write(b"x")
+    assert file.dropped <= 101
+    os.close(reader)
 
 
 @pytest.mark.parametrize(
@@ -123,3 +195,15 @@ def test_reason_and_error_are_redacted_and_feedback_values_left_out(tmp_path: Pa
     line = json.dumps(entry.document())
     assert entry.document()["reason"] == "bad [redacted]"
     assert [secret for secret in ("k1", "sk_live", "zzz", "s3") if secret in line] == []
+
+
+@pytest.mark.parametrize("part", ["x", "_secret_", "1 ", "bearer ", "sk-", "eyJa.", "key=&", "x-"])
+def test_long_texts_are_cut(part: str) -> None:
+    for cut in (redact(part * 100_000), redact_target(f"/{part * 100_000}"), redact_target(f"/?a={part * 100_000}")):
+        assert cut.endswith("...")
+        assert len(cut) < 10_000
+
+
+def test_what_is_cut_is_the_end() -> None:
+    assert redact_target("/" + "x" * 5000) == "/" + "x" * 2047 + "..."
+    assert redact_target("/?key=" + "x" * 5000) == "/?key=[redacted]..."

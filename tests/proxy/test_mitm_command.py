@@ -51,6 +51,13 @@ def started(*words: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def port_of(process: subprocess.Popen[str]) -> int:
+    assert process.stdout is not None
+    found = re.match(r"corrigible: http://127\.0\.0\.1:(\d+) ", process.stdout.readline())
+    assert found is not None
+    return int(found[1])
+
+
 def test_it_says_one_line_finishes_what_is_under_way_and_exits_0(bench: Any, tmp_path: Path) -> None:
     asked, release = threading.Event(), threading.Event()
 
@@ -81,6 +88,43 @@ def test_it_says_one_line_finishes_what_is_under_way_and_exits_0(bench: Any, tmp
             assert process.wait(10) == 0
             assert (process.stdout.read(), process.stderr.read() if process.stderr else "") == ("", "")
     assert log.read_text().count("\n") == 1
+
+
+def test_a_log_that_nobody_reads_stops_neither_callers_nor_the_end(bench: Any, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    answer = bench.message(b"200 OK", b"", b"ok")
+    with bench.upstream({"/x": answer}) as upstream:
+        words = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", "stripe", "--listen", "127.0.0.1:0")
+        with started(*words, "--log", str(pipe)) as process:
+            port = port_of(process)
+            for _ in range(80):  # the pipe takes 64 KiB
+                assert bench.ask(port, "/x?" + "y" * 2000) == answer
+            process.terminate()
+            assert process.wait(10) == 0
+            said = process.stderr.read() if process.stderr else ""
+    assert re.fullmatch(r"corrigible proxy: \d+ log lines could not be written\n", said), said
+    os.close(reader)
+
+
+def test_a_log_that_was_moved_away_is_made_anew_on_sighup(bench: Any, tmp_path: Path) -> None:
+    log, old = tmp_path / "log.jsonl", tmp_path / "old.jsonl"
+    with bench.upstream({"/x": bench.message(b"200 OK", b"", b"ok")}) as upstream:
+        words = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", "stripe", "--listen", "127.0.0.1:0")
+        with started(*words, "--log", str(log)) as process:
+            port = port_of(process)
+            bench.ask(port, "/x?first")
+            log.rename(old)
+            process.send_signal(signal.SIGHUP)
+            end = time.monotonic() + 10
+            while not log.exists() and time.monotonic() < end:
+                time.sleep(0.01)
+            bench.ask(port, "/x?second")
+            process.terminate()
+            assert process.wait(10) == 0
+    assert ["?first" in old.read_text(), "?second" in log.read_text()] == [True, True]
+    assert (old.read_text() + log.read_text()).count("\n") == 2
 
 
 def test_a_taken_port_is_one_line_and_status_1() -> None:

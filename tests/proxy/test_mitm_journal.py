@@ -33,6 +33,9 @@ class Broken:
     def caller(self, *_: object) -> str:
         raise RuntimeError("caller")
 
+    def accepted(self, *_: object) -> Any:
+        raise RuntimeError("accepted")
+
     def correct(self, *_: object, **__: object) -> Any:
         raise RuntimeError("correct")
 

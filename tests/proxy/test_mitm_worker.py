@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +60,13 @@ class Proxy:
         return [pid for pid in children(self.server) if lives(pid)]
 
     def said(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        """Return the log, all that has happened by now."""
+        mark = f"/v1/ok?mark={time.monotonic_ns()}"
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{mark}") as answer:
+            answer.read()
+        assert eventually(lambda: mark in self.log.read_text())
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [line for line in lines if "?mark=" not in line["path"]]
 
 
 PACK = {

@@ -23,7 +23,7 @@ from .grpc_front import LARGE_MESSAGE, GrpcFront, Said
 from .grpc_judge import GrpcJudge
 from .grpc_status import HTTP
 from .grpc_upstream import Upstream, identified, open_upstream, secured
-from .journal import Entry, Journal
+from .journal import Entry, Journal, on_hangup
 from .loop_apart import LoopsApart
 from .mode import Mode
 from .tls import USUAL, Identity, Trust
@@ -70,6 +70,10 @@ def run(
         status = _run(settings, judge, dispatcher, journal, line, described=descriptors is not None)
     for summary in dispatcher.summary():
         _complain(summary)
+    if journal is not None:
+        journal.close()
+        if journal.dropped:
+            _complain(f"{journal.dropped} log lines could not be written")
     return status
 
 
@@ -93,6 +97,7 @@ def _run(
         upstream = open_upstream(settings.upstream, how)
         front = GrpcFront(judge, upstream, dispatcher, described=described, told=told, complain=_complain)
         try:
+            on_hangup(asyncio.get_running_loop(), journal)
             return await _serve(settings, upstream, front, line)
         finally:
             if front.reflection is not None:

@@ -6,14 +6,18 @@ rules, headers or bodies (they never get here). Writing never raises: live traff
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
 import re
+import signal
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from .log_file import LogFile
 
 REDACTED = "[redacted]"
 
@@ -28,7 +32,7 @@ _SECRET_VALUE = re.compile(
     r"""
       (?<![A-Za-z0-9]) (?: sk | rk | pk | tok | whsec | ek | gh[oprsu] | github_pat | glpat | xox[abprs] )
           [-_] [A-Za-z0-9_\-]{3,}                                                   # prefixed keys and tokens
-    | [A-Za-z0-9_]+ _secret_ [A-Za-z0-9]+                                            # pi_..._secret_...
+    | (?<![A-Za-z0-9_]) [A-Za-z0-9_]+? _secret_ [A-Za-z0-9]+                          # pi_..._secret_...
     | \b (?: bearer | basic ) (?: \s | %20 | \+ )+ [A-Za-z0-9._~+/=\-]+
     | \b eyJ [A-Za-z0-9_\-]+ \. [A-Za-z0-9_\-]+ (?: \. [A-Za-z0-9_\-]* )?          # JSON Web Tokens
     | \b AKIA [A-Z0-9]{12,}
@@ -93,45 +97,79 @@ class Entry:
 
 
 class Journal:
-    """An append-only file of JSON lines. What cannot be written is dropped and counted in `dropped`."""
+    """An append-only file of JSON lines. What cannot be written is dropped, counted, and said in a line of its own."""
 
     def __init__(self, path: str | Path) -> None:
         """Open the file for appending. Raises OSError where that is impossible: now, not on live traffic."""
-        self.dropped = 0
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = LogFile(path, _lost)
+        self._unsayable = 0
+
+    @property
+    def dropped(self) -> int:
+        """How many lines could not be written."""
+        return self._file.dropped + self._unsayable
 
     def write(self, entry: Entry) -> None:
-        """Append one line in one write, so that several processes may share the file."""
+        """Append one line, soon."""
         try:
-            line = json.dumps(entry.document(), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-            if os.write(self._descriptor, line) != len(line):
-                self.dropped += 1
+            self._file.write(_line(entry.document()))
         except Exception:  # whatever it is, the exchange it describes must not suffer
-            self.dropped += 1
+            self._unsayable += 1
+
+    def reopen(self) -> None:
+        """Go on in a new file of the same name. Raises OSError where there can be none; then the old one stays."""
+        self._file.reopen()
 
     def close(self) -> None:
-        """Close the file; later entries are dropped and counted."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        """Write what waits, for a moment at most, and close the file; later entries are dropped and counted."""
+        self._file.close()
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+
+
+def _lost(count: int) -> bytes:
+    return _line({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "dropped": count})
+
+
+def on_hangup(loop: asyncio.AbstractEventLoop, journal: Journal | None) -> None:
+    """Have SIGHUP reopen the log, as those who rotate logs expect; without one it ends nothing."""
+    if not hasattr(signal, "SIGHUP"):
+        return
+
+    def reopen() -> None:
+        try:
+            if journal is not None:
+                journal.reopen()
+        except OSError as problem:
+            said = (problem.strerror or str(problem)).lower()
+            print(f"corrigible proxy: the log goes on where it was: {said}", file=sys.stderr)
+
+    loop.add_signal_handler(signal.SIGHUP, reopen)
+
+
+_LONGEST = 2048
+"""Characters of a text that are written."""
 
 
 def redact(text: str) -> str:
-    """Return the text without keys, tokens, bearer credentials, client secrets and card numbers."""
-    return _DIGITS.sub(_unless_a_card, _SECRET_VALUE.sub(REDACTED, text))
+    """Return the text, its beginning at least, without keys, tokens, bearer credentials, client secrets and cards."""
+    clean = _DIGITS.sub(_unless_a_card, _SECRET_VALUE.sub(REDACTED, text[:_LONGEST]))
+    return clean if len(text) <= _LONGEST else f"{clean}..."
 
 
 def redact_target(target: str) -> str:
     """Return a path and query without the values of secret-looking parameters, and without secret-looking values."""
-    path, mark, query = target.partition("?")
+    path, mark, query = target[:_LONGEST].partition("?")
     if not mark:
-        return redact(path)
+        return redact(target)
     pairs = []
     for pair in query.split("&"):
         name, equals, value = pair.partition("=")
         hidden = equals and value and is_secret(name.replace("%5B", "[").replace("%5D", "]"))
         pairs.append(f"{name}={REDACTED}" if hidden else redact(pair))
-    return f"{redact(path)}?{'&'.join(pairs)}"
+    return f"{redact(path)}?{'&'.join(pairs)}" + ("..." if len(target) > _LONGEST else "")
 
 
 def _unless_a_card(match: re.Match[str]) -> str:

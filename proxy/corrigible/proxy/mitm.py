@@ -36,7 +36,7 @@ from mitmproxy.master import Master
 from mitmproxy.proxy import layer
 
 from .dispatch import Dispatcher
-from .journal import Journal, redact
+from .journal import Journal, on_hangup, redact
 from .limit import Limits
 from .mitm_engine import HookTable, Listener, frozen
 from .mitm_hooks import Correcting, Exchanges
@@ -164,6 +164,8 @@ def run(
         return 1
     for summary in dispatcher.summary() if dispatcher is not None else ():
         print(f"corrigible proxy: {summary}", file=sys.stderr)
+    if journal is not None:
+        journal.close()
     if journal is not None and journal.dropped:
         print(f"corrigible proxy: {journal.dropped} log lines could not be written", file=sys.stderr)
     return 0
@@ -181,8 +183,10 @@ async def _until_signalled(
     def end() -> None:
         (hurry if stop.is_set() else stop).set()
 
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, end)
+        loop.add_signal_handler(number, end)
+    on_hangup(loop, journal)
     await serve(
         settings,
         corrector,

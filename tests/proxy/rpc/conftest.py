@@ -247,6 +247,13 @@ def ended(*words: str) -> int:
     return status
 
 
+def ended_apart(*words: str) -> tuple[int, str]:
+    """Run one that gets as far as to fork, which must not happen in here; return its exit status, and what it said."""
+    command = [sys.executable, "-c", START, "proxy", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE)
+    return done.returncode, done.stderr
+
+
 @contextmanager
 def channel_to(port: int, credentials: Any = None, options: Sequence[tuple[str, Any]] = BIG) -> Iterator[Any]:
     """A client's connection of its own."""
@@ -265,7 +272,8 @@ class Rpc:
     Probe = Probe
     METADATA, BIG, DETAILS, PATIENCE = METADATA, BIG, DETAILS, PATIENCE
     served, started, channel = staticmethod(served), staticmethod(started), staticmethod(channel_to)
-    observe, ended, status_bytes = staticmethod(observe), staticmethod(ended), staticmethod(status_bytes)
+    observe, status_bytes = staticmethod(observe), staticmethod(status_bytes)
+    ended, ended_apart = staticmethod(ended), staticmethod(ended_apart)
 
 
 @pytest.fixture(scope="session")

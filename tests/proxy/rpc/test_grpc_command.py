@@ -161,29 +161,26 @@ def test_a_wrong_argument_is_one_line_and_2(
     assert capsys.readouterr().err == f"corrigible proxy: {said}\n"
 
 
-def test_nobody_to_believe_in_is_one_line_and_2(rpc: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_to_believe_in_is_one_line_and_2(rpc: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     said = f"corrigible proxy: --upstream-insecure: 127.0.0.1:{port} shows no certificate: connection refused\n"
-    assert rpc.ended("--grpc-upstream", f"https://127.0.0.1:{port}", "--upstream-insecure") == 2
-    assert capsys.readouterr().err == said
+    words = ("--grpc-upstream", f"https://127.0.0.1:{port}", "--upstream-insecure")
+    assert rpc.ended_apart(*words) == (2, said)
 
 
-def test_an_upstream_in_the_clear_shows_no_certificate(
-    rpc: Any, probe: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert rpc.ended("--grpc-upstream", f"127.0.0.1:{probe.port}", "--upstream-insecure") == 2
-    said = capsys.readouterr().err
+def test_an_upstream_in_the_clear_shows_no_certificate(rpc: Any, probe: Any) -> None:
+    status, said = rpc.ended_apart("--grpc-upstream", f"127.0.0.1:{probe.port}", "--upstream-insecure")
+    assert status == 2
     assert said.startswith(f"corrigible proxy: --upstream-insecure: 127.0.0.1:{probe.port} shows no certificate: ")
     assert said.count("\n") == 1
 
 
-def test_an_address_that_is_taken_is_1(rpc: Any, probe: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_that_is_taken_is_1(rpc: Any, probe: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         words = ("--grpc-upstream", f"127.0.0.1:{probe.port}", "--listen", f"127.0.0.1:{port}")
-        assert rpc.ended(*words) == 1
-    assert capsys.readouterr().err == f"corrigible proxy: cannot listen on 127.0.0.1:{port}\n"
+        assert rpc.ended_apart(*words) == (1, f"corrigible proxy: cannot listen on 127.0.0.1:{port}\n")
 
 
 def test_the_journal_has_one_line_for_each_call(rpc: Any, probe: Any, tmp_path: Path) -> None:
