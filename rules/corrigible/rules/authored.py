@@ -79,7 +79,7 @@ class RetryText(Authored):
 
 
 class Each(Authored):
-    """One alternative for every element of a list, three at most."""
+    """One alternative for every element of a list, five at most."""
 
     each: Cel
     name: str = Field("choice", alias="as", pattern="^[a-z][a-z0-9_]*$")

@@ -67,6 +67,7 @@ _SHORTEST: Final = 3
 _NUMBER = re.compile(r"[0-9]+")
 
 
+@functools.lru_cache(maxsize=8192)
 def letters(text: str) -> str:
     """Return a text without what separates its words, in lower case."""
     return re.sub(r"[\W_]", "", text).casefold()
@@ -83,11 +84,10 @@ def distance(text: str, candidate: str) -> int:
     What goes on from one of the two, or leads to it, is two away at most, however long: an ending was left out.
     """
     one, other = letters(text), letters(candidate)
-    slips = OSA.distance(one, other)
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
     if len(shorter) >= _SHORTEST and (longer.startswith(shorter) or longer.endswith(shorter)):
-        return min(_AFFIX, slips)
-    return slips
+        return min(_AFFIX, OSA.distance(one, other, score_cutoff=_AFFIX))
+    return OSA.distance(one, other)
 
 
 _AFFIX: Final = 2
@@ -108,10 +108,13 @@ def is_plural(name: str, other: str) -> bool:
 
 def _is_as_near(wanted: str, candidate: str, least: int, near: bool) -> bool:
     """Whether a candidate is not farther away than the best, whatever letter it begins with."""
+    one, other = letters(wanted), letters(candidate)
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    if len(longer) - len(shorter) > least and shorter not in longer:
+        return False
     away = distance(wanted, candidate)
     if away > least or near:
         return away <= least
-    shorter, longer = sorted((letters(wanted), letters(candidate)), key=len)
     same = away <= 1 or 2 * away < len(shorter) or longer.startswith(shorter)
     return same and not _other_numbers(wanted, _plain(candidate))
 

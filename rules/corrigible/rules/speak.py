@@ -383,7 +383,7 @@ def _changes_nothing(say: Say, said: Mapping[str, Json]) -> bool:
     return isinstance(say.edits, Expression) and not any(said.get(k) for k in ("patch", "placeholders", "steps"))
 
 
-_MOST_ALTERNATIVES = 3
+_MOST_ALTERNATIVES = 5
 
 
 def slower(one: Mapping[str, Json] | None, other: Mapping[str, Json]) -> dict[str, Json]:
