@@ -94,6 +94,7 @@ def test_spelling_put_right(one: str, other: str) -> None:
         ("v2", "v1"),
         ("autoscaling/v2", "autoscaling/v1"),
         ("ReadWriteAll", "ReadWriteOnce"),
+        ("ReadWriteAll", "ReadWriteMany"),
         ("squash_merge", "squash"),
         ("5", "15"),
         ("1M", "1m"),

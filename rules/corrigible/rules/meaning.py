@@ -161,7 +161,7 @@ def is_respelled(one: Json, other: Json) -> bool:
         return True
     if a[0] != b[0] or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
         return False
-    most = max(1, len(a) // 4) if len(a) > 2 else 0
+    most = 0 if len(a) < 3 else 1 if len(a) < 8 else 2
     return bool(OSA.distance(a, b, score_cutoff=most) <= most)
 
 

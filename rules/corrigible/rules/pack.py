@@ -98,7 +98,7 @@ def load_pack(name_or_path: str | Path) -> Pack:
         idempotency_header=(text.idempotency_header or "").lower(),
         secrets=frozenset(text.secret_parameters),
         decisive=frozenset(text.decisive),
-        tokens=frozenset(text.tokens) | {(text.idempotency_header or "").lower()},
+        tokens=frozenset([*text.tokens, *([text.idempotency_header.lower()] if text.idempotency_header else [])]),
         path_members=frozenset(text.path_members),
     )
     return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance)

@@ -1,0 +1,67 @@
+"""Over the cases of all packs: no value is lost unsaid, by a judge that shares no code with who computes it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from corrigible.conformance.judge.loss import lost
+from corrigible.proxy.build import build_known
+from corrigible.proxy.translate import Annotate, Known
+from corrigible.proxy.trial import speaks
+from corrigible.proxy.verify import after_edit
+from corrigible.rules.case import Case, load_cases
+from corrigible.rules.pack import built_in, rule_files
+from corrigible.rules.rule import TERMINAL
+from corrigible.schema.exchange import Request
+
+EXTRA = {"note-of-the-caller": {"kept": ["yesterday", 4711, True]}}
+"""Members that no rule knows: whatever is repaired, they stay."""
+
+
+def edits(known: Known, case: Case) -> Iterator[tuple[dict[str, Any], Request]]:
+    """Yield what is suggested for a case, and the request after it."""
+    said = speaks(known, known.pack.rules, case)
+    for suggestion in said.feedback["suggestions"] if isinstance(said, Annotate) else ():
+        edited = suggestion.get("patch") or suggestion.get("parameters")
+        if edited and suggestion.get("base_action", suggestion["action"]) not in TERMINAL:
+            after = after_edit(suggestion, case.exchange.request)
+            if after is not None:
+                yield suggestion, after
+
+
+def speaking(known: Known) -> Iterator[Case]:
+    for file in rule_files(known.pack.path):
+        yield from (case for case in load_cases(file) if not case.text.silent)
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
+    (known,) = build_known([name])
+    for case in speaking(known):
+        for suggestion, after in edits(known, case):
+            said = suggestion["safety"].get("loses", [])
+            gone = lost(case.exchange.request.document(), after.document())
+            unsaid = [one for one in gone if not any(one == p or one.startswith(f"{p}/") for p in said)]
+            assert not unsaid or suggestion["safety"]["changes_intent"], (case.place, case.text.name, unsaid)
+
+
+@pytest.mark.parametrize("name", sorted(built_in()))
+def test_what_no_rule_knows_stays_where_it_is(name: str) -> None:
+    (known,) = build_known([name])
+    tried = 0
+    for case in speaking(known):
+        body = case.exchange.request.body
+        if not isinstance(body, dict):
+            continue
+        more = replace(case.exchange.request, body={**copy.deepcopy(body), **EXTRA})
+        for suggestion, after in edits(known, replace(case, exchange=replace(case.exchange, request=more))):
+            tried += 1
+            kept = isinstance(after.body, dict) and {n: after.body.get(n) for n in EXTRA} == EXTRA
+            named = any("note-of-the-caller" in p or p == "/body" for p in suggestion["safety"].get("loses", ()))
+            assert kept or (named and suggestion["safety"]["changes_intent"]), (case.place, case.text.name)
+    assert tried or name in ("grpc", "http")
