@@ -46,6 +46,7 @@ def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
         for suggestion, after in edits(known, case):
             said = suggestion["safety"].get("loses", [])
             gone = lost(case.exchange.request.document(), after.document())
+            gone = [one for one in gone if one.rpartition("/")[2] not in known.pack.guidance.tokens]
             unsaid = [one for one in gone if not any(one == p or one.startswith(f"{p}/") for p in said)]
             assert not unsaid or suggestion["safety"]["changes_intent"], (case.place, case.text.name, unsaid)
 
