@@ -114,6 +114,7 @@ def started(bench: Any, folder: Path, seconds: str = "40") -> Iterator[Proxy]:
 
     answers = {
         "/v1/x": bench.message(b"400 Bad Request", JSON, NATIVE),
+        "/v1/list": bench.message(b"400 Bad Request", JSON, b'[{"message":"m"}]'),
         "/v1/y": bench.message(b"422 No", JSON, NATIVE),
         "/v1/turns": turns,
         "/v1/room": bench.message(b"200 OK", JSON, b'{"free": 7}'),
@@ -180,6 +181,17 @@ def test_a_small_body_that_unfolds_is_a_large_one(bench: Any, proxy: Proxy) -> N
     assert proxy.workers == []
     assert corrected(bench.ask(proxy.port, "/v1/x", "POST", gzip.compress(LARGE), headers))
     assert len(proxy.workers) == 1
+
+
+def test_what_a_worker_has_no_place_for_is_fetched_from_the_front(bench: Any, proxy: Proxy) -> None:
+    for number in range(2):
+        answer = bench.ask(proxy.port, "/v1/list", "POST", LARGE, JSON)
+        assert answer.endswith(b'[{"message":"m"}]')
+        link = re.search(rb"Link: <([^>]+)>", answer)
+        assert link is not None, answer
+        fetched = bench.ask(proxy.port, link[1].decode())
+        assert fetched.startswith(b"HTTP/1.1 200 OK\r\n"), number
+        assert b'"recovery"' in fetched
 
 
 def test_a_worker_that_stands_still_holds_nobody_up_and_its_death_costs_one_correction(

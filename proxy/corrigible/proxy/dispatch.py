@@ -28,7 +28,7 @@ from .worker import Lost, Shed, Workers
 T = TypeVar("T")
 Translation = Generator[Lookup, LookupAnswer, T]
 
-LARGE: Final = 16 << 10
+LARGE: Final = 8 << 10
 """Bytes of a request and its answer from which on they are not read on the loop."""
 OF_ONE: Final = 64
 """Refusals of one caller that are under way at the same time, look-ups and waiting included."""
