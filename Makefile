@@ -38,6 +38,7 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.description
 	$(BIN)/python -m tests.bench.traffic
 	$(BIN)/python -m tests.bench.grpc
+	$(BIN)/python -m tests.bench.storm
 
 ci:
 	.ci/run

@@ -231,12 +231,14 @@ def report(group: Sequence[Peer], paths: Sequence[str]) -> None:
             )
 
 
-def arguments(what: str | None) -> argparse.Namespace:
-    """Read how many turns of how many seconds to take, in the order of which seed."""
+def arguments(what: str | None, **more: int) -> argparse.Namespace:
+    """Read how many turns of how many seconds to take, in the order of which seed; and further numbers."""
     parser = argparse.ArgumentParser(description=(what or "").splitlines()[0])
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--seed", type=int, default=7)
+    for name, value in more.items():
+        parser.add_argument(f"--{name}", type=int, default=value)
     return parser.parse_args()
 
 
