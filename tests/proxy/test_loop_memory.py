@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import time
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from corrigible.proxy.corrector import Outcome, Rewrite
+from corrigible.proxy.dispatch import Dispatcher, Task
+from corrigible.proxy.limit import Limits
 from corrigible.proxy.loop import IDLE, MOST, Loops, Refusal
+from corrigible.proxy.loop_apart import LoopsApart
+from corrigible.proxy.mode import Mode
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 
 from .repeater import AMOUNT, REQUEST, Agent, feedback
@@ -151,4 +159,25 @@ def test_an_answer_that_nobody_saw_does_not_count() -> None:
         assert agent.loops.answered(refusal, feedback()) is not None
         agent.loops.withheld("late")
     agent.loops.withheld("another")
+    assert agent.attempt() == 2
+
+
+def test_a_correction_that_comes_too_late_does_not_count() -> None:
+    loops, limits = LoopsApart(b"k"), Limits()
+    agent = Agent(loops)
+    assert agent.attempt() == 1
+
+    def late(*, id: str) -> Generator[Lookup, LookupAnswer, Outcome]:
+        yield Lookup("/a")
+        refusal = Refusal(agent.caller, agent.operation, REQUEST, [AMOUNT], agent.now + 1, "TOO_MUCH", id)
+        assert loops.answered(refusal, feedback()) is not None
+        time.sleep(limits.seconds + 0.05)
+        return Outcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE)
+
+    async def nobody(lookup: Lookup) -> LookupAnswer:
+        raise OSError
+
+    task = Task("correct", late, lambda outcome: outcome, (), {"id": "e1"}, 10, "someone")
+    outcome = asyncio.run(Dispatcher(loops=loops).run(task, nobody, replace(limits, seconds_with_lookups=0.01)))
+    assert outcome.rewrite is None
     assert agent.attempt() == 2

@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from corrigible.rules.near import nearest
+from corrigible.rules.near import distance, letters, nearest
 
 
 @pytest.mark.parametrize(
@@ -102,3 +104,13 @@ def test_what_means_something_else_is_never_near(text: str, candidates: list[str
 )
 def test_another_number_in_the_same_place_is_another_thing(text: str, candidate: str, near: bool) -> None:
     assert nearest(text, [candidate]) == ([candidate] if near else [])
+
+
+NAMES = st.text("abc_", min_size=1, max_size=7)
+
+
+@given(NAMES, st.lists(NAMES, max_size=6, unique=True))
+def test_what_is_alone_has_nothing_as_near(text: str, candidates: list[str]) -> None:
+    near = nearest(text, candidates)
+    if len(near) == 1 and near != [text] and (least := distance(text, near[0])) <= 1:
+        assert [one for one in candidates if one != near[0] and letters(one) and distance(text, one) <= least] == []
