@@ -35,6 +35,7 @@ types: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench.translation
+	$(BIN)/python -m tests.bench.worst
 	$(BIN)/python -m tests.bench.description
 	$(BIN)/python -m tests.bench.traffic
 	$(BIN)/python -m tests.bench.grpc

@@ -54,7 +54,11 @@ def rule(number: int, operation: str) -> Rule:
                 "parameters": {"amount": "captures.left"},
                 "changes_intent": True,
             },
-            {"action": "NO_RECOVERY_AVAILABLE", "message": "Nothing is left to refund on this charge."},
+            {
+                "action": "NO_RECOVERY_AVAILABLE",
+                "actor": "nobody",
+                "message": "Nothing is left to refund on this charge.",
+            },
         ],
         "diagnosis": "The refund is larger than what is left on the charge.",
     }

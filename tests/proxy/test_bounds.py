@@ -253,3 +253,8 @@ def test_only_what_is_on_the_way_of_an_edit_is_copied(operation: dict[str, Any])
     with contextlib.suppress(jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
         jsonpatch.apply_patch(mine, [operation], in_place=True)
     assert json.dumps(document) == untouched
+
+
+def test_long_runs_of_blanks_are_shortened() -> None:
+    said: Any = readable({"message": "a" + " " * 5000 + "b  c"}, Limits())
+    assert said == {"message": "a" + " " * 64 + "b  c"}

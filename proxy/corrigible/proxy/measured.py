@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from typing import NamedTuple
 
 from corrigible.schema.exchange import Json
@@ -25,7 +25,7 @@ def measured(document: Json, limits: Limits) -> Measured:
     while level:
         inner: list[Json] = []
         for one in level:
-            if isinstance(one, Mapping):
+            if isinstance(one, dict):
                 values += len(one)
                 inner += [value for value in one.values() if isinstance(value, (dict, list))]
             elif isinstance(one, list):
@@ -41,9 +41,12 @@ def measured(document: Json, limits: Limits) -> Measured:
 
 
 def readable(document: Json, limits: Limits) -> Json:
-    """Return the part of an answer that is read: of a long list the first elements, of a long text its beginning."""
+    """Return the part of an answer that is read: of a long list the first elements, of a long text its beginning.
+
+    Long runs of blanks are shortened: patterns for messages look for blanks before and behind words.
+    """
     if isinstance(document, str):
-        return document[: limits.text]
+        return document if len(document) <= _MOST_BLANKS else _BLANKS.sub(_SHORTENED, document[: limits.text])
     if isinstance(document, dict):
         names = list(document)[: _MOST_MEMBERS * limits.complaints]
         return {name[: limits.text]: readable(document[name], limits) for name in names}
@@ -52,5 +55,8 @@ def readable(document: Json, limits: Limits) -> Json:
     return document
 
 
+_MOST_BLANKS = 64
+_BLANKS = re.compile(rf"\s{{{_MOST_BLANKS},}}")
+_SHORTENED = " " * _MOST_BLANKS
 _MOST_MEMBERS = 4
 """Members of one object, by the number of complaints."""

@@ -92,6 +92,8 @@ class Annotate(NamedTuple):
     """What is said instead where that seal was seen before."""
 
 
+_SMALL = 1024
+"""Bytes of an answer that is read as it is."""
 _RESERVE = 2000
 """Steps for putting together what is said, where all the others are spent."""
 
@@ -206,7 +208,7 @@ class Translator:
                     f"the {whose} holds too many values or is nested too deep", operation=found.operation
                 )
         budget.allow(asked.values + len(exchange.request.query) + answered.values, self.limits.steps_for_values)
-        read = body if len(exchange.body) <= self.limits.text else readable(body, self.limits)
+        read = body if len(exchange.body) <= _SMALL else readable(body, self.limits)
         found, violations = self._read(exchange, found, read)
         violations = violations[: self.limits.complaints]
         if not violations:

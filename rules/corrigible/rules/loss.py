@@ -25,6 +25,7 @@ _REPRESENTATION = frozenset({"content-type", "content-encoding", "accept", "acce
 """Headers that say how a request is written or how its answer shall be, not what is wished."""
 _VERSION = re.compile(r"v\d+(?:\.\d+)*(?:(?:alpha|beta)\d*)?|\d{4}-\d{2}-\d{2}")
 _DEEPEST = 100
+_FEW_PAIRS = 64
 _MOST_PAIRS = 10_000
 _A_PAIR = 3
 """Steps."""
@@ -144,7 +145,9 @@ class _Comparison:
     def lost_for_good(self) -> tuple[str, ...]:
         """Return where those values stood that stand nowhere now. Each new value accounts for one that is gone."""
         spend(len(self.lost) + len(self.gained))
-        lost, open_ones = _unpaired(self.lost, self.gained)
+        lost, open_ones = list(self.lost), list(self.gained)
+        if len(lost) * len(open_ones) > _FEW_PAIRS:
+            lost, open_ones = _unpaired(lost, open_ones)
         out: dict[str, None] = {}
         if len(lost) * len(open_ones) > _MOST_PAIRS:  # too many to look for spellings: they are named as lost
             return tuple(dict.fromkeys(leaf.pointer for leaf in lost))

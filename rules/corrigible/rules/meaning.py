@@ -86,7 +86,13 @@ def _same_scalar(one: str | int | float, other: str | int | float) -> bool:
 
 def _tight(value: str | int | float) -> str:
     """Return a scalar's text without the blanks around it, and before a sign: `50 %`."""
-    return re.sub(r"\s+(?=\W*$)", "", scalar_text(value).strip())
+    text = scalar_text(value).strip()
+    if " " not in text and text.isprintable():
+        return text
+    end = len(text)
+    while end and not (text[end - 1].isalnum() or text[end - 1] == "_"):
+        end -= 1
+    return text[:end] + "".join(text[end:].split())
 
 
 def _colour(text: str) -> str:

@@ -40,7 +40,8 @@ _KIND_UNKNOWN = re.compile(
     r'no kind "(?P<kind>[^"]*)" is registered for (?:version|the internal version of group) "(?P<version>[^"]*)"'
 )
 _KIND_OTHER = re.compile(
-    r"converting \([\w.]*?\.?(?P<got>\w+)\) to \([\w.]*?\.?(?P<expected>\w+)\): unknown conversion"
+    r"converting \((?:[\w.]{0,253}\.)?(?P<got>\w{1,253})\) to \((?:[\w.]{0,253}\.)?(?P<expected>\w{1,253})\)"
+    ": unknown conversion"
 )
 _HANDLED = re.compile(r'^(?P<got>\w+) in version "(?P<version>[^"]*)" cannot be handled as an? (?P<expected>\w+): ')
 _API_VERSION = re.compile(

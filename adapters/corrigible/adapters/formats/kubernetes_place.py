@@ -10,7 +10,7 @@ from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.schema.exchange import Json, Request
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[((?:[^\[\]\"]|\"(?:[^\"\\]|\\.)*\")*)\]")
-_KEYED = re.compile(r'(\w*)=(?:"((?:[^"\\]|\\.)*)"|([\w.-]*))(?:,|$)')
+_KEYED = re.compile(r'(\w{0,63})=(?:"((?:[^"\\]|\\.){0,253})"|([\w.-]{0,253}))(?:,|$)')
 _POD_SPECS = (
     "/body/spec/jobTemplate/spec/template/spec",
     "/body/spec/template/spec",

@@ -47,7 +47,7 @@ _SUBJECT = re.compile(r'^(?P<kind>[\w.\-/]+) (?:"(?P<name>[^"]*)" )?is (?:forbid
 _LISTED = re.compile(
     r"(?:supported values|valid values|must be one of|accepted media types include|are accepted): (.+)", re.S
 )
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.){0,253})"')
 _GO_MAP = re.compile(r"(?:map\[string\]string|\[\]string)\{(.*)\}", re.S)
 _REQUEST_LIMIT = re.compile(r"less than or equal to (?P<resource>\S+) limit")
 _CRD_TYPE = re.compile(r"must be of type (?P<expected>\w+): \"(?P<got>\w+)\"")

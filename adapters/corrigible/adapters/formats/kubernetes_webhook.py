@@ -26,7 +26,7 @@ _CHECKOV = re.compile(
     r"^(?P<id>CKV2?_[A-Z0-9]+_\d+):?[ \t]*(?P<rest>.*)$(?:\s+Description:[ \t]*(?P<description>.*)$)?", re.M
 )
 _ISTIO = "configuration is invalid: "
-_BULLET = re.compile(r"\n\s*\* (.*?)(?=\n\s*\* |\Z)", re.S)
+_BULLET = re.compile(r"\n\s{0,40}\* (.*?)(?=\n\s{0,40}\* |\Z)", re.S)
 _MAPS = frozenset({"annotations", "data", "labels", "matchLabels", "nodeSelector", "stringData"})
 _MOST_TEXT = 64 * 1024
 

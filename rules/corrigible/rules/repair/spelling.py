@@ -162,11 +162,18 @@ class Moment(NamedTuple):
 _EARLIEST, _LATEST = 978_307_200, 4_102_444_800
 """A bare number is a Unix time between the years 2001 and 2100, in seconds or in milliseconds."""
 
+_NUMBERED = re.compile(r"\d{10}|\d{13}")
+_SHORTEST_MOMENT, _LONGEST_MOMENT = 8, 64
+"""Letters: `1/1/2026`, and a time with its zone written out."""
+
 
 def moments(value: Json) -> list[Moment]:
     """Return the points in time that a value may mean."""
-    if isinstance(value, str) and re.fullmatch(r"\d{10}|\d{13}", value.strip()):
-        value = int(value)
+    if isinstance(value, str):
+        if not _SHORTEST_MOMENT <= len(value) <= _LONGEST_MOMENT:
+            return []
+        if _NUMBERED.fullmatch(value.strip()):
+            value = int(value)
     if isinstance(value, bool) or value is None:
         return []
     if isinstance(value, int | float):
@@ -174,7 +181,7 @@ def moments(value: Json) -> list[Moment]:
         if not _EARLIEST <= seconds < _LATEST:
             return []
         return [Moment(datetime.fromtimestamp(seconds, UTC), True, True)]
-    if not isinstance(value, str) or len(value) > 64:
+    if not isinstance(value, str):
         return []
     said = value.strip()
     days = dates(said)
