@@ -18,7 +18,9 @@ class Release(Hold):
 
 
 class TellOfEnd(commands.RequestWakeup):
-    """Wake the layer when the proxy is about to end."""
+    """Wake the layer when the proxy is about to end, and not before."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, closes: bool) -> None:
         super().__init__(0)
+        self.closes = closes
+        """Whether the layer closes the connection itself, when all is said."""

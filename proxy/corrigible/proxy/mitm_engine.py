@@ -173,7 +173,8 @@ class Conversation(server.LiveConnectionHandler):
         self._gates: dict[connection.Connection, asyncio.Event] = {}
         """What is not read from for now, and when that is over."""
         self._to_tell: list[TellOfEnd] = []
-        self._told = False
+        self._telling: set[asyncio.Task[None]] = set()
+        self._closes_itself = False
         self._took = 0.0
         self._read_in_turns(self.client)
         top = _TOP[mode.type_name](self.context)
@@ -247,16 +248,19 @@ class Conversation(server.LiveConnectionHandler):
             await asyncio.sleep(max(watchdog.timeout - quiet, watchdog.timeout / 10))
         await super().on_timeout()
 
+    def end(self) -> None:
+        """Tell those who can say so to the client that it ends, and close the connection unless it is in use."""
+        told, self._to_tell = self._to_tell, []
+        for command in told:
+            self._closes_itself = self._closes_itself or command.closes
+            telling = asyncio.create_task(self.server_event(events.Wakeup(command)))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+        self.end_if_idle()
+
     def end_if_idle(self) -> None:
         """Close the connection, unless an exchange is under way. What was written still arrives."""
-        if self.client not in self.transports:
-            return
-        if self._to_tell:  # who has a way to say so to the client
-            told, self._to_tell = self._to_tell, []
-            for command in told:
-                self._telling = asyncio.create_task(self.server_event(events.Wakeup(command)))
-            self._told = True
-        if self._under_way or self._told:
+        if self._under_way or self._closes_itself or self.client not in self.transports:
             return
         if self.transports[self.client].handler is None:
             self.writer.close()
@@ -291,7 +295,7 @@ class Listener:
             self._server.close()
         self._draining = True
         for conversation in tuple(self._open):
-            conversation.end_if_idle()
+            conversation.end()
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
         # Not one wait: a connection accepted just before may show up only now.

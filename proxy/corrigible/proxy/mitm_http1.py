@@ -43,6 +43,7 @@ from .framing import (
 )
 from .head import is_request_head
 from .mitm_chunks import Chunks
+from .mitm_command import TellOfEnd
 from .mitm_error import error_text
 
 HEAD_SECONDS = 60.0
@@ -61,10 +62,16 @@ class ClientSide(Http1Server):
     _head_since: float | None = None
     """When the first byte of the head under way came."""
     _clock: commands.RequestWakeup | None = None
+    _is_last = False
+    """Whether the answer under way is the last one of the connection: the proxy is about to end."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if not isinstance(event, events.Wakeup):
             yield from super()._handle_event(event)
+            if isinstance(event, events.Start):
+                yield TellOfEnd(closes=False)
+        elif isinstance(event.command, TellOfEnd):
+            self._is_last = True
         elif event.command is self._clock:
             self._clock = None
             yield from self._watch_head()
@@ -161,6 +168,10 @@ class ClientSide(Http1Server):
                     return
             case ResponseHeaders() if self.request and self.request.data.http_version == b"HTTP/1.0":
                 event = _without_coding(event)
+        if self._is_last and isinstance(event, ResponseHeaders) and event.response.status_code >= 200:
+            response = event.response.copy()
+            response.headers["connection"] = "close"
+            event = ResponseHeaders(event.stream_id, response, event.end_stream)
         for command in super().send(event):
             if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
                 yield commands.SendData(command.connection, _last_chunk(trailers))

@@ -155,7 +155,7 @@ class ClientSide(_Side, Http2Server):
             case _:
                 yield from super()._handle_event(event)
                 if isinstance(event, events.Start):
-                    yield TellOfEnd()
+                    yield TellOfEnd(closes=True)
         if self._leaving and not self._connection.open_inbound_streams:
             self._leaving = False
             yield from self.close_connection("all is said")

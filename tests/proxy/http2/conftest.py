@@ -6,6 +6,7 @@ import socket
 import ssl
 import struct
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -54,6 +55,8 @@ class Peer:
         self.encoder, self.decoder = Encoder(), Decoder()
         self.decoder.max_header_list_size = 1 << 20
         self.frames: list[Frame] = []
+        """All but DATA."""
+        self.bodies: defaultdict[int, list[bytes]] = defaultdict(list)
         self._received = b""
 
     def send(self, *frames: bytes) -> None:
@@ -86,7 +89,9 @@ class Peer:
         stream = int.from_bytes(self._received[5:9], "big")
         found = Frame(type, flags, stream, self._received[9 : 9 + length])
         self._received = self._received[9 + length :]
-        if found.type != DATA:
+        if found.type == DATA:
+            self.bodies[found.stream].append(found.payload)
+        else:
             self.frames.append(found)
         return found
 
