@@ -1,0 +1,52 @@
+"""Messages of any shape are judged in steps that are linear in what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from corrigible.adapters.protobuf.description import ProtobufDescription
+from corrigible.adapters.protobuf.descriptors import load
+from corrigible.rules.budget import Budget, within
+from corrigible.schema.exchange import Json, Request
+
+SHAPES: dict[str, Callable[[int], Json]] = {
+    "unknown members": lambda n: {f"strange{i}": 1 for i in range(n)},
+    "nearly known members": lambda n: {f"languagez{i}": 1 for i in range(n)},
+    "messages": lambda n: {"parts": [{"strange": 1}] * n},
+    "texts": lambda n: {"parts": [{}], "languages": [f"l{i}" for i in range(n)]},
+    "many alike": lambda n: {"parts": [{}], "numbers": [*map(str, range(n))] * 2},
+    "keys": lambda n: {"parts": [{}], "scores": {f"!{i}": 9 for i in range(n)}},
+    "messages by key": lambda n: {"parts": [{}], "byNumber": {str(-i): {"strange": 1} for i in range(n)}},
+}
+
+
+@pytest.fixture(scope="module")
+def description(descriptor_set: Path) -> ProtobufDescription:
+    return ProtobufDescription(load(descriptor_set))
+
+
+def judged(description: ProtobufDescription, body: Json) -> tuple[int, int]:
+    """Return how many breaches are told, and the steps that took."""
+    budget = Budget(10_000_000)
+
+    def judge() -> Generator[None, None, int]:
+        yield from ()
+        request = Request("/guarded.v1.Things/Store", "", body=body)
+        return len(description.breaches(request, "guarded.v1.Things/Store"))
+
+    try:
+        next(within(budget, judge()))
+    except StopIteration as done:
+        return done.value, budget.steps - budget.left
+    raise AssertionError("nothing is asked")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_steps_grow_no_faster_than_the_message(description: ProtobufDescription, shape: str) -> None:
+    told, once = judged(description, SHAPES[shape](500))
+    assert 0 < told <= 64
+    assert once < 20_000
+    assert judged(description, SHAPES[shape](2000))[1] <= 4.4 * once
