@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from corrigible.proxy.asgi import App, Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
+from corrigible.proxy.corrector import Corrector
 from corrigible.proxy.limit import Limits
 
 JSON = (b"content-type", b"application/json")
@@ -307,3 +308,112 @@ def test_what_would_take_the_apps_loop_too_long_passes(folder: Path, length: int
 def test_how_long_that_is_can_be_said(folder: Path) -> None:
     app = ReflectiveMiddleware(sends(start(), part(REFUSAL)), [folder], largest=100_000)
     assert run(app, body=[b'{"amount":500,"x":"%s"}' % (b"x" * 20_000)])[-1]["body"] != REFUSAL
+
+
+# whatever goes wrong with us, or meanwhile, the native answer passes
+
+
+class Faulty:
+    """A corrector of which one part fails."""
+
+    def __init__(self, plain: Corrector, part: str) -> None:
+        self._plain, self._part = plain, part
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._part:
+
+            def fails(*_: object, **__: object) -> None:
+                raise ZeroDivisionError("ours")
+
+            return fails
+        return getattr(self._plain, name)
+
+
+@pytest.mark.parametrize("fails", ["wants_body", "correct", "caller", "document"])
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_mistake_of_ours_changes_nothing(folder: Path, fails: str, status: int) -> None:
+    corrector: Any = Faulty(build_corrector([folder]), fails)
+    messages = [start(status), part(REFUSAL[:9], True), part(REFUSAL[9:])]
+    sent = run(ReflectiveMiddleware(sends(*messages), corrector=corrector))
+    assert sent[0] == start(status)
+    assert b"".join(one["body"] for one in sent[1:]) == REFUSAL
+
+
+def looking_up(end: Callable[[], Awaitable[None]]) -> App:
+    """Return an app that refuses, and ends a look-up in some way."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        if scope["method"] == "GET":
+            await end()
+        await send(start())
+        await send(part(REFUSAL))
+
+    return app
+
+
+async def gives_up() -> None:
+    raise asyncio.CancelledError
+
+
+async def cancels_itself() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("end", [gives_up, cancels_itself])
+def test_a_look_up_that_is_given_up_leaves_the_native_answer(
+    write_pack: Callable[..., Path], end: Callable[[], Awaitable[None]]
+) -> None:
+    folder = write_pack(manifest="lookups: ['/v1/things/{id}']\n", x=LIVE)
+    sent = run(ReflectiveMiddleware(looking_up(end), [folder]), body=[b'{"amount":500,"id":"t"}'])
+    assert sent == [start(), part(REFUSAL)]
+
+
+def test_a_cancelled_request_gets_its_answer_and_is_cancelled(write_pack: Callable[..., Path]) -> None:
+    folder = write_pack(manifest="lookups: ['/v1/things/{id}']\n", x=LIVE)
+    sent: list[Message] = []
+
+    async def main() -> None:
+        asked = asyncio.Event()
+
+        async def waits() -> None:
+            asked.set()
+            await asyncio.Event().wait()
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b'{"amount":500,"id":"t"}'}
+
+        async def send(message: Message) -> None:
+            await asyncio.sleep(0)
+            sent.append(message)
+
+        task = asyncio.create_task(ReflectiveMiddleware(looking_up(waits), [folder])(http(), receive, send))
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert sent == [start(), part(REFUSAL)]
+
+
+def test_an_app_that_breaks_off_has_sent_what_it_sent(folder: Path) -> None:
+    sent: list[Message] = []
+
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        await send(start())
+        await send(part(b"{", True))
+        raise ZeroDivisionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(ReflectiveMiddleware(broken, [folder])(http(), receive, send))
+    assert sent == [start(), part(b"{", True)]

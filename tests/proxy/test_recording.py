@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.cli import main
 from corrigible.proxy.recording import Recording, read_recording
 from corrigible.rules.failure import AuthoringError
 from corrigible.rules.lookup import Lookup, LookupAnswer
@@ -209,3 +210,47 @@ def test_forms_are_flattened_as_they_are_nested() -> None:
         ("a[b][1][c]", "x"),
         ("d", "false"),
     ]
+
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+CALL: dict[str, Any] = {"method": "POST", "path": "/x", "headers": {}, "body": {}}
+ANSWER: dict[str, Any] = {"status": 400, "headers": {}, "body": {}}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"request": {**CALL, "headers": {"X-A": 5}}, "response": ANSWER},
+        {"request": {**CALL, "headers": {"X-A": None}}, "response": ANSWER},
+        {"request": {**CALL, "headers": ["a"]}, "response": ANSWER},
+        {"request": {**CALL, "method": 7}, "response": ANSWER},
+        {"request": {**CALL, "path": ["/x"]}, "response": ANSWER},
+        {"request": CALL, "response": {**ANSWER, "status": "many"}},
+        {"request": CALL, "response": {**ANSWER, "status": -1}},
+        {"request": CALL, "response": {**ANSWER, "status": [1]}},
+        {"request": CALL, "response": {**ANSWER, "headers": {"Content-Type": {}}}},
+        {"request": CALL, "response": ANSWER, "setup": 7},
+        {"request": CALL, "response": ANSWER, "setup": [{"request": 7, "response": {}}]},
+        {"request": [], "response": []},
+        har({"request": {"method": 5, "url": "http://h/x"}, "response": {"status": 400}}),
+        har({"request": {"method": "GET", "url": 5}, "response": {"status": 400}}),
+        har({"request": {"method": "GET", "url": "http://h/x", "headers": [{"name": "a"}]}, "response": {"status": 1}}),
+        har(7),  # type: ignore[arg-type]  # mistyped on purpose
+        {"log": {"entries": 7}},
+    ],
+)
+def test_a_mistyped_or_nested_recording_is_told_in_one_line(tmp_path: Path, document: Any) -> None:
+    file = tmp_path / "recorded.json"
+    file.write_text(json.dumps(document), "utf-8")
+    with pytest.raises(AuthoringError, match=r"recorded\.json:1: (malformed|neither)") as caught:
+        read_recording(file)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("depth", [500, 1000, 1015])
+def test_however_deep_a_recording_is_nobody_sees_a_traceback(tmp_path: Path, depth: int) -> None:
+    deep = '{"a":' * depth + "1" + "}" * depth
+    call = f'{{"method": "POST", "path": "/x", "headers": {json.dumps(FORM)}, "body": {deep}}}'
+    file = tmp_path / "recorded.json"
+    file.write_text(f'{{"request": {call}, "response": {{"status": 400, "headers": {{}}, "body": {deep}}}}}', "utf-8")
+    assert main(["translate", str(file), "--pack", "stripe", "--all"]) in (0, 2)

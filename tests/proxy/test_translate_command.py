@@ -173,3 +173,18 @@ def test_called_wrongly(
     out, err = capsys.readouterr()
     assert (status, out) == (2, "")
     assert said in err.splitlines()[-1]
+
+
+def test_a_recording_moves_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nasty = "\x1b]0;owned\x07\x9b2J\u202e"
+    document = {
+        "case": nasty,
+        "request": {"method": "POST", "path": f"/v1/{nasty}", "headers": {}, "body": {}},
+        "response": {"status": 400, "headers": {}, "body": {"error": {"message": nasty, "code": nasty}}},
+    }
+    file = tmp_path / "recorded.json"
+    file.write_text(json.dumps(document), "utf-8")
+    for more in ([], ["--json"], ["--explain"]):
+        assert main(["translate", str(file), "--pack", "stripe", "--all", *more]) == 0
+    out, err = capsys.readouterr()
+    assert not set("\x1b\x07\x9b\u202e") & set(out + err)

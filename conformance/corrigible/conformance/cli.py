@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from types import FrameType, ModuleType
 from typing import Final
 
+from corrigible.schema.printable import shown_on
+
 from .misuse import Misused
 
 try:
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 conforms, 1 does not, 2 could not tell."""
     args = parser().parse_args(arguments)
     try:
-        with _leaving_in_order():
+        with _leaving_in_order(), shown_on(*_SHOWN, colours=True):
             status: int = args.run(args)
     except Misused as problem:
         print(problem, file=sys.stderr)
@@ -66,6 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 2
     return status
+
+
+_SHOWN = ("stdout",)
+"""What servers, readers and agents say stands in reports; progress, on the other stream, is our own."""
 
 
 @contextmanager

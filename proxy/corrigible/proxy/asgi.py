@@ -6,6 +6,7 @@ app = ReflectiveMiddleware(app, packs=["recipe"])
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -16,8 +17,8 @@ from urllib.parse import quote, unquote
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .build import build_loops, build_translator
-from .corrector import Corrector, RequestHead, ResponseHead, to_read
-from .dispatch import LARGE, Dispatcher, Shed, Task
+from .corrector import Corrector, RequestHead, ResponseHead, Rewrite, to_read
+from .dispatch import LARGE, Dispatcher, Lost, Shed, Task
 from .forwarded import travels
 from .lookup import NO_ANSWER
 from .mode import Mode, parse_mode
@@ -27,6 +28,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_LOG = logging.getLogger(__name__)
 
 
 class ReflectiveMiddleware:
@@ -62,8 +65,13 @@ class ReflectiveMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        responder = _Responder(self, scope, receive, send)
-        kept = self.corrector.document(responder.request, responder.started)
+        try:
+            responder = _Responder(self, scope, receive, send)
+            kept = self.corrector.document(responder.request, responder.started)
+        except Exception as problem:  # a mistake of ours: the app is as if we were not there
+            _say(problem)
+            await self.app(scope, receive, send)
+            return
         if kept is not None:
             headers = [(name.lower().encode(), value.encode()) for name, value in kept.headers]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -100,9 +108,11 @@ class _Responder:
         """As it came: routers write into the scope that they are given."""
 
     async def run(self) -> None:
-        await self.app(self.scope, self._receive, self._send)
-        if self.start is not None and not self.passing:
-            await self._pass(more=True)  # an app that broke off: whatever comes next is the server's to decide
+        try:
+            await self.app(self.scope, self._receive, self._send)
+        finally:
+            if self.start is not None and not self.passing:
+                await self._pass(more=True)  # an app that broke off: whatever comes next is the server's to decide
 
     async def _receive(self) -> Message:
         message = await self.upstream_receive()
@@ -117,7 +127,7 @@ class _Responder:
             await self.upstream_send(message)
         elif message["type"] == "http.response.start":
             self.response = ResponseHead(message["status"], _text(message.get("headers", ())))
-            if self.corrector.wants_body(self.request, self.response):
+            if self._wants_body(self.response):
                 self.start = message
             else:
                 self.passing = True
@@ -134,6 +144,13 @@ class _Responder:
                 self.passing = True
                 await self.upstream_send(self.start)
             await self.upstream_send(message)
+
+    def _wants_body(self, response: ResponseHead) -> bool:
+        try:
+            return self.corrector.wants_body(self.request, response)
+        except Exception as problem:  # a mistake of ours: the answer passes
+            _say(problem)
+            return False
 
     async def _pass(self, *, more: bool) -> None:
         assert self.start is not None
@@ -154,10 +171,28 @@ class _Responder:
         return True
 
     async def _finish(self) -> None:
-        assert self.start is not None and self.response is not None
+        """Send the answer, corrected where that comes to something. Whatever happens meanwhile, it is sent."""
+        try:
+            rewrite = await self._rewrite()
+            if rewrite is not None:
+                # ASGI wants lower-case names, and HTTP/2 servers insist.
+                headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in rewrite.headers]
+                self.start, self.body = {**(self.start or {}), "headers": headers}, bytearray(rewrite.body)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._pass(more=False))
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
+            return  # the app gave up a look-up, not this answer
+        except (Shed, Lost):
+            pass
+        except Exception as problem:  # a mistake of ours
+            _say(problem)
+        await self._pass(more=False)
+
+    async def _rewrite(self) -> Rewrite | None:
+        assert self.response is not None
         if not self.asked and not await self._rest_received():
-            await self._pass(more=False)
-            return
+            return None
         sent, body = bytes(self.request_body), bytes(self.body)
         now = time.time()
         task = Task(
@@ -169,17 +204,7 @@ class _Responder:
             to_read(self.request, sent, self.response, body, LARGE),
             self.corrector.caller(self.request),
         )
-        try:
-            outcome = await self.dispatcher.run(task, self._fetch, self.corrector.limits)
-        except Shed:
-            await self._pass(more=False)
-            return
-        if outcome.rewrite is not None:
-            # ASGI wants lower-case names, and HTTP/2 servers insist.
-            headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in outcome.rewrite.headers]
-            self.start = {**self.start, "headers": headers}
-            self.body = bytearray(outcome.rewrite.body)
-        await self._pass(more=False)
+        return (await self.dispatcher.run(task, self._fetch, self.corrector.limits)).rewrite
 
     async def _fetch(self, lookup: Lookup) -> LookupAnswer:
         """Ask the app itself."""
@@ -224,6 +249,10 @@ class _Responder:
 
         await self.app(scope, receive, send)
         return LookupAnswer(status, bytes(body)) if status else NO_ANSWER
+
+
+def _say(problem: Exception) -> None:
+    _LOG.error("a mistake of ours, the answer passes: %s: %s", type(problem).__name__, problem)
 
 
 def _goes_along(name: bytes) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from corrigible.rules.failure import CorrigibleError
+from corrigible.schema.printable import shown_on
 
 from .command import demo, description, descriptors, measure, pack, proxy, sandbox, translate
 
@@ -27,7 +28,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 fine, 1 it found something wrong, 2 it was called wrongly."""
-    args = parser().parse_args(arguments)
+    with shown_on("stdout", "stderr", colours=True):
+        return _run(parser().parse_args(arguments))
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
         status: int = args.run(args)
     except CorrigibleError as problem:

@@ -63,6 +63,10 @@ class Asking:
     async def _answered(self, lookup: Lookup) -> LookupAnswer:
         try:
             return await asyncio.wait_for(self._fetch(lookup), self._left())
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
+            return NO_ANSWER  # the look-up gave itself up
         except Exception:  # whatever a look-up dies of, it is no answer and never the client's trouble
             return NO_ANSWER
 

@@ -48,14 +48,23 @@ def read_recording(path: Path) -> Recording:
             except ImportError:
                 said = "this is a flow file: pip install 'corrigible[mitmproxy]'"
                 raise AuthoringError(Place(path), said) from None
-            return recording(read_flows(path))
+            try:
+                return recording([_checked(one) for one in read_flows(path)])
+            except AuthoringError:
+                raise
+            except Exception as wrong:  # whatever mitmproxy makes of it
+                raise AuthoringError(Place(path), f"malformed: {type(wrong).__name__}: {wrong}") from None
         raise AuthoringError(Place(path, problem.lineno), f"neither JSON nor a flow file: {problem.msg}") from None
     try:
         if isinstance(document, dict) and isinstance(document.get("log"), dict):
-            return recording(list(_har(document["log"])))
+            return recording(list(_entries(document["log"])))
         if isinstance(document, dict) and "request" in document and "response" in document:
             return capture(document, path.stem)
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except RecursionError:
+        raise AuthoringError(Place(path), "malformed: nested too deep") from None
+    except _Malformed as problem:
+        raise AuthoringError(Place(path), f"malformed: {problem}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise AuthoringError(Place(path), f"malformed: {type(problem).__name__}: {problem}") from None
     raise AuthoringError(Place(path), 'expected HAR ("log"), or a capture ("request" and "response"), or a flow file')
 
@@ -85,8 +94,38 @@ def _flow_like(data: bytes) -> bool:
     return bool(head[1]) and head[0].isdigit()
 
 
-def _har(log: Mapping[str, Any]) -> Iterator[Recorded]:
+class _Malformed(ValueError):
+    """Something in a recording is of another kind than it should be. The message says what, and where."""
+
+
+def _entries(log: Mapping[str, Any]) -> Iterator[Recorded]:
+    """Read the entries of a HAR file. What is wrong with one is said with its number."""
     for number, entry in enumerate(log["entries"]):
+        try:
+            yield from map(_checked, _har([entry], number))
+        except RecursionError:
+            raise _Malformed(f"nested too deep (log/entries/{number})") from None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+            said = str(problem) if isinstance(problem, _Malformed) else f"{type(problem).__name__}: {problem}"
+            raise _Malformed(f"{said} (log/entries/{number})") from None
+
+
+def _checked(one: Recorded) -> Recorded:
+    """Return an exchange whose parts are what everything after it takes for granted."""
+    for whose, headers in (("request", one.request.headers), ("response", one.response.headers)):
+        for name, value in headers:
+            if not isinstance(name, str) or not isinstance(value, str):
+                raise _Malformed(f"{whose}/headers/{name}: no text")
+    for what, text in (("request/method", one.request.method), ("request/path", one.request.target)):
+        if not isinstance(text, str):
+            raise _Malformed(f"{what} is no text")
+    if not 0 <= one.response.status <= 999:
+        raise _Malformed(f"response/status {one.response.status} is none")
+    return one
+
+
+def _har(entries: Sequence[Mapping[str, Any]], first: int) -> Iterator[Recorded]:
+    for number, entry in enumerate(entries, start=first):
         asked, answered = entry["request"], entry["response"]
         parts = urlsplit(asked["url"])
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -146,12 +185,14 @@ def _captured(asked: Mapping[str, Any], answered: Mapping[str, Any], name: str) 
     headers = list((asked.get("headers") or {}).items())
     form = any(n.lower() == "content-type" and "form-urlencoded" in v for n, v in headers)
     answer_headers = list((answered.get("headers") or {}).items()) or [("Content-Type", "application/json")]
-    return Recorded(
-        name,
-        RequestHead(asked["method"], asked["path"], headers),
-        _bytes(asked.get("body"), form=form),
-        ResponseHead(int(answered["status"]), _plain(answer_headers, None)),
-        _bytes(answered.get("body"), form=False),
+    return _checked(
+        Recorded(
+            str(name),
+            RequestHead(asked["method"], asked["path"], headers),
+            _bytes(asked.get("body"), form=form),
+            ResponseHead(int(answered["status"]), _plain(answer_headers, None)),
+            _bytes(answered.get("body"), form=False),
+        )
     )
 
 

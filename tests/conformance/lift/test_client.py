@@ -113,3 +113,15 @@ def test_no_header_of_a_document_says_where_a_request_goes(server: Server) -> No
     client.send(Request("GET", "/", headers={"host": "elsewhere", "x": "1"}), {})
     client.close()
     assert b"elsewhere" not in server.sent[0] and b"x: 1\r\n" in server.sent[0]
+
+
+def test_what_the_caller_gives_no_document_changes(server: Server) -> None:
+    client = HttpClient(server.url)
+    document = Request(
+        "POST", "/x", headers={"Prefer": "recovery-feedback=reflective", "authorization": "b", "x-a": "1"}
+    )
+    client.send(document, {"prefer": "recovery-feedback=none", "Authorization": "a"})
+    client.close()
+    said = server.sent[0].lower()
+    assert said.count(b"prefer:") == said.count(b"authorization:") == 1
+    assert b"recovery-feedback=none" in said and b"x-a: 1" in said and b"authorization: a\r\n" in said

@@ -369,3 +369,16 @@ def test_the_command_audits_what_it_serves_and_ends_with_its_servers(tmp_path: P
 def children(pid: int) -> list[str]:
     """Return the processes that any thread of a process has started."""
     return [child for one in Path(f"/proc/{pid}/task").glob("*/children") for child in one.read_text().split()]
+
+
+def test_nobody_computes_the_id_of_an_episode(desk: tuple[Server, Path]) -> None:
+    server, _ = desk
+    ids = {ask("POST", f"{server.url}/episodes")[1]["id"] for _ in range(2)}
+    assert len(ids) == 2 and all(len(one) == 22 for one in ids)
+
+
+@pytest.mark.parametrize("name", ["Recovery-Feedback", "recovery-feedback-caller", "Prefer", "PREFER"])
+@pytest.mark.parametrize("grpc", [True, False])
+def test_how_answers_look_is_the_arms_business(name: str, grpc: bool) -> None:
+    call = read_call("POST", "/pkg.Service/Method", [(name, "reflective"), ("X-A", "1")], b"", grpc=grpc, form=False)
+    assert call.headers == {"x-a": "1"}

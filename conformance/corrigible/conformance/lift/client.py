@@ -62,9 +62,9 @@ class HttpClient:
             connection.close()
 
     def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer:
-        """Send one request and read its answer. Credentials come in `headers`, never from a document."""
-        sent = {name.lower(): value for name, value in headers.items()}
-        sent |= {n.lower(): scalar_text(v) for n, v in request.headers.items() if n.lower() not in SENDERS_OWN}
+        """Send one request and read its answer. What is in `headers`, such as credentials, no document changes."""
+        sent = {n.lower(): scalar_text(v) for n, v in request.headers.items() if n.lower() not in SENDERS_OWN}
+        sent |= {name.lower(): value for name, value in headers.items()}
         content: bytes | None = None
         if request.body is not None and request.form:
             content = urlencode(list(form_pairs(request.body))).encode()

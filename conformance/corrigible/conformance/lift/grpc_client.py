@@ -44,9 +44,11 @@ class GrpcClient:
         self._channel.close()
 
     def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer:
-        """Call a method. Of a stream of answers the first is read."""
+        """Call a method. Of a stream of answers the first is read. What is in `headers` no document changes."""
         known = self._method(request.method)
-        metadata = [(name.lower(), scalar_text(value)) for name, value in {**headers, **request.headers}.items()]
+        sent = {name.lower(): scalar_text(value) for name, value in request.headers.items()}
+        sent |= {name.lower(): value for name, value in headers.items()}
+        metadata = list(sent.items())
         if known is None:  # no such method: it goes out all the same, for the server to say so
             content, answers, streams = b"", None, (False, False)
         else:

@@ -10,9 +10,9 @@ Knows: HTTP, plans, sites. Does not know: how an episode is played or judged.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
+import secrets
 import threading
 import time
 from collections import deque
@@ -40,7 +40,10 @@ HTTP_OF_GRPC: Final[Mapping[int, int]] = {
     14: 503, 15: 500, 16: 401,
 }  # fmt: skip
 """The mapping of google.rpc.Code, for APIs of gRPC that are served as JSON over HTTP."""
-_OURS: Final = frozenset({"authorization", "prefer", "host", "connection", "content-length", "accept-encoding"})
+_OURS: Final = frozenset(
+    {"authorization", "prefer", "recovery-feedback", "recovery-feedback-caller", "host", "connection", "content-length"}
+    | {"accept-encoding"}
+)
 """Headers of a guest's that do not reach the API: credentials are added, and how answers look is the arm's business."""
 _UNSAID: Final = frozenset(
     {"content-length", "transfer-encoding", "content-encoding", "connection", "preference-applied"}
@@ -108,8 +111,7 @@ class Desk:
                 if not self._left:
                     return None
                 job = self._left.popleft()
-                # Short, and it says nothing: the key that it comes from is a hash.
-                name = hashlib.sha256(f"episode {job.key}".encode()).hexdigest()[:12]
+                name = secrets.token_urlsafe(16)  # nobody else can play it, and it tells neither arm nor task
                 visit = Visit(self._guest, job.attempts, job.timeout)
                 mine = self._playing[name] = _Playing(job, visit)
             mine.thread = threading.Thread(target=self._play, args=(mine,), name=f"episode {name}", daemon=True)

@@ -88,10 +88,16 @@ def translated(
     )
     if outcome.rewrite is None:
         return {**said, "outcome": "untouched", "reason": outcome.error or outcome.reason}
+    plain = decoded(outcome.rewrite.headers, outcome.rewrite.body)
+    try:
+        body = json.loads(plain)
+        json.dumps(body)
+    except (ValueError, RecursionError):
+        body = plain.decode("utf-8", "replace")
     return {
         **said,
         "outcome": "annotated",
         "reason": ", ".join(outcome.rules) or outcome.reason,
         "headers": outcome.rewrite.headers,
-        "body": json.loads(decoded(outcome.rewrite.headers, outcome.rewrite.body)),
+        "body": body,
     }

@@ -1,0 +1,43 @@
+"""What others wrote is shown on a terminal and does nothing there."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from corrigible.schema.printable import printable, shown_on
+
+NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u200b\x00\x7f\U000e0041\r"
+
+
+def test_nothing_of_it_is_obeyed() -> None:
+    shown = printable(f"a\tb\n{NASTY}ü語😀")
+    assert shown.startswith("a\tb\n\\u001b]0;owned\\u0007\\u001b[2J\\u009b31m\\u202eevil\\u200b\\u0000\\u007f")
+    assert shown.endswith("\\udb40\\udc41\\u000dü語😀")
+    assert printable("\ud800") == "\\ud800"
+
+
+def test_json_stays_the_same_value() -> None:
+    text = json.dumps({"a": NASTY, NASTY: ["ü"]}, ensure_ascii=False)
+    assert json.loads(printable(text)) == json.loads(text)
+
+
+def test_our_own_colours_may_stay() -> None:
+    painted = "\x1b[31mred\x1b[0m\x1b[8mhidden\x1b[1;5m"
+    assert printable(painted, colours=True) == "\x1b[31mred\x1b[0m\\u001b[8mhidden\\u001b[1;5m"
+    assert "\x1b" not in printable(painted)
+
+
+def test_streams_are_themselves_again(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+    with pytest.raises(ZeroDivisionError), shown_on("stdout", "stderr"):
+        print(NASTY, "x")
+        print(NASTY, file=sys.stderr)
+        sys.stdout.writelines(["a\x1b", "b\n"])
+        sys.stdout.flush()
+        _ = 1 // 0
+    assert sys.stdout is before
+    out, err = capsys.readouterr()
+    assert "\x1b" not in out + err and out.endswith("\\u000d x\na\\u001bb\n")
