@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import tracemalloc
 from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -72,6 +73,21 @@ def test_only_so_many_are_remembered() -> None:
         many.refused(replace(REQUEST, body={"reason": number}))
     assert len(many.loops) == 16
     assert many.attempt(replace(REQUEST, body={"reason": 99})) == 2
+
+
+def test_what_a_caller_makes_long_takes_no_room() -> None:
+    loops = Loops(b"k")
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            long = f"{number}{'x' * 50_000}"
+            request = replace(REQUEST, path=f"/{long}", body={long: {long: [{long: number}]}, "amount": 500})
+            agent = Agent(loops, caller=str(number), operation="")
+            assert agent.attempt(request, about=(Violation(long, long, f"/body/{long}"),)) == 1
+            assert agent.attempt(request, about=(Violation(long, long, f"/body/{long}"),)) == 2
+        assert tracemalloc.get_traced_memory()[0] < 2 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_nothing_of_a_request_is_kept() -> None:

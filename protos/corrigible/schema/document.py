@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote
+
+from .cache import cached
 
 MEMBERS: Final = ("method", "path", "query", "headers", "body")
 
@@ -34,7 +35,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def pointer_parts(pointer: str) -> tuple[str, ...] | None:
     """Split an RFC 6901 pointer, or return None where it is none."""
     if pointer == "":
@@ -44,7 +45,7 @@ def pointer_parts(pointer: str) -> tuple[str, ...] | None:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/"))
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def pointer_problem(pointer: str) -> str | None:
     """Say why a suggestion may not point there, None where it may."""
     parts = pointer_parts(pointer)

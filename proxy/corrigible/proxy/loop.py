@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from corrigible.rules.violation import Violation
+from corrigible.schema.cache import LONGEST, cached
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.word import BaseAction, LoopAction
@@ -232,7 +232,12 @@ class Loops:
 
 def place_of(operation: str, request: Request) -> str:
     """Return what is called: an operation, or the method and path where it has no name."""
-    return operation or f"{request.method} {request.path}"
+    return _short(operation or f"{request.method} {request.path}")
+
+
+def _short(text: str) -> str:
+    """Return a text, of a long one a hash: thousands are kept."""
+    return text if len(text) <= LONGEST else f"~{hash(text)}"
 
 
 # Who is calling, and for whom: `Authorization`, `X-Api-Key`, `Private-Token`, `Stripe-Account`, `Impersonate-User`.
@@ -247,7 +252,7 @@ _VARYING = re.compile(
 """What differs with every request in credentials that sign it: RFC 7616, RFC 9421, OAuth 1, AWS."""
 
 
-@lru_cache(maxsize=1024)
+@cached(1024)
 def _role(header: str) -> str:
     low = header.lower()
     if low == "cookie":
@@ -258,7 +263,8 @@ def _role(header: str) -> str:
 def _complaints(refusal: Refusal) -> tuple[tuple[str, str, str], ...]:
     sent = sent_words(refusal.request) if any(one.message for one in refusal.violations) else frozenset()
     found = {
-        (one.code or one.constraint or one.type, one.pointer, _words(one.message, sent)) for one in refusal.violations
+        (_short(one.code or one.constraint or one.type), _short(one.pointer), _short(_words(one.message, sent)))
+        for one in refusal.violations
     }
     return tuple(sorted(found))
 

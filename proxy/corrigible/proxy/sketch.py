@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
 from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
+from corrigible.schema.cache import cached
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.word import BaseAction
 
 _MOST_LEAVES = 64
+_LONGEST_PLACE = 256
+"""Characters; what is longer is told from others by a hash."""
 
 
 class Advice(NamedTuple):
@@ -41,22 +43,23 @@ _ONCE = frozenset({"idempotencykey", "idempotencytoken", "requestid", "clientreq
 """Members that name one sending of a request."""
 
 
-@lru_cache(maxsize=1024)
+@cached(1024)
 def _is_once(pointer: str) -> bool:
     return pointer.rpartition("/")[2].replace("_", "").replace("-", "").lower() in _ONCE
 
 
-@lru_cache(maxsize=1024)
+@cached(1024)
 def whole(pointer: str) -> str:
     """Return the array where a pointer is to one of its elements: without it the others have other numbers."""
     above, _, last = pointer.rpartition("/")
     return above if above.count("/") and (last.isdecimal() or last == "-") else pointer
 
 
-@lru_cache(maxsize=4096)
+@cached(4096)
 def _place(pointer: str, name: str) -> str:
     """Requests of an API have the same members: to spell their places once is cheaper, and takes less room."""
-    return f"{pointer}/{escape(name)}"
+    place = f"{pointer}/{escape(name)}"
+    return place if len(place) <= _LONGEST_PLACE else f"{pointer[: _LONGEST_PLACE // 2]}/~{hash(place)}"
 
 
 def leaves_of(request: Request) -> dict[str, int]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
+
+from corrigible.schema.cache import cached
 
 DIGESTS: Final = frozenset({"digest", "content-digest", "repr-digest", "content-md5"})
 """RFC 9530 and its forebears: dropped with the bytes that they are about."""
@@ -31,7 +32,7 @@ def is_held(headers: Iterable[tuple[str, str]]) -> bool:
     return any(_holds(name) or (name == "trailer" and _announces(value)) for name, value in headers)
 
 
-@lru_cache(maxsize=1024)
+@cached(1024)
 def _holds(name: str) -> bool:
     return name not in DIGESTS and _OF_A_VENDOR.fullmatch(name) is not None
 

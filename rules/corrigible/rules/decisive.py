@@ -8,11 +8,11 @@ Known by the words of a member's name, and by what the operation does. A pack ad
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from corrigible.schema.cache import cached
 from corrigible.schema.exchange import Json, Request
 
 from .near import is_same
@@ -62,7 +62,7 @@ _PARTIES: Final = _these("id ids to from source target destination plan customer
 READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@functools.lru_cache(maxsize=8192)
+@cached(8192)
 def words(name: str) -> tuple[str, ...]:
     """Return the words of a name, in lower case: `defaultBranch_name` is three."""
     return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", re.sub(r"[\W_]+", " ", name)).casefold().split())

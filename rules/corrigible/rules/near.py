@@ -5,13 +5,14 @@ One element means that nothing else is as near; more are a choice that is not ou
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from rapidfuzz.distance import OSA, Indel
+
+from corrigible.schema.cache import cached
 
 from .budget import spend
 
@@ -67,7 +68,7 @@ _SHORTEST: Final = 3
 _NUMBER = re.compile(r"[0-9]+")
 
 
-@functools.lru_cache(maxsize=8192)
+@cached(8192)
 def letters(text: str) -> str:
     """Return a text without what separates its words, in lower case."""
     return re.sub(r"[\W_]", "", text).casefold()
@@ -164,6 +165,6 @@ def _shared_beginning(one: str, other: str) -> int:
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-@functools.lru_cache(maxsize=8192)
+@cached(8192)
 def _plain(text: str) -> str:
     return text.casefold().replace("-", "_").replace(" ", "_")
