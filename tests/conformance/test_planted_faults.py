@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -76,8 +77,19 @@ def suggestions(edit: Edit) -> Fault:
     return feedback(each)
 
 
-def upside_down(member: dict[str, Any]) -> None:
-    member["suggestions"].reverse()
+def offering_again() -> Edit:
+    """Lead with the alternative that was tried, where the next one should."""
+    tried: list[dict[str, Any]] = []
+
+    def edit(member: dict[str, Any]) -> None:
+        if member.get("loop", {}).get("action") == "next_alternative" and tried:
+            again = deepcopy(tried[0])
+            unguarded(again)
+            member["suggestions"].insert(0, again)
+        elif (first := member["suggestions"][0]).get("group", {}).get("relation") == "one_of":
+            tried[:] = [deepcopy(first)]
+
+    return edit
 
 
 def unguarded(one: dict[str, Any]) -> None:
@@ -140,7 +152,7 @@ FAULTS: tuple[Planted, ...] = (
     ),
     planted("invents a value", suggestions(inventing), "OPS-05", "COR-11", "COR-14", "SEC-09"),
     planted("repeats a key", Fault(whole=leaking), "SEC-05"),
-    planted("turns suggestions upside down", feedback(upside_down), "SEC-08"),
+    planted("offers again what was tried", feedback(offering_again()), "SEC-08"),
     planted(
         "claims verification",
         suggestions(lambda one: one.update(verification={"status": "verified", "method": "dry_run"})),
