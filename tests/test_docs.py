@@ -93,3 +93,12 @@ def test_the_program_of_the_readme_repairs_a_real_refusal(stripe_proxy: Running)
     assert names["refused"].status_code == 400
     assert names["repaired"].body["interval"] == "month"
     assert (names["accepted"].status_code, names["accepted"].json()["interval"]) == (200, "month")
+
+
+def test_security_names_what_exists() -> None:
+    text = (ROOT / "SECURITY.md").read_text("utf-8")
+    rows = text[text.index("## What is promised") : text.index("## Limits")]
+    named = set(re.findall(r"`((?:[a-z_0-9]+/)+(?:[a-z_0-9]+\.(?:py|json))?)`", rows))
+    assert len(named) > 20
+    homes = (ROOT / "tests", ROOT / "conformance/corrigible/conformance/vectors", ROOT)
+    assert {one for one in named if not any((home / one).exists() for home in homes)} == set()

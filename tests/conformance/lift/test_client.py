@@ -118,7 +118,7 @@ def test_no_header_of_a_document_says_where_a_request_goes(server: Server) -> No
 def test_what_the_caller_gives_no_document_changes(server: Server) -> None:
     client = HttpClient(server.url)
     document = Request(
-        "POST", "/x", headers={"Prefer": "recovery-feedback=reflective", "authorization": "b", "x-a": "1"}
+        "GET", "/x", headers={"Prefer": "recovery-feedback=reflective", "authorization": "b", "x-a": "1"}
     )
     client.send(document, {"prefer": "recovery-feedback=none", "Authorization": "a"})
     client.close()
