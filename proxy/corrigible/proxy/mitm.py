@@ -31,10 +31,11 @@ if "mitmproxy.addons" not in sys.modules:
 
 from mitmproxy import options
 from mitmproxy.addonmanager import traverse
-from mitmproxy.addons import core, next_layer, proxyserver, tlsconfig
+from mitmproxy.addons import block, core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 from mitmproxy.proxy import layer
 
+from .descriptor import raise_limit
 from .dispatch import Dispatcher
 from .journal import Journal, on_hangup, redact
 from .limit import Limits
@@ -157,6 +158,7 @@ def run(
 ) -> int:
     """Serve until SIGTERM or SIGINT (the second one hurries). `line` makes the line that says it is ready."""
     _send_complaints_to_stderr()
+    raise_limit()
     try:
         asyncio.run(_until_signalled(settings, corrector, journal, line, dispatcher))
     except CannotListen as problem:
@@ -223,6 +225,8 @@ def _master(settings: Settings, exchanges: Exchanges) -> Master:
     else:
         proxy: Any = proxyserver.Proxyserver
         addons.add(core.Core(), proxy(), next_layer.NextLayer(), OwnHttp(), tls, exchanges)
+        if settings.engine_mode != "reverse":
+            addons.add(block.Block())  # whoever comes from a public address gets no way to everywhere
     update(
         server=False,  # the listener is ours
         mode=[settings.spec],

@@ -13,6 +13,7 @@ import asyncio
 import collections
 import contextlib
 import dataclasses
+import heapq
 import inspect
 import logging
 import socket
@@ -25,6 +26,8 @@ from mitmproxy import connection, exceptions, flow, hooks, options, platform
 from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server, server_hooks
 
+from .descriptor import scarce
+from .door import Door
 from .mitm_command import Hold, Release, TellOfEnd
 
 logger = logging.getLogger(__name__)
@@ -36,6 +39,15 @@ READ_SIZE = 1 << 16
 TURN_SECONDS = 0.005
 """A connection whose last piece took longer reads less next time."""
 _FIRST, _LEAST = 1 << 14, 1 << 10
+
+FIRST_HEAD_SECONDS = 60.0
+"""So long a new connection may take to ask for something: TLS and the head of its first request."""
+
+CONNECTIONS = 1 << 14
+"""So many are kept open, as far as they are idle. Each takes some 60 KB, and two descriptors with its upstream."""
+
+_SAID_EVERY = 10.0
+"""Seconds between two complaints of the same kind."""
 
 IDLE_SECONDS = 600
 """After this long a connection on which nothing happens, and nothing is under way, is closed."""
@@ -168,6 +180,8 @@ class Conversation(server.LiveConnectionHandler):
         # In front of HTTP/1 each request of an HTTP/2 client has a connection; the next one would wait for ever.
         self.max_conns = collections.defaultdict(lambda: asyncio.Semaphore(UPSTREAM_CONNECTIONS))
         self._later: dict[hooks.Hook, Awaitable[None]] = {}
+        self._refused: set[connection.Connection] = set()
+        self._has_asked = False
         self._under_way: set[str] = set()
         self._upgraded: set[str] = set()
         self._gates: dict[connection.Connection, asyncio.Event] = {}
@@ -201,7 +215,16 @@ class Conversation(server.LiveConnectionHandler):
         return self._took
 
     async def server_event(self, event: events.Event) -> None:
-        """Let the layers handle an event."""
+        """Let the layers handle an event. A connection that a hook found fault with has never been made."""
+        if isinstance(event, events.ConnectionEvent) and event.connection in self._refused:
+            return
+        if isinstance(event, events.OpenConnectionCompleted) and event.reply is None:
+            opened = event.command.connection
+            if opened.error is not None and opened in self.transports:
+                self._refused.add(opened)
+                opened.state = connection.ConnectionState.CLOSED
+                cast(Any, self.transports[opened].writer).transport.abort()
+                event = events.OpenConnectionCompleted(event.command, f"Connection killed: {opened.error}")
         start = time.perf_counter()
         await super().server_event(event)
         self._took = time.perf_counter() - start
@@ -230,6 +253,8 @@ class Conversation(server.LiveConnectionHandler):
         self._count(hook)
 
     def _count(self, hook: commands.StartHook) -> None:
+        if hook.name in ("requestheaders", "http_connect", "tcp_start"):
+            self._has_asked = True
         if hook.name == "requestheaders":
             self._under_way.add(hook.flow.id)  # type: ignore[attr-defined]  # this hook and the next two have one
         elif hook.name in ("response", "error"):
@@ -262,10 +287,24 @@ class Conversation(server.LiveConnectionHandler):
         """Close the connection, unless an exchange is under way. What was written still arrives."""
         if self._under_way or self._closes_itself or self.client not in self.transports:
             return
-        if self.transports[self.client].handler is None:
+        self.dismiss()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way."""
+        return not self._under_way and not self._upgraded
+
+    def dismiss(self) -> None:
+        """Close the connection. What was written still arrives."""
+        if self.client not in self.transports or self.transports[self.client].handler is None:
             self.writer.close()
         else:
             self.close_connection(self.client)
+
+    def dismiss_if_silent(self) -> None:
+        """Close a connection on which nothing has been asked for."""
+        if not self._has_asked:
+            self.dismiss()
 
     def abort(self) -> None:
         """Close the connection now."""
@@ -281,18 +320,21 @@ class Listener:
         self._answer = answer
         self._open: set[Conversation] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._door = Door(self._accepted, self._full)
         self._draining = False
+        self._leaving: set[Conversation] = set()
+        """Those that had to make room, and are still open."""
+        self._scarce = scarce()
+        self._said = -_SAID_EVERY
+        self._dismissed = 0
 
     async def listen(self, host: str, port: int) -> list[tuple[str, int]]:
         """Start to accept; return the addresses. Raises OSError where one is taken."""
-        self._server = await asyncio.start_server(self._accept, host, port, backlog=1024)
-        return [bound.getsockname()[:2] for bound in self._server.sockets]
+        return await self._door.open(host, port)
 
     async def drain(self, seconds: float) -> bool:
         """Accept no more, let exchanges under way finish, close. False where some had to be cut off."""
-        if self._server is not None:
-            self._server.close()
+        self._door.close()
         self._draining = True
         for conversation in tuple(self._open):
             conversation.end()
@@ -308,12 +350,23 @@ class Listener:
             await asyncio.wait(self._tasks, timeout=1)
         return finished
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accepted(self, connected: socket.socket) -> None:
+        task = asyncio.create_task(self._serve(connected))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        excess = max(len(self._tasks) - CONNECTIONS, connected.fileno() - self._scarce)
+        if excess > len(self._leaving):
+            self._make_room(excess - len(self._leaving))
+
+    async def _serve(self, connected: socket.socket) -> None:
+        try:
+            reader, writer = await asyncio.open_connection(sock=connected)
+        except OSError:  # it is gone already
+            connected.close()
+            return
         if self._draining:
             writer.close()
             return
-        task = asyncio.current_task()
-        assert task is not None
         conversation = Conversation(
             reader,
             writer,
@@ -332,16 +385,38 @@ class Listener:
                 return
             conversation.client.sockname = conversation.context.server.address = destination
         _probe(writer)
-        self._tasks.add(task)
         self._open.add(conversation)
+        silence = asyncio.get_running_loop().call_later(FIRST_HEAD_SECONDS, conversation.dismiss_if_silent)
         try:
             await conversation.handle_client()
             writer.close()  # mitmproxy leaves it open where its handler was cancelled before it first ran
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
         finally:
+            silence.cancel()
             self._open.discard(conversation)
-            self._tasks.discard(task)
+            self._leaving.discard(conversation)
+
+    def _full(self) -> None:
+        self._make_room(8)
+        if self._open and not self._leaving:
+            self._say("no connection is idle")
+
+    def _make_room(self, number: int) -> None:
+        """Close the connections that are idle for longest: descriptors run short, or there are very many."""
+        idle = (one for one in self._open if one.is_idle and one not in self._leaving)
+        for conversation in heapq.nsmallest(number, idle, key=lambda one: one.timeout_watchdog.last_activity):
+            self._leaving.add(conversation)
+            conversation.dismiss()
+            self._dismissed += 1
+        if self._dismissed:
+            self._say(f"{self._dismissed} idle connections closed")
+
+    def _say(self, what: str) -> None:
+        now = time.monotonic()
+        if now - self._said >= _SAID_EVERY:
+            logger.error("room for connections is short (%d are open): %s", len(self._open), what)
+            self._said, self._dismissed = now, 0
 
     def _after_exchange(self, conversation: Conversation) -> None:
         if self._draining:  # soon, not now: the answer's last bytes are written when this hook returns

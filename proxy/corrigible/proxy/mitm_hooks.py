@@ -22,9 +22,11 @@ from .dispatch import LARGE, Dispatcher, Lost, Shed, Task
 from .documents import DOCUMENTS, Served
 from .journal import Entry, Journal
 from .limit import Limits
+from .mitm_error import error_text
 from .mitm_lookup import LookupClient, Origin
 from .mitm_stream import CANDIDATE, REASON, REQUEST_OVER
 from .mode import Mode
+from .own_address import is_own
 from .vouching import DIGESTS
 
 BUFFER_LIMIT = 1 << 16
@@ -117,14 +119,19 @@ class Exchanges:
         self.own_addresses: Sequence[tuple[str, int]] = ()
         """Where this proxy listens, so that it never connects to itself."""
 
-    def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """Refuse to be one's own upstream: that would only end when the file descriptors do."""
-        address = data.server.address
-        if address is not None:
-            host, port = address[0], address[1]
-            for own_host, own_port in self.own_addresses:
-                if port == own_port and host in ("localhost", "127.0.0.1", "::1", own_host):
-                    data.server.error = "this proxy is its own upstream"
+    def server_connected(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Refuse to be one's own upstream, under whatever name: that would only end when the descriptors do."""
+        peer = data.server.peername
+        if peer is not None and is_own((peer[0], peer[1]), self.own_addresses):
+            data.server.error = "this proxy is its own upstream"
+
+    def http_connect_error(self, flow: http.HTTPFlow) -> None:
+        """Say in a line why a tunnel was not opened."""
+        response = flow.response
+        if response is not None and response.status_code == 502:
+            text = error_text(502, flow.server_conn.error or "unknown error")
+            headers = {"Content-Type": "text/plain; charset=utf-8"}
+            flow.response = http.Response.make(502, f"corrigible: {text}\n", headers)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Let the request pass: only our own `mode` parameter and unsafe framing are taken out."""

@@ -97,7 +97,7 @@ class Stream(HttpStream):
                 command = inner.send(reply)
             except StopIteration:
                 return
-            if isinstance(command, SendHttp) and isinstance(command.event, ResponseHeaders) and not self._is_http2:
+            if _is_continue(command) and not self._is_http2:
                 self._expecting = self.flow.request.headers.fields  # before the engine drops the field
                 reply = None
                 continue
@@ -212,3 +212,10 @@ class Stream(HttpStream):
         ):
             yield SendHttp(event, self.context.server)
         yield from super().handle_protocol_error(event)
+
+
+def _is_continue(command: commands.Command) -> bool:
+    """Whether this sends the engine's own 100."""
+    if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseHeaders):
+        return False
+    return bool(command.event.response.status_code == 100)

@@ -1,0 +1,38 @@
+"""Whether an address is that of this proxy, however it was written.
+
+Knows: addresses of sockets. Does not know: names, URLs: what counts is where a connection ended.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+
+Address = tuple[str, int]
+
+
+def is_own(peer: Address, listening: Iterable[Address]) -> bool:
+    """Whether a connection to this peer has reached one of the addresses that are listened on."""
+    return any(port == peer[1] and _covers(host, peer[0]) for host, port in listening)
+
+
+def _covers(own: str, other: str) -> bool:
+    ours, theirs = _plain(own), _plain(other)
+    return ours == theirs or (ours.is_unspecified and _is_here(theirs))
+
+
+def _plain(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    address = ipaddress.ip_address(host.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _is_here(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether the address is one of this machine's: only those can be bound."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(address), 0))
+        except OSError:
+            return False
+    return True
