@@ -184,8 +184,7 @@ def test_an_answer_overtakes_its_request(bench: Any, framing: bytes) -> None:
     def early(connection: socket.socket) -> None:
         until(connection, b"\r\n\r\n")
         connection.sendall(b"HTTP/1.1 200 OK\r\n" + framing)
-        received.append(until(connection, b"hello"))
-        until(connection, b"\r\n\r\n")
+        received.append(head_of(connection))  # the rest of the body, and the next request
         connection.sendall(bench.message(b"200 OK", b"", b"next"))
 
     with server(early) as url, bench.proxy(bench.none(), upstream=url) as proxy:
@@ -196,7 +195,7 @@ def test_an_answer_overtakes_its_request(bench: Any, framing: bytes) -> None:
         wire.send(b"GET /next HTTP/1.1\r\nHost: x\r\n\r\n")
         wire.until(ends(b"next"))
         wire.close()
-    assert received[0].endswith(b"hello")
+    assert received[0].startswith(b"helloGET /next ")
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 4\r\n", b""])

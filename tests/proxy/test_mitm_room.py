@@ -21,9 +21,9 @@ GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 def test_a_connection_that_asks_for_nothing_is_closed(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corrigible.proxy import mitm_engine
+    from corrigible.proxy import mitm_listener
 
-    monkeypatch.setattr(mitm_engine, "FIRST_HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(mitm_listener, "FIRST_HEAD_SECONDS", 0.3)
     with (
         bench.upstream({"/x": OK}) as upstream,
         bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
@@ -105,7 +105,7 @@ def test_idle_connections_make_room(bench: Any, number: int) -> None:
         def few() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (64, 100))
 
-        command = [Path(sys.executable).parent / "corrigible", "proxy", "--upstream"]
+        command = [str(Path(sys.executable).parent / "corrigible"), "proxy", "--upstream"]
         command += [f"http://127.0.0.1:{upstream.port}", "--pack", "http", "--listen", "127.0.0.1:0"]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=few, text=True, env={**os.environ}

@@ -39,9 +39,10 @@ from .descriptor import raise_limit
 from .dispatch import Dispatcher
 from .journal import Journal, on_hangup, redact
 from .limit import Limits
-from .mitm_engine import HookTable, Listener, frozen
+from .mitm_engine import HookTable, frozen
 from .mitm_hooks import Correcting, Exchanges
 from .mitm_http import use_own_http
+from .mitm_listener import Listener
 from .mitm_lookup import LookupClient
 from .mitm_tls import Certificates, trust_options
 from .tls import USUAL, Identity, Trust

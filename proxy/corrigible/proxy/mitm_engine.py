@@ -1,4 +1,4 @@
-"""Connections: accept them, run mitmproxy's protocol layers over them, and end them in order.
+"""Connections: run mitmproxy's protocol layers over them, and end them in order.
 
 Knows: mitmproxy's layers, commands and hooks, asyncio streams. Does not know: what a hook decides, rules.
 
@@ -13,7 +13,6 @@ import asyncio
 import collections
 import contextlib
 import dataclasses
-import heapq
 import inspect
 import logging
 import socket
@@ -22,12 +21,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-from mitmproxy import connection, exceptions, flow, hooks, options, platform
+from mitmproxy import connection, exceptions, flow, hooks, options
 from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer, layers, mode_specs, server, server_hooks
 
-from .descriptor import scarce
-from .door import Door
 from .mitm_command import Hold, Release, TellOfEnd
 
 logger = logging.getLogger(__name__)
@@ -39,15 +36,6 @@ READ_SIZE = 1 << 16
 TURN_SECONDS = 0.005
 """A connection whose last piece took longer reads less next time."""
 _FIRST, _LEAST = 1 << 14, 1 << 10
-
-FIRST_HEAD_SECONDS = 60.0
-"""So long a new connection may take to ask for something: TLS and the head of its first request."""
-
-CONNECTIONS = 1 << 14
-"""So many are kept open, as far as they are idle. Each takes some 60 KB, and two descriptors with its upstream."""
-
-_SAID_EVERY = 10.0
-"""Seconds between two complaints of the same kind."""
 
 IDLE_SECONDS = 600
 """After this long a connection on which nothing happens, and nothing is under way, is closed."""
@@ -190,6 +178,7 @@ class Conversation(server.LiveConnectionHandler):
         self._telling: set[asyncio.Task[None]] = set()
         self._closes_itself = False
         self._took = 0.0
+        _probe(writer)
         self._read_in_turns(self.client)
         top = _TOP[mode.type_name](self.context)
         self.layer = cast(layer.Layer, OnTheSpot(top, self.client, self._at_once, self._asked))
@@ -309,118 +298,6 @@ class Conversation(server.LiveConnectionHandler):
     def abort(self) -> None:
         """Close the connection now."""
         self.writer.transport.abort()
-
-
-class Listener:
-    """Accepts connections, and knows which are open."""
-
-    def __init__(self, mode: str, settings: options.Options, answer: Answerer) -> None:
-        self._mode = mode_specs.ProxyMode.parse(mode)
-        self._settings = settings
-        self._answer = answer
-        self._open: set[Conversation] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._door = Door(self._accepted, self._full)
-        self._draining = False
-        self._leaving: set[Conversation] = set()
-        """Those that had to make room, and are still open."""
-        self._scarce = scarce()
-        self._said = -_SAID_EVERY
-        self._dismissed = 0
-
-    async def listen(self, host: str, port: int) -> list[tuple[str, int]]:
-        """Start to accept; return the addresses. Raises OSError where one is taken."""
-        return await self._door.open(host, port)
-
-    async def drain(self, seconds: float) -> bool:
-        """Accept no more, let exchanges under way finish, close. False where some had to be cut off."""
-        self._door.close()
-        self._draining = True
-        for conversation in tuple(self._open):
-            conversation.end()
-        loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
-        # Not one wait: a connection accepted just before may show up only now.
-        while self._tasks and loop.time() < end:
-            await asyncio.wait(self._tasks, timeout=end - loop.time(), return_when=asyncio.FIRST_COMPLETED)
-        finished = not self._tasks
-        for conversation in tuple(self._open):
-            conversation.abort()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=1)
-        return finished
-
-    def _accepted(self, connected: socket.socket) -> None:
-        task = asyncio.create_task(self._serve(connected))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        excess = max(len(self._tasks) - CONNECTIONS, connected.fileno() - self._scarce)
-        if excess > len(self._leaving):
-            self._make_room(excess - len(self._leaving))
-
-    async def _serve(self, connected: socket.socket) -> None:
-        try:
-            reader, writer = await asyncio.open_connection(sock=connected)
-        except OSError:  # it is gone already
-            connected.close()
-            return
-        if self._draining:
-            writer.close()
-            return
-        conversation = Conversation(
-            reader,
-            writer,
-            self._settings,
-            self._mode,
-            self._answer,
-            fell_idle=self._after_exchange,
-        )
-        if isinstance(self._mode, mode_specs.TransparentMode):
-            try:
-                assert platform.original_addr is not None
-                destination = platform.original_addr(writer.get_extra_info("socket"))
-            except Exception as problem:
-                logger.error("no original destination: %s", problem)
-                writer.close()
-                return
-            conversation.client.sockname = conversation.context.server.address = destination
-        _probe(writer)
-        self._open.add(conversation)
-        silence = asyncio.get_running_loop().call_later(FIRST_HEAD_SECONDS, conversation.dismiss_if_silent)
-        try:
-            await conversation.handle_client()
-            writer.close()  # mitmproxy leaves it open where its handler was cancelled before it first ran
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
-        finally:
-            silence.cancel()
-            self._open.discard(conversation)
-            self._leaving.discard(conversation)
-
-    def _full(self) -> None:
-        self._make_room(8)
-        if self._open and not self._leaving:
-            self._say("no connection is idle")
-
-    def _make_room(self, number: int) -> None:
-        """Close the connections that are idle for longest: descriptors run short, or there are very many."""
-        idle = (one for one in self._open if one.is_idle and one not in self._leaving)
-        for conversation in heapq.nsmallest(number, idle, key=lambda one: one.timeout_watchdog.last_activity):
-            self._leaving.add(conversation)
-            conversation.dismiss()
-            self._dismissed += 1
-        if self._dismissed:
-            self._say(f"{self._dismissed} idle connections closed")
-
-    def _say(self, what: str) -> None:
-        now = time.monotonic()
-        if now - self._said >= _SAID_EVERY:
-            logger.error("room for connections is short (%d are open): %s", len(self._open), what)
-            self._said, self._dismissed = now, 0
-
-    def _after_exchange(self, conversation: Conversation) -> None:
-        if self._draining:  # soon, not now: the answer's last bytes are written when this hook returns
-            asyncio.get_running_loop().call_soon(conversation.end_if_idle)
 
 
 class HookTable:
