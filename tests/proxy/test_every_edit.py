@@ -22,6 +22,9 @@ from corrigible.schema.exchange import Request
 EXTRA = {"note-of-the-caller": {"kept": ["yesterday", 4711, True]}}
 """Members that no rule knows: whatever is repaired, they stay."""
 
+SHOWN = {("priority-given", "/body/spec/priority")}
+"""What is replaced by what a look-up shows to be the same: that judge sees no look-ups."""
+
 
 def edits(known: Known, case: Case) -> Iterator[tuple[dict[str, Any], Request]]:
     """Yield what is suggested for a case, and the request after it."""
@@ -46,6 +49,7 @@ def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
         for suggestion, after in edits(known, case):
             said = suggestion["safety"].get("loses", [])
             gone = lost(case.exchange.request.document(), after.document())
+            gone = [one for one in gone if (case.rule, one) not in SHOWN]
             gone = [one for one in gone if one.rpartition("/")[2] not in known.pack.guidance.tokens]
             unsaid = [one for one in gone if not any(one == p or one.startswith(f"{p}/") for p in said)]
             assert not unsaid or suggestion["safety"]["changes_intent"], (case.place, case.text.name, unsaid)
