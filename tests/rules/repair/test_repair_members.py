@@ -152,15 +152,16 @@ def test_of_two_near_names_the_caller_picks() -> None:
     assert [s["patch"][-1]["path"] for s in repaired.suggestions] == ["/body/created_on", "/body/created_or"]
 
 
-def test_what_is_not_known_is_left_out_and_flagged() -> None:
-    request = post({"name": "n", "colour": "red"})
-    repaired = said("/body/colour", "additionalProperties", {}, request, ("name",))
-    (suggestion,) = repaired.suggestions
-    assert suggestion["safety"] == {"side_effects": "certain", "changes_intent": True}
-    assert suggestion["parameters"] == {"colour": None}
-    outcome = follow(repaired, request)
-    assert isinstance(outcome, Next)
-    assert outcome.request.body == {"name": "n"}
+def test_what_is_not_known_is_left_out_only_when_somebody_says_so() -> None:
+    """It was sent for a reason: it may stand one level too high, or decide which page is read."""
+    for request in (post({"name": "n", "colour": "red"}), Request("GET", "/things", query={"colour": "red"})):
+        place = "/body/colour" if request.body else "/query/colour"
+        repaired = said(place, "additionalProperties", {}, request, ("name",))
+        (suggestion,) = repaired.suggestions
+        assert repaired.type == "intent_disambiguation"
+        assert suggestion["safety"]["changes_intent"] is True
+        assert suggestion["parameters"] == {"colour": None}
+        assert isinstance(follow(repaired, request), NeedsInput)
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,9 @@ def _left_out(breach: Breach, request: Request, name: str, value: Json, group: s
     except Unfit:
         return ask(breach, request, "Leave out what is not known.", schema={})
     writes = request.method not in ("GET", "HEAD", "OPTIONS")
-    if writes and (request.method == "DELETE" or may_limit(name) or isinstance(value, bool)):
-        message = "Leave out what is not known. The call then takes effect without it."
-        said = edit(breach, request, ops, message, changes_intent=True, requires_confirmation=True)
-        return options([said], group)
-    return Proposal([edit(breach, request, ops, "Leave out what is not known.", changes_intent=True)])
+    message = "Leave out what is not known. The call then does without it."
+    said = edit(breach, request, ops, message, changes_intent=True, requires_confirmation=writes)
+    return options([said], group)
 
 
 def misspelt(breach: Breach, request: Request, group: str) -> Proposal | None:
