@@ -10,6 +10,8 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf import any_pb2
+from google.rpc import status_pb2
 from grpc import aio
 
 from corrigible.proxy.grpc_client import (
@@ -20,6 +22,7 @@ from corrigible.proxy.grpc_client import (
     next_call,
     next_message,
 )
+from corrigible.schema.convert import to_proto
 from corrigible.schema.error import ReaderError
 from corrigible.schema.feedback import Feedback, parse
 from corrigible.schema.reader import NeedsInput, Terminal
@@ -169,3 +172,18 @@ def test_the_end_of_the_matter(messages: Messages) -> None:
     found = next_call(done, STORE, messages.of(STORE, GOOD))
     assert isinstance(found, Terminal)
     assert found.parameters == {"name": "x"}
+
+
+def test_feedback_is_the_last_detail_and_no_other() -> None:
+    class Refused:
+        def __init__(self, *details: any_pb2.Any) -> None:
+            self._status = status_pb2.Status(code=3, details=details).SerializeToString()
+
+        def trailing_metadata(self) -> list[tuple[str, bytes]]:
+            return [("grpc-status-details-bin", self._status)]
+
+    ours, other = any_pb2.Any(), any_pb2.Any()
+    ours.Pack(to_proto(suggesting({"action": "MODIFY_PARAMS", "parameters": {"a": 1}})))
+    other.Pack(status_pb2.Status(message="quoted"))
+    assert feedback_of(Refused(other, ours)) is not None
+    assert [feedback_of(Refused(ours, other)), feedback_of(Refused(other)), feedback_of(Refused())] == [None] * 3

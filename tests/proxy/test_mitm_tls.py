@@ -380,6 +380,7 @@ class TestHttp2:
     ("words", "complaint"),
     [
         (["--upstream-ca", "a", "--upstream-insecure"], "--upstream-ca and --upstream-insecure: give one of the two"),
+        (["--relay-key", "/nonexistent/key"], "--relay-key /nonexistent/key: no such file or directory"),
         (["--tls-key", "a"], "--tls-key needs --tls-cert"),
         (["--upstream-ca", "nowhere"], "--upstream-ca nowhere: no such file or directory"),
         (["--tls-cert", "nowhere"], "--tls-cert nowhere: no such file or directory"),

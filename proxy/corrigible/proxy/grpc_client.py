@@ -39,15 +39,15 @@ class NextCall(NamedTuple):
 
 
 def feedback_of(error: Any) -> Feedback | None:
-    """Return the feedback in the details of a refused call, None where there is none that can be read."""
+    """Return the feedback that is the last detail of a refused call, None where there is none that can be read."""
     for key, value in error.trailing_metadata() or ():
         if key != _DETAILS:
             continue
         try:
             status = status_pb2.Status.FromString(value)
-            for detail in reversed(status.details):
-                if detail.Is(RecoveryFeedback.DESCRIPTOR):
-                    return from_proto(RecoveryFeedback.FromString(detail.value))
+            last = status.details[-1] if status.details else None
+            if last is not None and last.Is(RecoveryFeedback.DESCRIPTOR):
+                return from_proto(RecoveryFeedback.FromString(last.value))
         except (DecodeError, ReaderError, TypeError):
             return None
     return None
