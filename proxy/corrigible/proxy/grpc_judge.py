@@ -137,7 +137,7 @@ def _each(translator: Translator, description: ProtobufDescription | None) -> Se
     known = translator.known
     if description is not None:
         known = tuple(replace(one, description=description) for one in known)
-    return [Translator([one], translator.limits) for one in known]
+    return [Translator([one], translator.limits, translator.clock) for one in known]
 
 
 def _is_particular(decision: Annotate) -> bool:

@@ -26,7 +26,7 @@ class Limits:
     suggestions: int = 16
     feedback: int = 4096
     seconds: float = 0.25
-    """For what is computed. What took longer is not sent, since something is wrong with it; it is known afterwards."""
+    """For what is computed. What takes longer is ended, since something is wrong with it."""
     seconds_with_lookups: float = 1.0
     lookups: int = 12
     """Per exchange."""

@@ -125,7 +125,7 @@ class Translator:
         self.known = tuple(known)
         self.relay = relay
         self.limits = limits or Limits()
-        self._clock = clock
+        self.clock = clock
         self._presenting = tuple(one for one in self.known if one.adapter.present is not None)
 
     def warm_up(self) -> None:
@@ -161,7 +161,7 @@ class Translator:
 
         What is computed is counted: a request that takes more than it is worth passes as well.
         """
-        budget = Budget(self.limits.steps, self.limits.seconds, self._clock)
+        budget = Budget(self.limits.steps, self.limits.seconds, self.clock)
         return (yield from within(budget, self._decided(exchange, explanation, budget)))
 
     def _decided(self, exchange: Exchange, explanation: Explanation | None, budget: Budget) -> Translation:
