@@ -117,15 +117,15 @@ def test_callers_take_turns_and_the_loop_has_time_for_others() -> None:
         assert len(await ended(running)) == 23
         return rounds
 
-    assert asyncio.run(main()) >= 8  # none holds the loop for more than 10 ms and one task
+    assert asyncio.run(main()) >= 8  # none holds the loop for more than 20 ms and one task
     assert [name for name in said if name[0] == "a"] == [f"a{number}" for number in range(20)]
     assert [name for name in said if name[0] == "b"] == ["b0", "b1", "b2"]
-    assert said.index("b2") < said.index("a9")
+    assert said.index("b2") < said.index("a15")
 
 
 def test_who_waits_too_long_for_a_turn_is_shed() -> None:
     async def main() -> list[str]:
-        limits = Limits(seconds=0.02, seconds_with_lookups=1)
+        limits = Limits(seconds_with_lookups=0.04)
         return await ended(
             begun(Dispatcher(), [task("a", burns, 0.005, [], str(n)) for n in range(30)], at_once, limits)
         )

@@ -39,7 +39,7 @@ LARGE_OF_ALL: Final = 32
 _SHARE: Final = 0.25
 """Of the loop's time, for corrections, while there is other work."""
 _LEAST: Final = 0.002
-_MOST: Final = 0.01
+_MOST: Final = 0.02
 """Seconds of one round."""
 
 
@@ -123,7 +123,7 @@ class Dispatcher:
 
     async def _here(self, task: Task[T], fetch: Fetch, limits: Limits) -> T:
         translation = task.here(*task.arguments, **task.named)
-        wait, asking = limits.seconds, None
+        wait, asking = limits.seconds_with_lookups / 2, None
         step: Callable[[], Any] = functools.partial(next, translation)
         while True:
             ended, value = await self._turn.take(task.caller, functools.partial(_taken, step), wait)
