@@ -214,9 +214,9 @@ class Conversation(server.LiveConnectionHandler):
                 opened.state = connection.ConnectionState.CLOSED
                 cast(Any, self.transports[opened].writer).transport.abort()
                 event = events.OpenConnectionCompleted(event.command, f"Connection killed: {opened.error}")
-        start = time.perf_counter()
+        start = time.thread_time()
         await super().server_event(event)
-        self._took = time.perf_counter() - start
+        self._took = time.thread_time() - start
 
     def _at_once(self, hook: commands.StartHook) -> bool:
         later = self._answer(hook)
