@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint types bench ci clean
+.PHONY: help demo test lint types bench soak ci clean
 
 help:
 	@echo "make demo    one refused call, corrected, for each local sandbox"
 	@echo "make test    all tests"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make bench   speed                         make ci      all that CI checks"
+	@echo "make soak    ten minutes of mixed traffic, memory stays flat (CORRIGIBLE_SOAK_SECONDS for another time)"
 	@echo "make clean   remove what was built"
 
 $(READY): pyproject.toml
@@ -40,6 +41,9 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.traffic
 	$(BIN)/python -m tests.bench.grpc
 	$(BIN)/python -m tests.bench.storm
+
+soak: $(READY)
+	$(BIN)/python -m tests.bench.soak
 
 ci:
 	.ci/run

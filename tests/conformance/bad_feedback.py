@@ -84,6 +84,31 @@ BAD: dict[str, tuple[str, Told]] = {
             )
         ),
     ),
+    "an end that nobody is named for": (
+        "SRF-COR-18",
+        told(feedback({**END, "parameters": {"reason_code": "NOTHING_LEFT"}}, recovery="terminal")),
+    ),
+    "a person who is called in and not named": (
+        "SRF-COR-18",
+        told(feedback({**END, "action": "ESCALATE", "parameters": {"actor": "nobody"}}, recovery="terminal")),
+    ),
+    "a guess where another is as near": (
+        "SRF-OPS-14",
+        told(
+            feedback(
+                patched(
+                    test_op("/body/speed", "slow"),
+                    {"op": "replace", "path": "/body/speed", "value": "slow_boat"},
+                    safety={"side_effects": "certain", "changes_intent": False},
+                )
+            ),
+            Request("POST", "/v1/orders", body={**BODY, "speed": "slow"}),
+        ),
+    ),
+    "a guess on which money hangs": (
+        "SRF-OPS-14",
+        told(feedback({**CURRENCY, "safety": {"side_effects": "certain", "changes_intent": False}})),
+    ),
     "a patch that is an object": ("SRF-OPS-01", told(feedback({**CURRENCY, "patch": {"op": "remove"}}))),
     "a verb that is none": ("SRF-OPS-01", told(feedback(patched({"op": "set", "path": "/body/note", "value": 1})))),
     "a pointer without a slash": ("SRF-OPS-01", told(feedback(patched({"op": "remove", "path": "body.note"})))),
@@ -265,7 +290,7 @@ BAD: dict[str, tuple[str, Told]] = {
     ),
     "a write without side effects": (
         "SRF-OPS-12",
-        told(feedback({**CURRENCY, "safety": {"side_effects": "none", "changes_intent": False}})),
+        told(feedback({**LINE, "safety": {"side_effects": "none", "changes_intent": False}})),
     ),
     "a step that writes without side effects": (
         "SRF-OPS-12",
@@ -276,7 +301,7 @@ BAD: dict[str, tuple[str, Told]] = {
                     "action": "MODIFY_PARAMS",
                     "message": "Ask for fewer.",
                     "steps": [{"method": "POST", "path": "/v1/reset"}],
-                    "safety": {"side_effects": "none", "changes_intent": True},
+                    "safety": {"side_effects": "none", "changes_intent": True, "loses": ["/query/limit"]},
                     "evidence": CURRENCY["evidence"],
                 }
             ),
@@ -318,9 +343,7 @@ BAD: dict[str, tuple[str, Told]] = {
     "a loss of what was never there": (
         "SRF-OPS-13",
         told(
-            feedback(
-                {**CURRENCY, "safety": {"side_effects": "certain", "changes_intent": True, "loses": ["/body/gift"]}}
-            )
+            feedback({**LINE, "safety": {"side_effects": "certain", "changes_intent": True, "loses": ["/body/gift"]}})
         ),
     ),
     "machine applicable, and yet it loses something": (

@@ -144,7 +144,30 @@ def talkative(request: Request, answer: Answer) -> Answer:
     return replace(answer, body=b'{"recovery_feedback":{}}') if request.method == "HEAD" else answer
 
 
+def short(answer: Answer) -> bool:
+    """Whether a body broke off."""
+    return len(answer.body) < int(answer.header("content-length") or 0)
+
+
+def unable(request: Request, answer: Answer) -> Answer:
+    """Say that the upstream failed where its answer broke off."""
+    return replace(answer, status=502, reason="Bad Gateway") if request.method != "HEAD" and short(answer) else answer
+
+
+def without_mode(request: Request) -> Request:
+    """Take out every mode that the contract knows, whoever it is for."""
+    return replace(request, target=re.sub(r"mode=(?:verbose|reflective|traditional|none)&?", "", request.target))
+
+
 PLANTED = (
+    planted("says 502 for what breaks off", Fault(whole=unable), "TRN-16"),
+    planted("waits for whole requests", Fault(waits=True), "TRN-09"),
+    planted(
+        "keeps expectations to itself",
+        request(lambda r: replace(r, headers=tuple(one for one in r.headers if one[0].lower() != "expect"))),
+        "TRN-12",
+    ),
+    planted("takes the API's own mode away", request(without_mode), "TRN-12"),
     planted("answers HEAD with a body", Fault(whole=talkative), "TRN-10"),
     planted(
         "says OK for Created",

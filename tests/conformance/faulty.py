@@ -73,6 +73,8 @@ class Fault:
     touches: Callable[[Request, Answer], bool] = is_message
     interim: bool = True
     """Whether interim answers are handed on."""
+    waits: bool = False
+    """Whether a request is kept until it is whole."""
     holds: bool = False
     """Whether an answer is held back to its end."""
     trailers: Callable[[Headers], Headers] = lambda trailers: trailers
@@ -148,6 +150,9 @@ class _Source:
             size -= len(piece)
             yield piece
 
+    def ends_chunks(self) -> bool:
+        return self.buffer.endswith(b"\r\n\r\n") and (b"\r\n0\r\n" in self.buffer or self.buffer.startswith(b"0\r\n"))
+
     def rest(self) -> Iterator[bytes]:
         with suppress(_Ended):
             while True:
@@ -190,10 +195,39 @@ class _Conversation:
             self.client.sendall(interim)
             if not interim.startswith(b"HTTP/1.1 100"):
                 return False
+        if not self.fault.waits and not self._is_whole(request):
+            return self._both_ways(request)
         request = replace(request, body=b"".join(self._body(request)))
         sent = self.fault.request(request)
         self.server.sendall(sent.body if waits else _request(sent) + sent.body)
         return self._answer(request)
+
+    def _is_whole(self, request: Request) -> bool:
+        """Whether the body of a request comes right behind its head."""
+        chunked = request.header("transfer-encoding") is not None
+        size = int(request.header("content-length") or 0)
+        self.client.settimeout(0.2)
+        try:
+            while not (self.asked.ends_chunks() if chunked else len(self.asked.buffer) >= size):
+                self.asked.more()
+        except TimeoutError:
+            return False
+        finally:
+            self.client.settimeout(None)
+        return True
+
+    def _both_ways(self, request: Request) -> bool:
+        """Hand a request on while it comes, and its answer beside it."""
+        self.server.sendall(_request(self.fault.request(request)))
+
+        def up() -> None:
+            with suppress(OSError, ValueError, _Ended):
+                for piece in self._body(request):
+                    self.server.sendall(piece)
+
+        threading.Thread(target=up, daemon=True).start()
+        self._answer(request)
+        return False
 
     def _body(self, request: Request) -> Iterator[bytes]:
         if request.header("transfer-encoding") is not None:

@@ -32,7 +32,7 @@ CURRENCY: dict[str, Any] = {
         {"op": "replace", "path": "/body/currency", "value": "eur"},
     ],
     "applicability": "MAYBE_INCORRECT",
-    "safety": {"side_effects": "certain", "changes_intent": False},
+    "safety": {"side_effects": "certain", "changes_intent": False, "requires_confirmation": True},
     "evidence": EVIDENCE,
 }
 LINE: dict[str, Any] = {
@@ -42,12 +42,13 @@ LINE: dict[str, Any] = {
         {"op": "test", "path": "/body/lines/1/sku", "value": "cofee"},
         {"op": "replace", "path": "/body/lines/1/sku", "value": "coffee"},
     ],
+    "safety": {"side_effects": "certain", "changes_intent": False},
 }
 WAIT: dict[str, Any] = {"action": "WAIT_AND_RETRY", "message": "Send it again after a while.", "parameters": {}}
 END: dict[str, Any] = {
     "action": "NO_RECOVERY_AVAILABLE",
     "message": "Nothing is left.",
-    "parameters": {"reason_code": "NOTHING_LEFT"},
+    "parameters": {"actor": "nobody", "reason_code": "NOTHING_LEFT"},
 }
 
 
@@ -140,7 +141,7 @@ GOOD: dict[str, Told] = {
     "verified, and so machine applicable": told(
         feedback(
             {
-                **CURRENCY,
+                **LINE,
                 "applicability": "MACHINE_APPLICABLE",
                 "verification": {"status": "verified", "method": "dry_run"},
             }
@@ -149,13 +150,15 @@ GOOD: dict[str, Told] = {
     "observed often enough": told(
         feedback(
             {
-                **CURRENCY,
+                **LINE,
                 "applicability": "MACHINE_APPLICABLE",
                 "confidence": {"basis": "observed", "value": 1.0, "successes": 60, "trials": 60},
             }
         )
     ),
-    "a clamp in a query, flagged": told(feedback({**CURRENCY, **LIMIT, "safety": {"changes_intent": True}}), READ),
+    "a clamp in a query, flagged": told(
+        feedback({**CURRENCY, **LIMIT, "safety": {"changes_intent": True, "loses": ["/query/limit"]}}), READ
+    ),
     "a renamed query parameter": told(
         feedback(
             patched(
@@ -167,7 +170,9 @@ GOOD: dict[str, Told] = {
     "an edit of one element, guarded by another of its members": told(
         feedback(
             patched(
-                test_op("/body/lines/0/sku", "tea"), {"op": "replace", "path": "/body/lines/0/quantity", "value": 2}
+                test_op("/body/lines/0/sku", "tea"),
+                {"op": "replace", "path": "/body/lines/0/quantity", "value": 2},
+                safety={"side_effects": "certain", "changes_intent": True, "loses": ["/body/lines/0/quantity"]},
             )
         )
     ),

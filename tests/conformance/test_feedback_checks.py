@@ -334,6 +334,33 @@ def test_a_breaker_that_never_breaks_is_caught(proxy: Subject) -> None:
         assert not findings(CHECKS["trust/loop/strangers"], faulty)
 
 
+def test_a_breaker_that_counts_what_nobody_saw_is_caught(proxy: Subject) -> None:
+    with relayed(proxy, forward=always_reflective) as faulty:
+        assert {one for one, _ in findings(CHECKS["trust/loop/uncounted"], faulty)} == {"SRF-SEC-08"}
+
+
+def test_a_breaker_that_takes_every_mistake_for_the_same_is_caught(proxy: Subject) -> None:
+    seen: dict[str | None, int] = {}
+
+    def counting(body: dict[str, Any], sent: Sent, got: Got) -> None:
+        who = sent.header("authorization")
+        seen[who] = seen.get(who, 0) + 1
+        if seen[who] > 3 and "recovery_feedback" in body:
+            body["recovery_feedback"]["loop"] = {"attempt": seen[who], "action": "escalate"}
+
+    with relayed(proxy, counting) as faulty:
+        assert {one for one, _ in findings(CHECKS["trust/loop/mistakes"], faulty)} == {"SRF-SEC-08"}
+
+
+def test_a_next_alternative_that_is_the_same_is_caught(proxy: Subject) -> None:
+    with relayed(
+        proxy,
+        member(lambda said: said.update(loop={"attempt": 2, "action": "next_alternative"})),
+        forward=as_somebody(lambda: f"Bearer new-{next(SEEDS)}"),
+    ) as faulty:
+        assert {one for one, _ in findings(CHECKS["trust/loop/never-again"], faulty)} == {"SRF-SEC-08"}
+
+
 def test_a_breaker_that_takes_strangers_for_one_is_caught(proxy: Subject) -> None:
     with relayed(proxy, forward=as_somebody(lambda: "Bearer everybody")) as faulty:
         assert findings(CHECKS["trust/loop/strangers"], faulty)
@@ -387,7 +414,7 @@ def test_following_a_link_of_the_upstream_to_another_origin_is_caught(proxy: Sub
     assert any("another origin" in said for _, said in found)
 
 
-MUTE = {"core/absent-on-success", "core/each-answered", "trust/loop/strangers"}
+MUTE = {"core/absent-on-success", "core/each-answered", "trust/loop/strangers", "trust/loop/never-again"}
 """What holds for somebody who never says anything."""
 
 

@@ -21,7 +21,7 @@ from corrigible.conformance.subject import Subject
 from corrigible.conformance.wire import Wire
 
 from .faults import PLANTED, Planted
-from .faulty import Fault, relay
+from .faulty import Answer, Fault, Request, relay
 
 START = (
     "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
@@ -82,6 +82,24 @@ def test_a_planted_fault_is_caught_as_what_it_is(planted: Planted, conforming: S
         subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"))
         found = [one for check in QUICK for one in findings(check, subject)]
     assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.said) for one in found][:8]
+
+
+FORGETFUL = ("digest", "etag", "checksum", "signature")
+
+
+def test_who_explains_and_forgets_what_vouches_for_the_body_is_caught() -> None:
+    said = b'{"recovery_feedback":{"type":"recovery_guidance","message":"No.","suggestions":[{"action":"ESCALATE"}]},'
+
+    def explaining(request: Request, answer: Answer) -> Answer:
+        plain = answer.status >= 400 and answer.body.startswith(b'{"error"')
+        return answer.with_body(said + answer.body[1:]) if plain else answer
+
+    with Upstream(Shop()) as upstream, relay(upstream.port, Fault(whole=explaining)) as port:
+        subject = Subject("proxy", "http-json", Wire(f"http://127.0.0.1:{port}"), upstream=upstream)
+        by_name = {one.id.rpartition("/")[2]: findings(one, subject) for one in CHECKS if "/annotated/" in one.id}
+    for name in FORGETFUL:
+        assert {one.requirement for one in by_name[name]} == {"SRF-TRN-06"}, name
+    assert len(by_name["checksum"]) == 5
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])

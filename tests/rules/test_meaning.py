@@ -96,6 +96,7 @@ def test_spelling_put_right(one: str, other: str) -> None:
         ("ReadWriteAll", "ReadWriteOnce"),
         ("ReadWriteAll", "ReadWriteMany"),
         ("squash_merge", "squash"),
+        ("Please ring twice and leave it with the neighbours", "Please ring twice and leave it with the "),
         ("5", "15"),
         ("1M", "1m"),
         ("-1", "1"),

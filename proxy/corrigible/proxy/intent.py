@@ -10,7 +10,7 @@ from typing import Any
 
 from corrigible.rules.authored import MeaningText
 from corrigible.rules.function import wildcards
-from corrigible.rules.loss import Survival, losses
+from corrigible.rules.loss import Seen, Survival, losses
 from corrigible.rules.pack import Pack
 from corrigible.rules.pointer import resolve
 from corrigible.rules.rule import TERMINAL
@@ -28,32 +28,46 @@ def declare_losses(said: Sequence[Spoken], request: Request, pack: Pack) -> list
 
     Suggestions are applied one after the other, as readers do; of alternatives each for itself.
     """
-    tokens, how = pack.guidance.tokens, pack.text.dry_run
-    version = how.version if how is not None else None
     current = request
     out = []
     for one in said:
-        marked = []
-        open_choices: set[str] = set()
-        for suggestion in one.suggestions:
-            group = suggestion.get("group") or {}
-            if _is_terminal(suggestion) or not any(suggestion.get(name) for name in _EDITS):
-                marked.append(suggestion)
-                continue
-            base, after = current, after_edit(suggestion, current)
-            if after is None and current is not request:
-                base, after = request, after_edit(suggestion, request)
-            if after is None:
-                marked.append(suggestion)  # no reader applies it either
-                continue
-            survival = Survival(tokens, one.seen, suggestion.get("steps"), version if _is_tried(suggestion) else None)
-            lost = losses(base, after, survival, touched=_touched(suggestion))
-            marked.append(_shifted(losing(suggestion, lost), base.body, after.body, pack.text.meanings))
-            if group.get("relation") != "one_of" or group["id"] not in open_choices:
-                current = after if base is current else current
-                open_choices.add(group.get("id", ""))
+        marked, current = _marked(one.suggestions, request, current, pack, one.seen)
         out.append(one._replace(suggestions=tuple(marked)))
     return out
+
+
+def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> dict[str, Json]:
+    """Return feedback that somebody else made, each suggestion with what it takes from the request."""
+    marked, _ = _marked(feedback["suggestions"], request, request, pack, ())
+    return {**feedback, "suggestions": marked}
+
+
+def _marked(
+    suggestions: Sequence[dict[str, Any]], request: Request, current: Request, pack: Pack, seen: Sequence[Seen]
+) -> tuple[list[dict[str, Any]], Request]:
+    """Return suggestions with what they lose, and the request as they leave it."""
+    tokens, how = pack.guidance.tokens, pack.text.dry_run
+    version = how.version if how is not None else None
+    marked = []
+    open_choices: set[str] = set()
+    for suggestion in suggestions:
+        group = suggestion.get("group") or {}
+        if _is_terminal(suggestion) or not any(suggestion.get(name) for name in _EDITS):
+            marked.append(suggestion)
+            continue
+        base, after = current, after_edit(suggestion, current)
+        if after is None and current is not request:
+            base, after = request, after_edit(suggestion, request)
+        if after is None:
+            marked.append(suggestion)  # no reader applies it either
+            continue
+        survival = Survival(tokens, seen, suggestion.get("steps"), version if _is_tried(suggestion) else None)
+        lost = losses(base, after, survival, touched=_touched(suggestion))
+        marked.append(_shifted(losing(suggestion, lost), base.body, after.body, pack.text.meanings))
+        if group.get("relation") != "one_of" or group["id"] not in open_choices:
+            current = after if base is current else current
+            open_choices.add(group.get("id", ""))
+    return marked, current
 
 
 def _shifted(
@@ -99,14 +113,14 @@ def losing(suggestion: dict[str, Json], lost: Sequence[str]) -> dict[str, Any]:
     """Return a suggestion that says what it loses; the same one where that is nothing."""
     if not lost:
         return suggestion
-    known = suggestion["safety"].get("loses", ())
+    known = suggestion.get("safety", {}).get("loses", ())
     out = _changing(suggestion)
     return {**out, "safety": {**out["safety"], "loses": list(dict.fromkeys((*known, *lost)))}}
 
 
 def _changing(suggestion: dict[str, Json]) -> dict[str, Any]:
     """Return a suggestion that says that it is not what was asked for."""
-    out = {**suggestion, "safety": {**suggestion["safety"], "changes_intent": True}}
+    out = {**suggestion, "safety": {**suggestion.get("safety", {}), "changes_intent": True}}
     if out.get("applicability") == "MACHINE_APPLICABLE":
         out["applicability"] = "MAYBE_INCORRECT"
     return out

@@ -31,7 +31,7 @@ from corrigible.schema.writer import validate
 from .consider import Considered
 from .dry_run import dry_run
 from .feedback import combine, encode, mirror_retry_after
-from .intent import declare_losses, unsaid_losses
+from .intent import declare_losses, unsaid_losses, with_losses
 from .known import Explanation, Identified, Known, complaints
 from .limit import Limits
 from .loop import Loops, Refusal
@@ -303,7 +303,7 @@ class Translator:
         pack = found.known.pack
         try:
             validate(parse(feedback))
-            feedback = dict(feedback)
+            feedback = with_losses(dict(feedback), exchange.request, pack)
             encoded = encode(feedback, exchange.request, pack.guidance.secrets, self.limits)
         except (ContractError, CorrigibleError):
             return None

@@ -165,6 +165,8 @@ def is_respelled(one: Json, other: Json) -> bool:
         return False
     if a == b or (len(b) > _FEW and a.startswith(b) and len(a) - len(b) <= _FEW and a.isalpha()):
         return True
+    if a.startswith(b) and len(a) - len(b) > _FEW:
+        return False  # its end is gone: that is no slip
     if a[0] != b[0] or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
         return False
     most = 0 if len(a) < 3 else 1 if len(a) < 8 else 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -181,6 +182,27 @@ def digests_kept_right(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-TRN-06", f"{name} is wrong", _right(name, pair.through.body), value, KNOWN)
 
 
+def checksums_kept_right(subject: Subject) -> Iterator[Finding]:
+    """What vendors call their checksums vouches for bytes too: clients that check it send a write again and again."""
+    said = native(subject)
+    crc = zlib.crc32(said.body)
+    coded = base64.b64encode(crc.to_bytes(4, "big")).decode()
+    sha = base64.b64encode(hashlib.sha256(said.body).digest()).decode()
+    md5 = base64.b64encode(hashlib.md5(said.body, usedforsecurity=False).digest()).decode()
+    vouching = (
+        ("x-amz-crc32", str(crc)),
+        ("x-amz-checksum-crc32", coded),
+        ("x-amz-checksum-sha256", sha),
+        ("x-goog-hash", f"crc32c={coded}, md5={md5}"),
+        ("x-ms-content-crc64", "AAAAAAAAAAA="),
+    )
+    for name, value in vouching:
+        pair = subject.both(KNOWN, again(said, headers=[(name, value)]))
+        if pair.through.body != pair.direct.body and value in pair.through.values(name):
+            sentence = f"{name} still vouches for the body as it was before"
+            yield Finding("SRF-TRN-06", sentence, "the body as it was, or no such header", value, KNOWN)
+
+
 def tags_kept_right(subject: Subject) -> Iterator[Finding]:
     said = native(subject)
     variants = [
@@ -302,6 +324,7 @@ RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
     ("annotated/length", "the framing fits the new body", ("SRF-TRN-06",), length_kept_right),
     ("annotated/coding", "the coding fits the new body", ("SRF-TRN-06",), coding_kept_right),
     ("annotated/digest", "digests fit the new body or go", ("SRF-TRN-06",), digests_kept_right),
+    ("annotated/checksum", "checksums of vendors fit the body or go", ("SRF-TRN-06",), checksums_kept_right),
     ("annotated/etag", "a strong ETag does not stand over another body", ("SRF-TRN-06",), tags_kept_right),
     ("annotated/signature", "a signed body is left alone", ("SRF-TRN-06",), signed_left_alone),
     ("annotated/own-member", "an upstream's own recovery_feedback stays", ("SRF-TRN-07",), own_member_kept),

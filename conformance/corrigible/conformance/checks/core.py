@@ -21,6 +21,7 @@ from .provocation import (
     Refused,
     answered,
     as_sent,
+    native,
     provocations,
     provoked,
     refusals,
@@ -275,6 +276,26 @@ def _check(name: str, title: str, requirements: tuple[str, ...], run: Callable[[
     return Check(f"core/{name}", title, requirements, run, PROFILES, ROLES)
 
 
+_ROUTES: Final = (("POST", "/v1/nothing"), ("GET", "/v1/things/1"), ("DELETE", "/v1/orders"), ("PUT", "/v1/items/tea"))
+
+
+def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
+    """An upstream that does not know a route or a method, or names one that it takes."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    said = (
+        native(subject.profile, 404, "route_unknown", "There is nothing at this path."),
+        native(subject.profile, 405, "method_not_allowed", "Not possible here.", headers=[("Allow", "GET")]),
+    )
+    for method, path in _ROUTES:
+        for script in said:
+            body = {"note": "x"} if method in ("POST", "PUT") else None
+            sent = as_sent(Request(method, base + path, body=body)).adding(ASK, subject.caller())
+            feedback = subject.through(sent, script).feedback
+            if feedback is not None and feedback.get("recovery") == "terminal":
+                text = f"{method} {path} is not known here, and that is called the end."
+                yield Finding("SRF-COR-17", text, "nothing, or a way on", dict(feedback), sent)
+
+
 CHECKS: tuple[Check, ...] = (
     _check("present", "Refusals carry feedback", ("SRF-COR-01",), _present),
     _check("type", "The type is a registered one", ("SRF-COR-02",), holding("SRF-COR-02")),
@@ -291,6 +312,15 @@ CHECKS: tuple[Check, ...] = (
     _check("deterministic", "The same refusal gets the same feedback", ("SRF-COR-10",), _deterministic),
     _check("each-answered", "Every fault is answered", ("SRF-COR-11",), _each_answered),
     _check("terminal-alone", "What ends the matter stands alone", ("SRF-COR-12",), holding("SRF-COR-12")),
+    Check(
+        "core/unknown-is-no-end",
+        "What is not known is not the end",
+        ("SRF-COR-17",),
+        _unknown_is_no_end,
+        PROFILES,
+        frozenset({"proxy"}),
+    ),
+    _check("actors", "Who can act is said", ("SRF-COR-18",), holding("SRF-COR-18")),
     _check("messages", "Every suggestion says what it is for", ("SRF-COR-13",), holding("SRF-COR-13")),
     _check("mends", "What the feedback leads to is accepted, and did what was meant", ("SRF-COR-14",), _mends),
 )

@@ -145,6 +145,21 @@ def upstream_breaks_off(subject: Subject) -> Iterator[Finding]:
         yield Finding("SRF-TRN-08", f"after an upstream that failed: {one.said}", one.expected, one.got, GET)
 
 
+def status_survives(subject: Subject) -> Iterator[Finding]:
+    """A head that came whole is the upstream's word: who gets a 502 instead sends again what has been done."""
+    for name, script in BROKEN.items():
+        pair = subject.both(GET, script)
+        direct, through = pair.direct, pair.through
+        if direct.status == 0 or direct.error is None or "that are none" in name:
+            continue  # nothing whole came
+        if through.status != direct.status:
+            sentence = f"the upstream says {name}, and the client gets another status"
+            yield Finding("SRF-TRN-16", sentence, direct.status, through.error or through.status, GET)
+        elif through.error is None:
+            sentence = f"the upstream says {name}, and the client takes it for whole"
+            yield Finding("SRF-TRN-16", sentence, "an answer that breaks off", through.status, GET)
+
+
 ADDED: Final = 0.010
 _ROUND: Final = 40
 
@@ -188,5 +203,6 @@ RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
     ("open/request", "a refusal arrives whatever the request was", ("SRF-TRN-08",), requests_are_odd),
     ("open/long", "a refusal that is too long to look at arrives", ("SRF-TRN-08",), answers_are_too_long),
     ("open/broken", "what breaks off does not come out whole", ("SRF-TRN-08",), upstream_breaks_off),
+    ("open/broken-status", "what breaks off keeps its status", ("SRF-TRN-16",), status_survives),
     ("latency", "errors without look-ups arrive at once", ("SRF-TRN-11",), quick),
 )

@@ -71,9 +71,10 @@ class Calls:
         return Pair(sent, direct, through, before[0] if before else None, after[0] if after else None)
 
     def scripted(self, sent: GrpcSent, answer: Answer | Answering) -> GrpcSent:
-        """Return the call under a fresh case that is answered so."""
+        """Return the call under a fresh case that is answered so, and whatever else is asked in its caller's name."""
         case = self.subject.case()
         self.upstream.script(case, answer)
+        self.upstream.script(str(sent.value("authorization")), answer)
         return sent.adding((CASE, case))
 
     def finding(

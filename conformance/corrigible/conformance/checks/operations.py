@@ -52,5 +52,6 @@ CHECKS: tuple[Check, ...] = (
     _judged("idempotent", "A second application changes nothing", "SRF-OPS-10"),
     _judged("effects", "No side effects are claimed for reads and trials only", "SRF-OPS-12"),
     _judged("losses", "Nothing that was sent is lost unsaid", "SRF-OPS-13"),
+    _judged("near", "A guess is the only one that is near, or a question", "SRF-OPS-14"),
     _judged("credentials", "Credentials are out of reach", "SRF-OPS-11"),
 )

@@ -167,12 +167,72 @@ def _insisting(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def _uncounted(subject: Subject) -> Iterator[Finding]:
+    """Answers that showed no suggestions were no advice that failed: what follows is the first time."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    sent = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
+    with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
+        fresh = answered(subject, sent.adding(ASK, subject.caller())).feedback
+        caller = subject.caller()
+        for mode in ("verbose", "none", "traditional", "verbose"):
+            answered(subject, sent.adding(("Prefer", f"recovery-feedback={mode}"), caller))
+        later = answered(subject, sent.adding(ASK, caller)).feedback
+    if fresh is None:
+        yield silent(1, "SRF-SEC-08")
+    elif later is None or later.get("suggestions") != fresh.get("suggestions"):
+        said = "Answers in modes without suggestions count as attempts: the first advice is another one after them."
+        yield Finding("SRF-SEC-08", said, fresh, None if later is None else dict(later))
+
+
+_MISTAKES: Final = ({"limit": "500"}, {"statuss": "draft"}, {"sort": "creatd"}, {"created_after": "2026/12/24"})
+
+
+def _mistakes(subject: Subject) -> Iterator[Finding]:
+    """Several mistakes of one caller at one operation are several mistakes."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    caller, said = subject.caller(), []
+    for query in _MISTAKES:
+        sent = as_sent(Request("GET", f"{base}/v1/orders", query))
+        said.append(answered(subject, sent.adding(ASK, caller)).feedback)
+    if all(one is None for one in said):
+        yield silent(len(said), "SRF-SEC-08")
+    for query, feedback in zip(_MISTAKES, said, strict=True):
+        loop = feedback.get("loop") if feedback is not None else None
+        action = str(loop.get("action", "none")).lower() if isinstance(loop, Mapping) else "none"
+        if _escalates(feedback) or action != "none":
+            text = (
+                f"Four different mistakes of one caller are taken for a loop, the one in {next(iter(query))} at last."
+            )
+            yield Finding("SRF-SEC-08", text, "loop.action none", loop)
+
+
+def _never_again(subject: Subject) -> Iterator[Finding]:
+    """What is called the next alternative is one that was not offered first before."""
+    caller, first = subject.caller(), list[Json]()
+    for one in (_ABROAD, {**_WRONG, "currency": "eur", "lines": [{"sku": "cocoa", "quantity": 2}]}):
+        request = Request("POST", "/v1/orders", body=one)
+        first.clear()
+        for feedback in _asked(subject, [request] * 3, [caller] * 3):
+            said = feedback.get("suggestions") if feedback is not None else None
+            loop = feedback.get("loop") if feedback is not None else None
+            leading = said[0] if isinstance(said, list) and said and isinstance(said[0], Mapping) else {}
+            edit = {name: leading.get(name) for name in ("action", "parameters", "patch")}
+            next_one = isinstance(loop, Mapping) and str(loop.get("action")).lower() == "next_alternative"
+            if next_one and edit in first:
+                text = "What is offered as the next alternative has been offered before."
+                yield Finding("SRF-SEC-08", text, "another suggestion, or no such word", edit)
+            first.append(edit)
+
+
 _TITLES: Final = (
     ("stubborn", "Who repeats a request hears of a person by the fourth time", _stubborn),
     ("obedient", "Advice that does not help ends by the fourth time", _obedient),
     ("oscillating", "Going back and forth ends by the fourth time", _oscillating),
     ("next-alternative", "The second time another alternative leads", _next_alternative),
     ("insisting", "Who asks for what cannot be had hears so by the fourth time", _insisting),
+    ("uncounted", "Answers without suggestions are no attempts", _uncounted),
+    ("mistakes", "Different mistakes are no loop", _mistakes),
+    ("never-again", "The next alternative is one that was not offered before", _never_again),
     ("strangers", "Others, and other things, are in no loop", _strangers),
 )
 CHECKS: tuple[Check, ...] = tuple(

@@ -118,6 +118,12 @@ def mode_is_stripped_alone(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-TRN-12", sentence, sorted(stripped)[0], got or "nothing", Sent("GET", target))
 
 
+def own_mode_stays(subject: Subject) -> Iterator[Finding]:
+    """Where the API has a parameter of that name itself, it is the API's."""
+    for target in ("/v1/items?mode=brief", "/v1/items?category=drink&mode=reflective&limit=2"):
+        yield from _kept(subject, f"the API's own parameter mode in {target}", Sent("GET", target))
+
+
 def _kept(subject: Subject, what: str, sent: Sent) -> Iterator[Finding]:
     pair = subject.both(sent, _YES, timeout=20)
     asked, received = pair.asked, pair.received
@@ -153,5 +159,6 @@ RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
     ("request/headers", "headers reach the upstream, in order, case and number", ("SRF-TRN-12",), headers_kept),
     ("request/body", "bodies reach the upstream to the byte", ("SRF-TRN-12",), partial(bodies_kept, BODIES)),
     ("request/large", "large bodies reach the upstream to the byte", ("SRF-TRN-12",), partial(bodies_kept, LARGE)),
+    ("request/own-mode", "a ?mode= of the API's own stays", ("SRF-TRN-12",), own_mode_stays),
     ("request/mode", "only ?mode= may be taken out of a target", ("SRF-TRN-12",), mode_is_stripped_alone),
 )

@@ -36,6 +36,11 @@ STREAMS: Final = (
     ("a stream without a type", f"HTTP/1.1 200 OK\r\n{_CHUNKED}\r\n", b""),
     ("an event stream that is an error", f"HTTP/1.1 400 No\r\nContent-Type: text/event-stream\r\n{_CHUNKED}\r\n", b""),
     (
+        "a small answer that takes its time",
+        f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(FIRST) + len(SECOND)}\r\n\r\n",
+        b"",
+    ),
+    (
         "a long download",
         f"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {_LENGTH}\r\n\r\n",
         b"x" * 300_000,
@@ -54,7 +59,7 @@ def streams_flow(subject: Subject) -> Iterator[Finding]:
         seen = threading.Event()
         coded = "chunked" in start
         first, second = before + FIRST, SECOND
-        if "Content-Length" in start:
+        if str(_LENGTH) in start:
             second += b"x" * (_LENGTH - len(first) - len(second))
         parts: tuple[Part, ...] = (
             start.encode() + _piece(first, coded=coded),
@@ -72,6 +77,34 @@ def streams_flow(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-TRN-09", sentence, f"the first piece within {PATIENCE} s", "nothing", GET)
             elif not talk.has(SECOND):
                 yield Finding("SRF-TRN-09", f"{name} stops after its first piece", "both pieces", "one", GET)
+
+
+def both_ways_flow(subject: Subject) -> Iterator[Finding]:
+    """A request that is answered while it is still being sent: neither end waits for the other's last word."""
+    chunk = b"5\r\nhello\r\n"
+    forms: tuple[tuple[str, tuple[str, str], bytes, bytes], ...] = (
+        ("chunks", ("Transfer-Encoding", "chunked"), chunk, b"0\r\n\r\n"),
+        ("a length", ("Content-Length", "5"), b"hello", b""),
+        ("a length that is long", ("Content-Length", str(_LENGTH)), b"hello", b"x" * (_LENGTH - 5)),
+    )
+    start = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{_CHUNKED}\r\n".encode()
+    for name, framed, first, rest in forms:
+        case = subject.case()
+        parts = (start + _piece(FIRST, coded=True), Hear(5), _piece(SECOND, coded=True) + b"0\r\n\r\n")
+        subject.behind.script(case, Script(parts, early=True))
+        with Talk(subject.wire) as talk:
+            _, target, *headers = _asked(subject, case)
+            talk.say(head("POST", target, *headers, framed))
+            sent = Sent("POST", target, (framed,), b"hello")
+            if not talk.has(FIRST, patience=PATIENCE):
+                sentence = f"a request with {name} is held back: what the upstream says to its head does not arrive"
+                yield Finding("SRF-TRN-09", sentence, f"the first piece within {PATIENCE} s", "nothing", sent)
+                continue
+            talk.say(first)
+            if not talk.has(SECOND, patience=PATIENCE):
+                sentence = f"a request with {name} is held back: the upstream does not get what was sent of its body"
+                yield Finding("SRF-TRN-09", sentence, "the answer to it", "nothing", sent)
+            talk.say(rest)
 
 
 def upgrades_pass(subject: Subject) -> Iterator[Finding]:
@@ -151,6 +184,26 @@ def expectations_are_met(subject: Subject) -> Iterator[Finding]:
         yield Finding("SRF-TRN-12", sentence, "hello", [one.sent.body.decode("latin-1") for one in received], sent)
 
 
+def expectations_arrive(subject: Subject) -> Iterator[Finding]:
+    """The upstream hears of an expectation, and its refusal comes before the body was sent."""
+    case = subject.case()
+    said = b"HTTP/1.1 413 Too Large\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno"
+    subject.behind.script(case, Script((said,), early=True))
+    sent = Sent("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
+    with Talk(subject.wire) as talk:
+        _, target, *headers = _asked(subject, case)
+        talk.say(head("POST", target, *headers, *sent.headers, ("Content-Length", "5")))
+        talk.has(b"HTTP/1.1 413", patience=PATIENCE)
+        line = talk.received.split(b"\r\n")[0].decode("latin-1")
+    received = subject.behind.received(case)
+    if not received or received[0].sent.header("expect") != "100-continue":
+        sentence = "a client's Expect: 100-continue does not reach the upstream"
+        yield Finding("SRF-TRN-12", sentence, "100-continue", received[0].sent.header("expect") if received else None)
+    elif line != "HTTP/1.1 413 Too Large":
+        sentence = "an upstream refuses before the body is sent, and the client that waits does not hear of it"
+        yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 413 Too Large", line or "nothing", sent)
+
+
 def connections_last(subject: Subject) -> Iterator[Finding]:
     """Several exchanges on one connection, one by one and without waiting: each answer to its own request, in order."""
     bodies = [b"the first", b"the second", b"the third", b"the fourth"]
@@ -192,8 +245,10 @@ def _shown(headers: tuple[tuple[str, str], ...]) -> Sent:
 Run = Callable[[Subject], Iterable[Finding]]
 RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
     ("stream/flow", "streams arrive while they are said", ("SRF-TRN-09",), streams_flow),
+    ("stream/both-ways", "a request is answered while it is sent", ("SRF-TRN-09",), both_ways_flow),
     ("stream/upgrade", "upgraded connections are bytes", ("SRF-TRN-09",), upgrades_pass),
     ("success/interim", "interim answers arrive", ("SRF-TRN-01",), hints_arrive),
     ("success/connection", "one connection carries many exchanges", ("SRF-TRN-01",), connections_last),
     ("request/expect", "an expected 100 comes", ("SRF-TRN-12",), expectations_are_met),
+    ("request/expectation", "expectations reach the upstream", ("SRF-TRN-12",), expectations_arrive),
 )

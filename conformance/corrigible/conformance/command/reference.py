@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             raise Misused(f"{option} {port}: no port")
     with ExitStack() as stack:
         try:
-            upstream = stack.enter_context(Upstream(Shop(), port=args.port))
+            upstream = stack.enter_context(Upstream(Shop(), port=args.port, remembers=False))
         except OSError as problem:
             raise Misused(f"--port {args.port}: cannot listen there: {problem}") from None
         try:

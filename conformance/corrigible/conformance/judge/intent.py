@@ -7,11 +7,11 @@ from typing import Final
 
 from corrigible.schema.exchange import Json
 
-from ..check import ABSENT, Finding
+from ..check import Finding
 from .edit import invalid
-from .loss import lost
+from .loss import leaves, lost
 from .pace import is_safe
-from .patched import Stage, leads_to, stages
+from .patched import Stage, document, leads_to, stages
 from .told import MISSING, TERMINAL, Told, at, base_action, listed, parts, patch_of
 
 _LIMITS: Final = frozenset(
@@ -89,22 +89,32 @@ def _tries(query: Json) -> bool:
 
 def _accounted(told: Told) -> Iterator[Finding]:
     """Every value that was sent survives, or the suggestion names it and says that the intent changes."""
+    sent = dict(leaves(document(told.request)))
     for stage in stages(told):
         if stage.after is None:
             continue
         safety = stage.suggestion.get("safety")
-        named = safety.get("loses", ABSENT) if isinstance(safety, Mapping) else ABSENT
+        flagged = isinstance(safety, Mapping) and safety.get("changes_intent") is True
+        named = safety.get("loses") if isinstance(safety, Mapping) else None
         pointers = named if isinstance(named, list) else []
-        missing = [one for one in lost(stage.before, stage.after) if not any(leads_to(str(p), one) for p in pointers)]
-        if missing and not (named is ABSENT and isinstance(safety, Mapping) and safety.get("changes_intent") is True):
+        evidence = stage.suggestion.get("evidence")
+        looked_up = isinstance(evidence, Mapping) and bool(evidence.get("lookups"))
+        gone = [one for one in lost(stage.before, stage.after, numbers=not looked_up) if one in sent]
+        missing = [one for one in gone if not any(leads_to(str(p), one) for p in pointers)]
+        overwritten = [one for one in missing if at(stage.after, one) is not MISSING]
+        if overwritten and not flagged:
+            said = f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
+            yield Finding("SRF-OPS-09", said, {"changes_intent": True}, safety, told.sent)
+            missing = [one for one in missing if one not in overwritten]
+        if missing:
             places = ", ".join(missing[:3])
             said = f"What stood at {places} is nowhere after suggestion {stage.index}, and it does not say so."
             yield Finding("SRF-OPS-13", said, {"loses": missing[:10]}, safety, told.sent)
-        if pointers and isinstance(safety, Mapping) and safety.get("changes_intent") is not True:
+        if pointers and not flagged:
             said = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
-            yield Finding("SRF-OPS-13", said, {"changes_intent": True}, dict(safety), told.sent)
+            yield Finding("SRF-OPS-13", said, {"changes_intent": True}, safety, told.sent)
         for pointer in pointers:
-            if parts(pointer) is None or at(stage.before, pointer) is MISSING:
+            if parts(pointer) is None or at(document(told.request), pointer) is MISSING:
                 said = f"Suggestion {stage.index} says that it loses what the request does not hold."
                 yield Finding("SRF-OPS-13", said, "a pointer into the refused request", pointer, told.sent)
 

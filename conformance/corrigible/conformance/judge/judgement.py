@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ..check import Finding
-from . import edit, intent, pace, shape, trust
+from . import edit, intent, near, pace, shape, trust
 from .told import Told
 
 JUDGES: Final[tuple[Callable[[Told], Iterator[Finding]], ...]] = (
     shape.judge,
     edit.judge,
     intent.judge,
+    near.judge,
     pace.judge,
     trust.judge,
 )

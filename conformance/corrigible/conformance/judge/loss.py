@@ -7,8 +7,7 @@ Knows: JSON values, how the same value is written in another way. Does not know:
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.schema.exchange import Json
@@ -19,37 +18,76 @@ from .told import MISSING, at
 MEMBERS: Final = ("query", "body")
 """Where a caller's values stand. Methods, paths and headers are how they are carried."""
 _JOINTS: Final = re.compile(r"[\s,;:/|&=+\"'\[\]{}-]+")
+_TOKEN: Final = re.compile(r"(?i)version|revision|generation|etag|sha\b")
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_SLIPS: Final = 3
+"""Characters that may be too many at the end of a text by mistake."""
+_PROSE: Final = 8
+"""Characters of a text of people that is left: words and paths have abbreviations, which are other spellings."""
 _LEAST: Final = 3
 """Characters from which on a text that is part of another one is found there by no accident."""
 
 
-def lost(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def lost(before: Mapping[str, Any], after: Mapping[str, Any], *, numbers: bool = True) -> list[str]:
     """Return the pointers of the values of `before` that `after` holds neither there nor anywhere else.
 
-    A value at a place that still holds something is not lost: whether it is another one than was asked for is another
-    question. One that is gone from its place is kept where it was moved, renamed, written in another form, joined
-    with others or split up; or where an array holds the same element once more.
+    A value is kept where it was moved, renamed, written in another form, joined with others or split up; where an array
+    holds the same element once more; and where its place holds what may be the same, put right: which texts are near is
+    another question. Another number, the opposite and a text cut short are none of that. `numbers` False leaves out
+    numbers that gave way to others: where live state says which one is meant, nobody wished for the one that was sent.
     """
-    gone: list[tuple[str, Json]] = []
-    stayed: set[str] = set()
-    for pointer, value in leaves(before):
-        if value is None and before.get("method") != "PATCH":
-            continue  # where nothing is cleared, null is no value (SPEC 1.10)
-        if at(after, pointer) is not MISSING:
-            stayed.add(pointer)
-        elif not _repeated(before, after, pointer):
-            gone.append((pointer, value))
-    fresh = [value for pointer, value in leaves(after) if pointer not in stayed or not _equal(before, after, pointer)]
-    unclaimed = Counter(text(value) for value in fresh)
-    whole = "".join(_bare(text(value)) for value in fresh)
+    changed = [
+        (place, value)
+        for place, value in leaves(before)
+        # Where nothing is cleared, null is no value (SPEC 1.10).
+        if not _equal(before, after, place) and (value is not None or before.get("method") == "PATCH")
+    ]
+    fresh = {place: value for place, value in leaves(after) if not _equal(before, after, place)}
+    unclaimed: dict[str, list[str]] = {}
+    for place, value in fresh.items():
+        unclaimed.setdefault(text(value), []).append(place)
+    left = [(place, value) for place, value in changed if not _claimed(unclaimed, place, text(value))]
+    open_places = {place for places in unclaimed.values() for place in places}
+    whole = "".join(_bare(text(value)) for value in fresh.values())
     found = []
-    for pointer, value in gone:
-        form = text(value)
-        if unclaimed[form]:
-            unclaimed[form] -= 1
-        elif not _contained(form, unclaimed, whole):
-            found.append(pointer)
+    for place, value in left:
+        if place in open_places:
+            gone = _is_another(value, fresh[place], place.rpartition("/")[2], numbers=numbers)
+        elif isinstance(value, Mapping | list):
+            gone = at(after, place) is MISSING  # what was empty may be filled
+        else:
+            gone = not _repeated(before, after, place)
+        if gone and not _contained(text(value), unclaimed, whole):
+            found.append(place)
     return found
+
+
+def _claimed(unclaimed: dict[str, list[str]], place: str, form: str) -> bool:
+    """Take a new place that says the same as what stood at a place: itself before any other."""
+    places = unclaimed.get(form)
+    if not places:
+        return False
+    places.remove(place if place in places else places[0])
+    if not places:
+        del unclaimed[form]
+    return True
+
+
+def _is_another(old: Json, new: Json, name: str, *, numbers: bool) -> bool:
+    """Whether a value gave way to one that cannot be the same, put right."""
+    if _TOKEN.search(name):
+        return False  # which version of a thing is meant is nothing that anybody wishes
+    was, is_now = text(old), text(new)
+    if _NUMBER.fullmatch(was) and _NUMBER.fullmatch(is_now):
+        return numbers and _digits(was) != _digits(is_now)  # milliseconds are seconds, cents are euros
+    if {was, is_now} == {"true", "false"}:
+        return True
+    return " " in was and len(is_now) >= _PROSE and was.startswith(is_now) and len(was) - len(is_now) > _SLIPS
+
+
+def _digits(number: str) -> str:
+    """Return the digits that stay in another unit of ten, a hundred, a thousand."""
+    return number.replace(".", "").strip("0")
 
 
 def leaves(document: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
@@ -102,7 +140,7 @@ def _bare(form: str) -> str:
     return _JOINTS.sub("", form)
 
 
-def _contained(form: str, others: Mapping[str, int], whole: str) -> bool:
+def _contained(form: str, others: Iterable[str], whole: str) -> bool:
     """Whether a text was joined to others, or was split up in order."""
     if len(form) >= _LEAST and any(form in other for other in others):
         return True

@@ -116,6 +116,21 @@ def _terminal_alone(told: Told) -> Iterator[Finding]:
             yield Finding("SRF-COR-12", said, "neither patch, steps nor placeholders", edits, told.sent)
 
 
+_ACTORS: Final = {
+    "ESCALATE": ("somebody_else", "you"),
+    "NO_RECOVERY_AVAILABLE": ("somebody_else", "you", "nobody"),
+}
+
+
+def _actors(told: Told) -> Iterator[Finding]:
+    for index, one in told.suggestions:
+        known = _ACTORS.get(base_action(one))
+        parameters = one.get("parameters")
+        if known is not None and isinstance(parameters, Mapping) and parameters.get("actor") not in known:
+            said = f"Suggestion {index} ends the matter and does not say who can act."
+            yield Finding("SRF-COR-18", said, list(known), parameters.get("actor", ABSENT), told.sent)
+
+
 def _messages(told: Told) -> Iterator[Finding]:
     for index, one in told.suggestions:
         found = one.get("message", ABSENT)
@@ -132,4 +147,5 @@ _PARTS: Final[tuple[Callable[[Told], Iterator[Finding]], ...]] = (
     _parameters,
     _terminal_alone,
     _messages,
+    _actors,
 )

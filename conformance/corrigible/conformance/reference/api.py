@@ -259,6 +259,18 @@ def _list_orders(call: Call) -> tuple[int, Json]:
     return 200, {"data": found[: int(call.query.get("limit", "20"))]}
 
 
+def _search_orders(call: Call) -> tuple[int, Json]:
+    return 200, {"data": [order for order in call.stock.orders.values() if _holds(call.body["where"], order)]}
+
+
+def _holds(condition: Any, order: Mapping[str, Json]) -> bool:
+    if "all" in condition:
+        return all(_holds(one, order) for one in condition["all"])
+    if "any" in condition:
+        return any(_holds(one, order) for one in condition["any"])
+    return bool(order.get(condition["field"]) == condition["is"])
+
+
 def _order(call: Call, name: str) -> dict[str, Json]:
     found = call.stock.orders.get(name)
     if found is None:
@@ -363,6 +375,7 @@ _OPERATIONS: Final[Mapping[str, Callable[[Call], tuple[int, Json]]]] = {
     "getItem": _get_item,
     "listShippingMethods": _list_methods,
     "listOrders": _list_orders,
+    "searchOrders": _search_orders,
     "getOrder": _get_order,
     "createOrder": _create_order,
     "updateOrder": _update_order,

@@ -136,7 +136,8 @@ class GrpcUpstream(grpc.GenericRpcHandler):
         metadata: Metadata = tuple((key, value) for key, value in details.invocation_metadata or ())
         if method == REFLECTION:
             return _reflection()
-        case = next((value for key, value in metadata if key == CASE), None)
+        named = dict(metadata)
+        case = named.get(CASE, named.get("authorization"))  # look-ups say only who asks
         with self._lock:
             script = self._scripts.get(case) if isinstance(case, str) else None
         known = script is not None or method in grpc_shop.METHODS or method == HEALTH

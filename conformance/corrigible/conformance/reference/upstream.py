@@ -9,6 +9,7 @@ import json
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ CASE: Final = "conformance-case"
 _PATIENCE: Final = 30.0
 _LARGEST: Final = 1 << 20
 """No head of a request is longer."""
+_KEPT: Final = 1 << 16
+"""Bytes of a connection that are kept as they came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +128,15 @@ _NOT_FOUND: Final = answer(404, b"", ())
 class Upstream:
     """Answers by script, and what has none by `api`. A context manager; 127.0.0.1 only."""
 
-    def __init__(self, api: Answering | None = None, *, port: int = 0) -> None:
+    def __init__(self, api: Answering | None = None, *, port: int = 0, remembers: bool = True) -> None:
+        """Who serves for hours and is never asked what came in need not remember it."""
+        self._remembers = remembers
         self.api: Answering = api or (lambda received: _NOT_FOUND)
         self._scripts: dict[str, tuple[Script | Answering, str | None]] = {}
         self._asides: dict[str, Script | Answering] = {}
         self._requests: list[Received] = []
         self._by_case: dict[str, list[Received]] = {}
+        self._heard: deque[bytearray] = deque(maxlen=256)
         self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
         self.port: int = self._listener.getsockname()[1]
@@ -173,6 +179,12 @@ class Upstream:
         with self._lock:
             return list(self._by_case.get(case, ()))
 
+    @property
+    def heard(self) -> list[bytes]:
+        """Return what the last connections began with, also where it was no request."""
+        with self._lock:
+            return [bytes(one) for one in self._heard]
+
     def _accept(self) -> None:
         while True:
             try:
@@ -189,13 +201,17 @@ class Upstream:
         try:
             with connection, suppress(OSError, h11.RemoteProtocolError):
                 rest = b""
+                heard = bytearray()
+                with self._lock:
+                    self._heard.append(heard)
                 while True:
-                    received, rest = _read(connection, rest, self._is_early)
+                    received, rest = _read(connection, rest, self._is_early, heard)
                     if received is None:
                         return
-                    with self._lock:
-                        self._requests.append(received)
-                        self._by_case.setdefault(received.sent.header(CASE) or "", []).append(received)
+                    if self._remembers:
+                        with self._lock:
+                            self._requests.append(received)
+                            self._by_case.setdefault(received.sent.header(CASE) or "", []).append(received)
                     if not self._say(connection, received):
                         return
         finally:
@@ -234,7 +250,9 @@ class Upstream:
         return not (script.close or script.early)
 
 
-def _read(connection: socket.socket, rest: bytes, early: Callable[[Sent], bool]) -> tuple[Received | None, bytes]:
+def _read(
+    connection: socket.socket, rest: bytes, early: Callable[[Sent], bool], heard: bytearray
+) -> tuple[Received | None, bytes]:
     """Read one request; None where the connection ended instead. Returns what came after it too."""
     server = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST)
     raw = bytearray(rest)
@@ -252,6 +270,7 @@ def _read(connection: socket.socket, rest: bytes, early: Callable[[Sent], bool])
             if not data:
                 return None, b""
             raw += data
+            heard += data[: _KEPT - len(heard)]
             server.receive_data(data)
             continue
         match event:

@@ -1,0 +1,203 @@
+"""One call never stops the others: whatever somebody sends or gets, small calls of others are answered (SRF-TRN-13).
+
+What is measured is how long the small ones take at the worst, on connections of their own, beside what they take when
+they go straight to the upstream: the suite's own upstream, and this machine, may be slow themselves.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..check import Finding
+from ..reference.upstream import CASE, Answering, Received, Script, answer
+from ..subject import Pair, Subject
+from ..wire import Got, Sent, Wire
+from .passing import ASK, JSON
+from .provocation import is_trial, standing_in
+from .refused import KNOWN, NEEDS_A_LOOK, ORDER, again, lost, native
+from .unchanged import differences
+
+MOST: Final = 1.0
+"""Seconds that a small call may take at the worst, beyond what it takes without the subject."""
+LONGEST: Final = 10.0
+"""Seconds in which a call with a large body has its answer, as it came or explained."""
+_MIB: Final = 1 << 20
+_SMALL: Final = Sent("GET", "/v1/items/tea", (ASK,))
+
+
+def _order(**more: Any) -> dict[str, Any]:
+    whole: Any = ORDER
+    return {**whole, **more}
+
+
+def _deep(levels: int, inner: str = "1") -> bytes:
+    return ('{"a":' * levels + inner + "}" * levels).encode()
+
+
+def _filters(levels: int) -> Any:
+    """Return conditions within conditions: each level fits two branches of a description until its end is seen."""
+    found: Any = {"field": "status", "is": 5}
+    for _ in range(levels):
+        found = {"all": [found, found]} if levels <= 12 else {"all": [found]}
+    return found
+
+
+def bodies() -> Mapping[str, Callable[[], bytes]]:
+    """Return the worst bodies that are known, by name, made when they are needed."""
+    return {
+        "three thousand members that nobody knows": lambda: _json(_order(**{f"member_{n}": n for n in range(3000)})),
+        "a MiB of members that nobody knows": lambda: _json(_order(**{f"m{n:06}": n for n in range(55_000)})),
+        "members that are nearly known": lambda: _json(_order(**{f"curency{n}": "eur" for n in range(20_000)})),
+        "a MiB of elements that are all wrong": lambda: _json(_order(lines=[{"sku": "", "quantity": "x"}] * 30_000)),
+        "a MiB of elements, the same twice": lambda: _json(
+            _order(lines=[{"sku": f"s{n // 2}"} for n in range(60_000)])
+        ),
+        "ten thousand levels": lambda: _json(_order())[:-1] + b',"deep":' + _deep(10_000) + b"}",
+        "a text of a MiB": lambda: _json(_order(note="x" * (_MIB - 300))),
+        "a MiB of one name again and again": lambda: b"{" + b",".join([b'"currency":"usdd"'] * 55_000) + b"}",
+        "conditions in conditions": lambda: _json({"where": _filters(40)}),
+        "conditions that double with each level": lambda: _json({"where": _filters(10)}),
+    }
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+@dataclass(slots=True)
+class _Worst:
+    """The slowest small call, by what it was and which way it went."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+
+    def note(self, name: str, got: Got, status: int) -> None:
+        self.seconds[name] = max(self.seconds.get(name, 0.0), got.seconds)
+        if got.status != status or got.error is not None:
+            self.wrong.append(f"{name}: {got.error or got.status}")
+
+
+@contextmanager
+def _others(subject: Subject) -> Iterator[_Worst]:
+    """Let somebody make small calls all the while: a success, a refusal that is explained, and one straight."""
+    worst, over = _Worst(), threading.Event()
+    case = subject.case()
+    refused = native(subject)
+    subject.behind.script(case, again(refused), target=KNOWN.target)
+    small, known = Wire(subject.wire.url), KNOWN.adding((CASE, case))
+    direct = Wire(subject.behind.url)
+
+    def call() -> None:
+        caller = subject.caller()
+        while not over.is_set():
+            worst.note("a success", small.send(_SMALL.adding(caller), timeout=LONGEST), 200)
+            worst.note("a refusal", small.send(known.adding(subject.caller()), timeout=LONGEST), refused.status)
+            worst.note("straight", direct.send(_SMALL.adding(caller), timeout=LONGEST), 200)
+            over.wait(0.01)
+
+    thread = threading.Thread(target=call, name="others", daemon=True)
+    thread.start()
+    try:
+        yield worst
+    finally:
+        over.set()
+        thread.join(2 * LONGEST)
+
+
+def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    for name, made in bodies().items():
+        target = "/v1/orders/search" if name.startswith("conditions") else KNOWN.target
+        sent = Sent("POST", target, (JSON, ASK), made())
+        with _others(subject) as worst:
+            pair = subject.both(sent, again(said), timeout=LONGEST)
+        yield from _answered(f"a body with {name}", pair, sent)
+        yield from _held_up(f"a body with {name}", worst, sent)
+
+
+def _bomb() -> bytes:
+    packer = zlib.compressobj(1, wbits=31)
+    parts = [packer.compress(b'{"error": {"code": "enum", "param": "currency", "message": "')]
+    parts += [packer.compress(b"a" * _MIB) for _ in range(100)]
+    return b"".join([*parts, packer.flush()])
+
+
+def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
+    """Answers, look-ups and requests of a few kilobytes that unpack to very much."""
+    bomb = _bomb()
+    twice = gzip.compress(bomb, mtime=0)
+    said = native(subject)
+    coded = [one for one in said.headers if one[0].lower() != "content-length"]
+    usual = subject.behind.api
+    forms: tuple[tuple[str, Sent, Script | Answering, Script | None], ...] = (
+        (
+            "an answer that unpacks to 100 MiB",
+            KNOWN,
+            answer(said.status, bomb, [*coded, ("Content-Encoding", "gzip")], reason=said.reason),
+            None,
+        ),
+        (
+            "an answer that unpacks twice to 100 MiB",
+            KNOWN,
+            answer(said.status, twice, [*coded, ("Content-Encoding", "gzip, gzip")], reason=said.reason),
+            None,
+        ),
+        (
+            "a request that unpacks to 100 MiB",
+            Sent("POST", KNOWN.target, (*KNOWN.headers, ("Content-Encoding", "gzip")), bomb),
+            again(said),
+            None,
+        ),
+        (
+            "look-ups whose answers unpack to 100 MiB",
+            NEEDS_A_LOOK,
+            usual,
+            answer(200, twice, [JSON, ("Content-Encoding", "gzip, gzip")], reason="OK"),
+        ),
+    )
+    for name, sent, script, looked in forms:
+
+        def says(received: Received, looked: Script | None = looked) -> Script | None:
+            mine = received.sent.method == "GET" and received.sent.target != _SMALL.target
+            return looked if mine or is_trial(received.sent) else None
+
+        with standing_in(subject, says), _others(subject) as worst:
+            pair = subject.both(sent, script, timeout=LONGEST)
+        yield from _answered(name, pair, sent)
+        yield from _held_up(name, worst, sent)
+
+
+def _answered(name: str, pair: Pair, sent: Sent) -> Iterator[Finding]:
+    short = Sent(sent.method, sent.target, sent.headers)
+    for one in differences(pair.direct, pair.through, annotated=True):
+        yield Finding("SRF-TRN-13", f"{name}: {one.said}", one.expected, one.got, short)
+    if pair.through.status == pair.direct.status and pair.through.body != pair.direct.body:
+        for lack in lost(pair):
+            yield Finding("SRF-TRN-13", f"{name}: {lack.said}", lack.expected, lack.got, short)
+
+
+def _held_up(name: str, worst: _Worst, sent: Sent) -> Iterator[Finding]:
+    short = Sent(sent.method, sent.target, sent.headers)
+    if worst.wrong:
+        sentence = f"While somebody has {name}, small calls of others get no answer, or another one."
+        yield Finding("SRF-TRN-13", sentence, "their answers", list(worst.wrong[:5]), short)
+    aside = worst.seconds.get("straight", 0.0)
+    for what in ("a success", "a refusal"):
+        took = worst.seconds.get(what, 0.0)
+        if took - aside > MOST:
+            sentence = f"While somebody has {name}, {what} takes others {took:.1f} s."
+            yield Finding("SRF-TRN-13", sentence, f"at most {MOST:g} s more than {aside:.2f} s", f"{took:.2f} s", short)
+
+
+Run = Callable[[Subject], Iterable[Finding]]
+RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
+    ("others/body", "large bodies stop nobody else", ("SRF-TRN-13",), bodies_stop_nobody),
+    ("others/bomb", "what unpacks to very much stops nobody else", ("SRF-TRN-13",), bombs_stop_nobody),
+)

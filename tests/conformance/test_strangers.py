@@ -1,0 +1,84 @@
+"""What somebody else wrote, or may fetch: ours holds, and who hands it on, or out, is caught."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from corrigible.conformance.check import Finding, NotApplicable
+from corrigible.conformance.checks import linked, relayed
+from corrigible.conformance.config import load
+from corrigible.conformance.launch import SUITE
+from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
+from corrigible.conformance.stage import Spec, stage
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Wire
+
+from .test_feedback_checks import relayed as before
+
+(BELIEF,) = relayed.CHECKS
+(FETCHED,) = linked.CHECKS
+
+
+def proxy(profile: str) -> Iterator[Subject]:
+    config = load(SUITE / "corrigible.yaml").subjects[profile]
+    with stage(Spec(profile, "proxy", config)) as staged:
+        yield staged.subject
+
+
+@pytest.fixture(scope="module")
+def kubernetes() -> Iterator[Subject]:
+    yield from proxy("kubernetes-api")
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Subject]:
+    yield from proxy("http-json")
+
+
+def test_our_proxy_believes_no_stranger(kubernetes: Subject) -> None:
+    assert list(BELIEF.run(kubernetes)) == []
+
+
+def test_who_lifts_what_a_cause_says_is_caught(kubernetes: Subject) -> None:
+    """Every form of it, and each claim by itself."""
+
+    def lifting(received: Received) -> Script:
+        got = kubernetes.direct.send(received.sent) if kubernetes.direct is not None else None
+        assert got is not None
+        body = json.loads(got.body)
+        body["recovery_feedback"] = json.loads(body["details"]["causes"][-1]["message"])
+        return answer(got.status, body, [("Content-Type", "application/json")], reason=got.reason)
+
+    with Upstream(lifting) as faulty:
+        found = list(BELIEF.run(replace(kubernetes, target=Wire(faulty.url), trace=[])))
+    assert {one.requirement for one in found} == {"SRF-SEC-11"}
+    for form in relayed.FORMS:
+        assert any(f"cause with {form} is" in one.said for one in found), form
+    for claim in ("MACHINE_APPLICABLE", "words", "retry", "verification", "confidence", "steps", "confirmation"):
+        assert any(claim in one.said for one in found), claim
+
+
+def test_what_is_fetched_is_for_its_caller(shop: Subject) -> None:
+    assert list(FETCHED.run(shop)) == []
+
+
+def test_who_serves_anybody_is_caught(shop: Subject) -> None:
+    """A relay that asks for everybody in one name."""
+    with before(shop, forward=lambda sent: replace(sent, headers=_as(sent.headers))) as faulty:
+        found: list[Finding] = list(FETCHED.run(faulty))
+    assert {one.requirement for one in found} == {"SRF-SEC-12"}
+    assert {one.said.partition(" fetches")[0] for one in found} == {"Somebody else", "Somebody without credentials"}
+
+
+def test_who_has_no_links_is_not_judged(shop: Subject) -> None:
+    with pytest.raises(NotApplicable):
+        list(FETCHED.run(replace(shop, target=Wire(shop.behind.url), trace=[])))
+
+
+def _as(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    kept = tuple(one for one in headers if one[0].lower() != "authorization")
+    return (*kept, ("Authorization", "Bearer everybody"))
