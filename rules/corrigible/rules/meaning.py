@@ -24,6 +24,8 @@ from .repair import spelling
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
 _DEEPEST = 4
+_UNIX = (10, 13)
+"""Digits of a Unix time in seconds and in milliseconds."""
 
 
 def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
@@ -73,6 +75,8 @@ def _same_scalar(one: str | int | float, other: str | int | float) -> bool:
         return True
     if len(a) > _LONGEST or len(b) > _LONGEST:
         return False
+    if a.isdecimal() and b.isdecimal() and not (len(a) in _UNIX or len(b) in _UNIX):
+        return int(a) == int(b)
     if _same_moment(one, other):
         return True
     first, second = _number(a), _number(b)
