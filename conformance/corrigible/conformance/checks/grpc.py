@@ -201,6 +201,8 @@ CHECKS: Final = (
         "feedback",
         "edits",
     ),
+    _check("losses", "Nothing that was sent is lost unsaid.", "SRF-OPS-12 SRF-OPS-13", "feedback", "losses"),
+    _check("others", "What unpacks to very much stops nobody else.", "SRF-TRN-13", "others", "bombs_stop_nobody"),
     _check(
         "intent-flagged",
         "What was not asked for is flagged.",
