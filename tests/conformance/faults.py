@@ -151,7 +151,8 @@ def short(answer: Answer) -> bool:
 
 def unable(request: Request, answer: Answer) -> Answer:
     """Say that the upstream failed where its answer broke off."""
-    return replace(answer, status=502, reason="Bad Gateway") if request.method != "HEAD" and short(answer) else answer
+    broken = request.method != "HEAD" and answer.status != 304 and short(answer)
+    return replace(answer, status=502, reason="Bad Gateway") if broken else answer
 
 
 def without_mode(request: Request) -> Request:

@@ -249,7 +249,8 @@ class _Conversation:
             self.client.sendall(raw)
             self._tunnel()
             return False
-        if self.fault.whole is not None and self.fault.touches(request, native):
+        touched = self.fault.whole is not None and self.fault.touches(request, native)
+        if touched and self.fault.whole is not None and not self._takes_its_time(request, native):
             self._whole(request, native, self.fault.whole)
         else:
             self._streamed(request, native, raw)
@@ -257,6 +258,22 @@ class _Conversation:
             native.header("connection"),
             request.header("connection"),
         )
+
+    def _takes_its_time(self, request: Request, native: Answer) -> bool:
+        """Whether the body of an answer stops on its way: then it is not waited for, and not seen whole."""
+        if request.method == "HEAD" or native.status in (204, 304):
+            return False
+        self.server.settimeout(0.3)
+        try:
+            while len(self.said.buffer) < int(native.header("content-length") or 0):
+                self.said.more()
+        except TimeoutError:
+            return True
+        except _Ended:
+            return False
+        finally:
+            self.server.settimeout(None)
+        return False
 
     def _streamed(self, request: Request, native: Answer, raw: bytes) -> None:
         changed = self.fault.head(request, native)
