@@ -68,6 +68,8 @@ def box(proxy: str) -> Iterator[tuple[Box, str]]:
 
 NUMBERS = count(1)
 MANY_CALLS = "grpc/no-word-obeyed"
+TIMED = "grpc/others"
+"""A box in the process of the test is slow itself."""
 
 
 def broken(address: str, upstream: GrpcUpstream | None, without: Iterable[str] = ()) -> dict[str, list[str]]:
@@ -93,7 +95,7 @@ def test_our_own_proxy_conforms(proxy: str, upstream: GrpcUpstream) -> None:
 
 def test_a_box_without_a_fault_breaks_nothing(box: tuple[Box, str], upstream: GrpcUpstream) -> None:
     box[0].fault = Fault("none", "")
-    assert broken(box[1], upstream) == {}
+    assert broken(box[1], upstream, [TIMED]) == {}
 
 
 def test_a_plain_proxy_is_transparent_and_gives_no_feedback(upstream: GrpcUpstream) -> None:
@@ -203,9 +205,20 @@ def unguarded(message: Any) -> None:
         one.patch.extend(kept)
 
 
+def harmless(message: Any) -> None:
+    for one in message.suggestions:
+        one.safety.side_effects = pb.SIDE_EFFECTS_NONE
+
+
+def unnamed(message: Any) -> None:
+    for one in message.suggestions:
+        del one.safety.loses[:]
+
+
 def unflagged(message: Any) -> None:
     for one in message.suggestions:
         one.safety.changes_intent = False
+        del one.safety.loses[:]
 
 
 def sure(message: Any) -> None:
@@ -453,6 +466,8 @@ FAULTS = (
     ),
     Fault("pointers are none", "SRF-OPS-01 SRF-COR-14", feedback(no_pointer)),
     Fault("array edits are not guarded", "SRF-OPS-03", feedback(unguarded)),
+    Fault("writes are called harmless", "SRF-OPS-12", feedback(harmless)),
+    Fault("what is lost is not named", "SRF-OPS-13", feedback(unnamed)),
     Fault("a clamp is not flagged", "SRF-OPS-09", feedback(unflagged)),
     Fault("more is claimed than was earned", "SRF-OPS-08", feedback(sure)),
     Fault("credentials are edited", "SRF-OPS-11 SRF-COR-14", feedback(on_credentials)),
@@ -479,15 +494,15 @@ FAULTS = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_breaks_what_it_breaks(fault: Fault, box: tuple[Box, str], upstream: GrpcUpstream) -> None:
     box[0].fault = fault
-    found = broken(box[1], upstream, [] if "SRF-SEC" in fault.breaks else [MANY_CALLS])
+    found = broken(box[1], upstream, [TIMED] if "SRF-SEC" in fault.breaks else [TIMED, MANY_CALLS])
     assert set(found) == set(fault.breaks.split()), found
 
 
 JUDGED = (
     *("SRF-COR-04", "SRF-COR-16", "SRF-OPS-02", "SRF-OPS-04", "SRF-OPS-05", "SRF-OPS-06", "SRF-OPS-07", "SRF-OPS-10"),
-    *("SRF-RTY-05", "SRF-SEC-10"),
+    *("SRF-RTY-05", "SRF-SEC-10", "SRF-TRN-13"),
 )
-"""What the judges of feedback are tested for by themselves."""
+"""What the judges of feedback are tested for by themselves; what is timed is shown to fail over HTTP."""
 
 
 def test_every_requirement_of_a_check_has_a_fault() -> None:
