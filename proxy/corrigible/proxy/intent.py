@@ -10,7 +10,7 @@ from typing import Any
 
 from corrigible.rules.authored import MeaningText
 from corrigible.rules.function import wildcards
-from corrigible.rules.loss import Seen, Survival, losses
+from corrigible.rules.loss import Seen, Survival, losses, losses_of_scalars
 from corrigible.rules.pack import Pack
 from corrigible.rules.pointer import resolve
 from corrigible.rules.rule import TERMINAL
@@ -28,12 +28,28 @@ def declare_losses(said: Sequence[Spoken], request: Request, pack: Pack) -> list
 
     Suggestions are applied one after the other, as readers do; of alternatives each for itself.
     """
+    if len(said) == 1 and (quickly := _plain(said[0], request, pack)) is not None:
+        return [quickly]
     current = request
     out = []
     for one in said:
         marked, current = _marked(one.suggestions, request, current, pack, one.seen)
         out.append(one._replace(suggestions=tuple(marked)))
     return out
+
+
+def _plain(one: Spoken, request: Request, pack: Pack) -> Spoken | None:
+    """Return the only suggestion there is with what it loses, where its patch is a plain one."""
+    if len(one.suggestions) != 1 or pack.text.meanings:
+        return None
+    suggestion = one.suggestions[0]
+    if not suggestion.get("patch") or _is_tried(suggestion):
+        return None
+    survival = Survival(pack.guidance.tokens, one.seen, suggestion.get("steps"))
+    lost = losses_of_scalars(suggestion["patch"], request, survival)
+    if lost is None:
+        return None
+    return one._replace(suggestions=(losing(suggestion, lost),)) if lost else one
 
 
 def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> dict[str, Json]:

@@ -74,17 +74,21 @@ def losses(
     way that says the same. `touched`: only what these pointers lead to was edited.
     """
     comparison = _Comparison(before, survival or Survival())
-    if (
-        touched is not None
-        and after.path == before.path
-        and (known := comparison.of_scalars(after, touched)) is not None
-    ):
-        return known
     for name, pointer, old, new in _places(before, after, touched):
         comparison.compare(name, pointer, old, new)
     if after.path != before.path:
         comparison.paths(before.path, after.path)
     return comparison.lost_for_good()
+
+
+def losses_of_scalars(
+    patch: Sequence[Mapping[str, Any]], before: Request, survival: Survival
+) -> tuple[str, ...] | None:
+    """Return what `losses` would, for a patch that only sets scalar members to others; None for all other patches.
+
+    Most edits are like that, and walking two requests costs more than all else that is done to an exchange.
+    """
+    return None if survival.steps else _Comparison(before, survival).of_scalars(patch)
 
 
 def _places(before: Request, after: Request, touched: Iterable[str] | None) -> Iterator[tuple[str, str, Json, Json]]:
@@ -109,25 +113,25 @@ class _Comparison:
         self.lost: list[Leaf] = []
         self.gained: list[Leaf] = list(_leaves(survival.steps, "")) if survival.steps else []
 
-    def of_scalars(self, after: Request, touched: Iterable[str]) -> tuple[str, ...] | None:
-        """Return what is lost where each edit is of a scalar member, and at most one of them is lost; else None.
-
-        Most edits are like that, and walking two requests costs more than all else that is done to an exchange.
-        """
+    def of_scalars(self, patch: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
+        """Return what a patch loses that only sets scalar members, and at most one to another value; else None."""
         lost: str | None = None
         pair: tuple[Json, Json] = (None, None)
-        for pointer in touched:
+        for op in patch:
+            if op["op"] == "test":
+                continue
+            pointer = op["path"]
             _, where, *rest = pointer.split("/")
-            old_members, new_members = getattr(self.before, where, None), getattr(after, where, None)
-            if len(rest) != 1 or "~" in pointer or type(old_members) is not dict or type(new_members) is not dict:
+            members = getattr(self.before, where, None)
+            if op["op"] != "replace" or len(rest) != 1 or "~" in pointer or type(members) is not dict:
                 return None
             name = rest[0].lower() if where == "headers" else rest[0]
-            old, new = old_members.get(name, MISSING), new_members.get(name, MISSING)
+            old, new = members.get(name, MISSING), op["value"]
             if type(old) not in _SCALARS or type(new) not in _SCALARS:
                 return None
             if (where == "headers" and name in _REPRESENTATION) or self._kept(name, pointer, old, new):
                 continue
-            if lost is not None or self.gained:
+            if lost is not None:
                 return None
             lost, pair = pointer, (old, new)
         return () if lost is None or self._names(*pair) else (lost,)

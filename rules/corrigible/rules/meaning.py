@@ -26,6 +26,8 @@ _LONGEST = 4096
 _DEEPEST = 4
 _UNIX = (10, 13)
 """Digits of a Unix time in seconds and in milliseconds."""
+_DIGITS = 32
+"""Of a longer number the text counts."""
 
 
 def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
@@ -34,6 +36,11 @@ def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
     `"500"` is 500, `"true"` is true, `"a,b"` is `["a", "b"]`, an element is the list of it, an object is its JSON text.
     Neither `"yes"` nor 1 is true: that is a reading.
     """
+    if type(one) is str and type(other) is str and one.isdecimal() and other.isdecimal():
+        if len(one) > _DIGITS or len(other) > _DIGITS:
+            return one == other
+        timed = len(one) in _UNIX and len(other) in _UNIX
+        return int(one) == int(other) or (timed and _same_moment(one, other))
     if same_json(one, other):
         return True
     if depth > _DEEPEST:
@@ -75,8 +82,6 @@ def _same_scalar(one: str | int | float, other: str | int | float) -> bool:
         return True
     if len(a) > _LONGEST or len(b) > _LONGEST:
         return False
-    if a.isdecimal() and b.isdecimal() and not (len(a) in _UNIX or len(b) in _UNIX):
-        return int(a) == int(b)
     if _same_moment(one, other):
         return True
     first, second = _number(a), _number(b)
@@ -159,6 +164,8 @@ def is_respelled(one: Json, other: Json) -> bool:
     The same letters and digits in order, an ending less, or few typing mistakes: the first letter and all digits stay.
     """
     if not isinstance(one, str) or not isinstance(other, str) or not one or max(len(one), len(other)) > _LONGEST:
+        return False
+    if one.isdecimal() and other.isdecimal():
         return False
     if _around(one, other):
         return True
