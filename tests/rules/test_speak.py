@@ -354,6 +354,15 @@ def test_a_written_patch_says_itself_as_parameters_too(write_pack: WritePack, te
     assert suggestion["parameters"] == parameters
 
 
+def test_edits_of_a_list_have_no_parameters_that_could_be_merged(write_pack: WritePack) -> None:
+    request = Request("PATCH", "/v1/x", body=[{"op": "remove", "path": "/a"}, {"op": "remove", "path": "/b"}])
+    text = entry(
+        "action: MODIFY_PARAMS, patch: [{op: test, path: /body/0/path, value: \"'/a'\"}, {op: remove, path: /body/0}]"
+    )
+    (suggestion,) = said(write_pack(x=text), request).suggestions
+    assert suggestion["parameters"] == {}
+
+
 def test_placeholders(write_pack: WritePack) -> None:
     text = """\
         suggest:

@@ -12,7 +12,7 @@ from corrigible.rules.authored import MeaningText
 from corrigible.rules.function import wildcards
 from corrigible.rules.loss import Seen, Survival, losses, losses_of_scalars
 from corrigible.rules.pack import Pack
-from corrigible.rules.pointer import resolve
+from corrigible.rules.pointer import MISSING, resolve
 from corrigible.rules.rule import TERMINAL
 from corrigible.rules.speak import Spoken
 from corrigible.schema.edit import same_json
@@ -65,25 +65,33 @@ def _marked(
     tokens, how = pack.guidance.tokens, pack.text.dry_run
     version = how.version if how is not None else None
     marked = []
-    open_choices: set[str] = set()
+    starts: dict[str, Request] = {}
     for suggestion in suggestions:
         group = suggestion.get("group") or {}
         if _is_terminal(suggestion) or not any(suggestion.get(name) for name in _EDITS):
             marked.append(suggestion)
             continue
-        base, after = current, after_edit(suggestion, current)
-        if after is None and current is not request:
+        start = starts.setdefault(group["id"], current) if group.get("relation") == "one_of" else current
+        base, after = start, after_edit(suggestion, start)
+        if after is None and start is not request:
             base, after = request, after_edit(suggestion, request)
         if after is None:
             marked.append(suggestion)  # no reader applies it either
             continue
         survival = Survival(tokens, seen, suggestion.get("steps"), version if _is_tried(suggestion) else None)
-        lost = losses(base, after, survival, touched=_touched(suggestion))
+        lost = _sent(losses(base, after, survival, touched=_touched(suggestion)), base, request)
         marked.append(_shifted(losing(suggestion, lost), base.body, after.body, pack.text.meanings))
-        if group.get("relation") != "one_of" or group["id"] not in open_choices:
-            current = after if base is current else current
-            open_choices.add(group.get("id", ""))
+        if base is current:  # of alternatives the first one, as readers do
+            current = after
     return marked, current
+
+
+def _sent(lost: Sequence[str], base: Request, request: Request) -> Sequence[str]:
+    """Return the places that the caller's own request has: what another suggestion put there was never sent."""
+    if base is request or not lost:
+        return lost
+    document = request.document()
+    return [one for one in lost if one.startswith("/headers/") or resolve(document, one) is not MISSING]
 
 
 def _shifted(

@@ -260,7 +260,7 @@ class _Speech:
         patch = [] if terminal else self._patch(say, parameters, activation)
         if patch:
             out["patch"] = patch
-            if not parameters and say.action == "MODIFY_PARAMS":
+            if not parameters and say.action == "MODIFY_PARAMS" and not isinstance(self.request.body, list):
                 out["parameters"] = _merged(patch, parameters_at(self.request).lstrip("/"))
         if say.steps:
             out["steps"] = [_filled(step, activation) for step in say.steps]
