@@ -62,7 +62,7 @@ REPAIRED = [
     ({"ip": " 10.0.0.1"}, {"ip": "10.0.0.1"}, False),
     ({"short": "äää"}, {"short": "ää"}, True),
     ({"slug": "HELLO"}, {"slug": "hello"}, True),
-    ({"mail": "Bob <bob@example.com>"}, {"mail": "bob@example.com"}, False),
+    ({"mail": "Bob <bob@example.com>"}, {"mail": "bob@example.com"}, True),
     ({"languages": ["en", "De", "frensh"]}, {"languages": ["en", "de", "french"]}, False),
     ({"mode": "test"}, {"mode": "live"}, True),
     ({"ratio": 1.5}, {"ratio": 1.0}, True),

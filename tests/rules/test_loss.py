@@ -88,6 +88,7 @@ def test_another_version_of_what_is_stored_is_no_loss() -> None:
     assert lost({"sha": "abc"}, {"sha": "def"}, TOKENS) == ()
     assert lost({"sha": "abc"}, {}, TOKENS, method="PUT") == ("/body/sha",)  # the guard itself is gone
     assert lost({"sha": "abc"}, {}, TOKENS) == ()  # nothing is stored yet
+    assert lost({"tree": [{"path": "a", "sha": "abc"}]}, {"tree": [{"path": "a"}]}, TOKENS) == ("/body/tree/0/sha",)
 
 
 def test_what_a_look_up_shows_a_name_to_stand_for() -> None:

@@ -198,8 +198,9 @@ class _Comparison:
         return tuple(out)
 
     def _gone(self, name: str, pointer: str, old: Json) -> None:
-        if name in self.survival.tokens and self.before.method == "POST":
-            return  # nothing is stored yet that it could be a version of
+        in_a_list = any(part.isdecimal() for part in segments(pointer))
+        if name in self.survival.tokens and self.before.method == "POST" and not in_a_list:
+            return  # nothing is stored yet that it could be a version of; an element names what is stored elsewhere
         clears = self.before.method == "PATCH"
         self.lost += [leaf for leaf in _leaves(old, pointer) if clears or leaf.value is not None]
 
