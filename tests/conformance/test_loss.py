@@ -74,6 +74,30 @@ def test_queries_lose_as_bodies_do_and_paths_and_headers_do_not() -> None:
     assert lost(before, document({"a": 1, "page": 2}, {"sort": "up"})) == []
 
 
+def test_what_a_path_or_a_step_has_is_kept() -> None:
+    before = document({"charge": "ch_17", "amount": 400})
+    moved = {**document({"amount": 400}), "path": "/charges/ch_17/capture"}
+    assert lost(before, moved) == []
+    assert lost({**before, "path": "/ch_17"}, {**moved, "path": "/ch_17"}) == ["/body/charge"]
+    step = {"method": "POST", "path": "/charges", "body": {"id": "ch_17"}}
+    assert lost(before, document({"amount": 400}), steps=[step]) == []
+
+
+def test_after_a_look_up_a_new_name_may_stand_for_one_that_is_gone_and_for_no_two() -> None:
+    before = document({"sha": "fee1dead", "force": True, "count": 7})
+    after = document({"head": "feature"})
+    assert lost(before, after) == ["/body/sha", "/body/force", "/body/count"]
+    assert len(lost(before, after, looked_up=True)) == 2
+    assert lost(document({"count": 7}), document({"other": 8}), looked_up=True) == ["/body/count"]
+
+
+def test_what_is_stored_for_the_first_time_has_no_version_yet() -> None:
+    before = document({"metadata": {"name": "a", "resourceVersion": "5"}})
+    after = document({"metadata": {"name": "a"}})
+    assert lost(before, after) == []
+    assert lost({**before, "method": "PUT"}, {**after, "method": "PUT"}) == ["/body/metadata/resourceVersion"]
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),

@@ -25,7 +25,7 @@ status: stable
 references: [https://a.test]
 on: {code: bad, message: '^too (?P<what>much|many)$'}
 when: error.message.matches('^too .*')
-suggest: [{action: MODIFY_PARAMS, message: Less., parameters: {amount: 300}}]
+suggest: [{action: MODIFY_PARAMS, message: Less., parameters: {amount: 300}, changes_intent: true}]
 diagnosis: It is too much.
 """
 CASES = """\

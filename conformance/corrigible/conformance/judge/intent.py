@@ -99,7 +99,8 @@ def _accounted(told: Told) -> Iterator[Finding]:
         pointers = named if isinstance(named, list) else []
         evidence = stage.suggestion.get("evidence")
         looked_up = isinstance(evidence, Mapping) and bool(evidence.get("lookups"))
-        gone = [one for one in lost(stage.before, stage.after, numbers=not looked_up) if one in sent]
+        steps = listed(stage.suggestion, "steps")
+        gone = [one for one in lost(stage.before, stage.after, looked_up=looked_up, steps=steps) if one in sent]
         missing = [one for one in gone if not any(leads_to(str(p), one) for p in pointers)]
         overwritten = [one for one in missing if at(stage.after, one) is not MISSING]
         if overwritten and not flagged:

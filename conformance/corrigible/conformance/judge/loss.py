@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 from corrigible.schema.exchange import Json
 
@@ -18,7 +19,9 @@ from .told import MISSING, at
 MEMBERS: Final = ("query", "body")
 """Where a caller's values stand. Methods, paths and headers are how they are carried."""
 _JOINTS: Final = re.compile(r"[\s,;:/|&=+\"'\[\]{}-]+")
+_STORED: Final = re.compile(r"(?i)resource_?version|revision|generation|etag")
 _TOKEN: Final = re.compile(r"(?i)version|revision|generation|etag|sha\b")
+_LETTER: Final = re.compile("[A-Za-z]")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _SLIPS: Final = 3
 """Characters that may be too many at the end of a text by mistake."""
@@ -28,13 +31,15 @@ _LEAST: Final = 3
 """Characters from which on a text that is part of another one is found there by no accident."""
 
 
-def lost(before: Mapping[str, Any], after: Mapping[str, Any], *, numbers: bool = True) -> list[str]:
+def lost(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, looked_up: bool = False, steps: Iterable[Json] = ()
+) -> list[str]:
     """Return the pointers of the values of `before` that `after` holds neither there nor anywhere else.
 
     A value is kept where it was moved, renamed, written in another form, joined with others or split up; where an array
-    holds the same element once more; and where its place holds what may be the same, put right: which texts are near is
-    another question. Another number, the opposite and a text cut short are none of that. `numbers` False leaves out
-    numbers that gave way to others: where live state says which one is meant, nobody wished for the one that was sent.
+    holds the same element once more; where the path or one of the `steps` has it; and where its place holds what may be
+    the same, put right: which texts are near is another question. Another number, the opposite and a text cut short are
+    none of that. `looked_up`: live state may say which number is meant, and what a name stands for.
     """
     changed = [
         (place, value)
@@ -43,6 +48,7 @@ def lost(before: Mapping[str, Any], after: Mapping[str, Any], *, numbers: bool =
         if not _equal(before, after, place) and (value is not None or before.get("method") == "PATCH")
     ]
     fresh = {place: value for place, value in leaves(after) if not _equal(before, after, place)}
+    fresh |= _elsewhere(before, after, steps)
     unclaimed: dict[str, list[str]] = {}
     for place, value in fresh.items():
         unclaimed.setdefault(text(value), []).append(place)
@@ -52,14 +58,48 @@ def lost(before: Mapping[str, Any], after: Mapping[str, Any], *, numbers: bool =
     found = []
     for place, value in left:
         if place in open_places:
-            gone = _is_another(value, fresh[place], place.rpartition("/")[2], numbers=numbers)
+            gone = _is_another(value, fresh[place], place.rpartition("/")[2], numbers=not looked_up)
         elif isinstance(value, Mapping | list):
             gone = at(after, place) is MISSING  # what was empty may be filled
         else:
-            gone = not _repeated(before, after, place)
+            gone = not (_repeated(before, after, place) or _is_first(before, place))
         if gone and not _contained(text(value), unclaimed, whole):
+            if looked_up and _stood_for(value, place, fresh, unclaimed):
+                continue
             found.append(place)
     return found
+
+
+def _elsewhere(before: Mapping[str, Any], after: Mapping[str, Any], steps: Iterable[Json]) -> dict[str, Json]:
+    """Return what paths hold that the first one did not, and what the requests hold that are sent before."""
+    had = set(str(before.get("path")).split("/"))
+    out: dict[str, Json] = {}
+    for number, one in enumerate((after, *steps)):
+        if not isinstance(one, Mapping):
+            continue
+        for index, part in enumerate(str(one.get("path")).split("/")):
+            if part not in had:
+                out[f"/path/{number}/{index}"] = unquote(part)
+        if number:
+            out |= {f"/steps/{number}{place}": value for place, value in leaves(one)}
+    return out
+
+
+def _is_first(before: Mapping[str, Any], place: str) -> bool:
+    """Whether it is the version of what a POST stores for the first time."""
+    return before.get("method") == "POST" and _STORED.fullmatch(place.rpartition("/")[2]) is not None
+
+
+def _stood_for(value: Json, place: str, fresh: Mapping[str, Json], unclaimed: dict[str, list[str]]) -> bool:
+    """Take a new value that may be what another one names. What a look-up showed cannot be seen here."""
+    inside = "/".join(place.split("/")[:2])
+    for form, places in list(unclaimed.items()):
+        new = fresh[places[0]]
+        named = isinstance(value, str | int) and isinstance(new, str | int) and _LETTER.search(f"{value}{new}")
+        if named and place not in fresh and any(one.startswith(f"{inside}/") for one in places):
+            _claimed(unclaimed, places[0], form)
+            return True
+    return False
 
 
 def _claimed(unclaimed: dict[str, list[str]], place: str, form: str) -> bool:
