@@ -44,8 +44,12 @@ SLOW = {
     "transparency/error/large",
     "transparency/request/large",
     "trust/injection",
+    "exposure/framing/one-way",
+    "exposure/framing/head",
+    "exposure/others/body",
+    "exposure/others/bomb",
 }
-"""They wait, or carry megabytes, or ask a thousand times."""
+"""They wait, or carry megabytes, or ask a thousand times. `test_exposure` has faults for those of exposure."""
 QUICK = [one for one in CHECKS if "http-json" in one.profiles and "proxy" in one.roles and one.id not in SLOW]
 SEEDS = count(9000)
 """Every relay has callers of its own, so that no loop goes on from one fault to the next."""
@@ -158,12 +162,14 @@ FAULTS: tuple[Planted, ...] = (
         suggestions(lambda one: one.update(verification={"status": "verified", "method": "dry_run"})),
         "SEC-09",
     ),
-    planted("does not say what is lost", suggestions(lambda one: one.pop("safety", None)), "OPS-09", "OPS-13"),
+    planted(
+        "does not say what is lost", suggestions(lambda one: one.pop("safety", None)), "OPS-09", "OPS-13", "OPS-14"
+    ),
     planted("explains successes", native(helpful, success), "COR-07", "TRN-01"),
     planted(
         "explains without being asked",
         Fault(request=always_asking),
-        *("COR-08", "NEG-01", "NEG-02", "NEG-04", "TRN-12"),
+        *("COR-08", "NEG-01", "NEG-02", "NEG-04", "SEC-08", "TRN-12"),
     ),
     planted("forgets to escape pointers", suggestions(unescaped), "COR-14", "OPS-01", "OPS-02", "OPS-05", "SEC-09"),
     planted("forgets to escape the places it asks for", suggestions(unescaped_questions), "OPS-05"),
@@ -203,7 +209,7 @@ def test_somebody_elses_proxy_hears_sentences(tmp_path: Path, capsys: pytest.Cap
     arguments = [word for one in A_PART for word in ("--only", one)]
     assert main(["check", "--config", str(config), *arguments]) == 1
     said = capsys.readouterr().out
-    assert "None of 38 refused requests was answered with recovery_feedback." in said
+    assert "None of 40 refused requests was answered with recovery_feedback." in said
     assert "Traceback" not in said and "crashed" not in said and "COULD NOT RUN" not in said
 
 
