@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .head import is_request_head
+from .head import TOKEN, VALUE, is_authority
 
 HEAD_LIMIT: Final = 1 << 16
 """Start line and fields, in bytes. Envoy takes 60 KiB, nginx 32, Node 16."""
@@ -23,20 +23,20 @@ INTERIM_LIMIT: Final = 64
 CHUNK_LINE_LIMIT: Final = 4096
 """RFC 9112 section 7.1.1: a server ought to limit the total length of chunk extensions."""
 
-_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]++"
-_FIELDS = rb"(?:" + _TOKEN + rb":[\t\x20-\x7e\x80-\xff]*+\r\n)*+"
-_REQUEST_LINE = re.compile(rb"(" + _TOKEN + rb") ([\x21-\x7e\x80-\xff]++) (HTTP/[0-9]\.[0-9])")
-_STATUS_LINE = rb"HTTP/1\.[01] [1-9][0-9][0-9](?: [\t\x20-\x7e\x80-\xff]*+)?\r\n"
-_ODD_FIELDS = rb"(?:[\x21-\x39\x3b-\x7e\x80-\xff][\x20-\x39\x3b-\x7e\x80-\xff]*+:[\t\x20-\x7e\x80-\xff]*+\r\n)*+"
+_FIELDS = rb"(?:%b:%b\r\n)*+" % (TOKEN, VALUE)
+_TARGET = rb"[\x21-\x7e\x80-\xff]++"
+_REQUEST = re.compile(rb"%b %b HTTP/1\.[01]\r\n%b\r\n" % (TOKEN, _TARGET, _FIELDS))
+_REQUEST_LINE = re.compile(rb"%b %b (HTTP/[0-9]\.[0-9])" % (TOKEN, _TARGET))
+_STATUS_LINE = rb"HTTP/1\.[01] [1-9][0-9][0-9](?: %b)?\r\n" % VALUE
+_ODD_FIELDS = rb"(?:[\x21-\x39\x3b-\x7e\x80-\xff][\x20-\x39\x3b-\x7e\x80-\xff]*+:%b\r\n)*+" % VALUE
 """A name that is no token frames nothing, and clients that know it may want it."""
 _RESPONSE = re.compile(_STATUS_LINE + _ODD_FIELDS + rb"\r\n")
 _SECTION = re.compile(_FIELDS)
-_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?")
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[\t ]*(?:;%b)?" % VALUE)
 _FRAMING = re.compile(rb"\n(host|content-length|transfer-encoding):([^\r]*+)", re.IGNORECASE)
 _EMPTY_LINES = re.compile(rb"(?:\r\n)*+")
 _FOLD = re.compile(rb"\r\n[\t ]+")
 _LENGTH = re.compile(rb"0|[1-9][0-9]{0,18}")
-_AUTHORITY = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]*)(?::[0-9]{0,5})?")
 _ABSOLUTE = re.compile(rb"https?://([^/?]*)", re.IGNORECASE)
 
 
@@ -73,6 +73,11 @@ def end_of_request_head(received: bytes) -> int | None:
     return None
 
 
+def is_request_head(head: bytes) -> bool:
+    """Whether this is one request head by the grammar of RFC 9112, to its end."""
+    return _REQUEST.fullmatch(head) is not None
+
+
 def check_request(head: bytes) -> None:
     """Raise Malformed where the head of a request can be read in two ways, or in none."""
     if not is_request_head(head):
@@ -87,17 +92,16 @@ def check_request(head: bytes) -> None:
     # RFC 9112 section 3.2: a server MUST respond with 400 to any HTTP/1.1 request that lacks a Host, or has several.
     if len(hosts) > 1 or (not hosts and version == b"HTTP/1.1"):
         raise Malformed(400, "a request has exactly one Host")
-    if hosts and not _AUTHORITY.fullmatch(hosts[0]):
+    if any(hosts) and not is_authority(hosts[0]):  # it is empty where the target has no authority
         raise Malformed(400, "the Host is not valid")
     absolute = _ABSOLUTE.match(target)
     if absolute is not None:
-        named = absolute[1]
-        if not named or not _AUTHORITY.fullmatch(named):
+        if not is_authority(absolute[1]):
             raise Malformed(400, "the request target is not valid")
     elif method == b"CONNECT":
-        if not _AUTHORITY.fullmatch(target) or lengths or codings:
+        if not is_authority(target) or lengths or codings:
             raise Malformed(400, "the CONNECT is not valid")
-    elif not target.startswith(b"/") and target != b"*":
+    elif not target.startswith(b"/") and (target != b"*" or method != b"OPTIONS"):
         raise Malformed(400, "the request target is not valid")
     if codings:
         _check_coding(codings, lengths, version)
@@ -124,7 +128,7 @@ def _what_is_wrong(head: bytes) -> Malformed:
     found = _REQUEST_LINE.fullmatch(line)
     if found is None:
         return Malformed(400, "the request line is not valid")
-    if found[3] not in (b"HTTP/1.1", b"HTTP/1.0"):
+    if found[1] not in (b"HTTP/1.1", b"HTTP/1.0"):
         return Malformed(505, "HTTP/1.1 and HTTP/1.0 are spoken here")
     if fields[:1] in (b" ", b"\t") or b"\r\n " in fields or b"\r\n\t" in fields:
         return Malformed(400, "a header field is folded over several lines")

@@ -12,19 +12,20 @@ from collections.abc import Iterable, Sequence
 
 Fields = Sequence[tuple[bytes, bytes]]
 
-_TCHAR = rb"!#$%&'*+\-.^_`|~0-9A-Za-z"
-_TOKEN = re.compile(rb"[%s]+" % _TCHAR)
-_LOWER_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+")
-_VALUE = re.compile(rb"[^\x00-\x08\x0a-\x1f\x7f]*")
+_TCHAR = rb"!#$%&'*+\-.^_`|~0-9a-z"
+TOKEN = rb"[%sA-Z]++" % _TCHAR
+"""RFC 9110 section 5.6.2."""
+VALUE = rb"[\t\x20-\x7e\x80-\xff]*+"
 """RFC 9110 section 5.5: VCHAR, obs-text, SP, HTAB."""
+
+_TOKEN = re.compile(TOKEN)
+_LOWER_TOKEN = re.compile(rb"[%s]+" % _TCHAR)
+_VALUE = re.compile(VALUE)
 _PATH = re.compile(rb"/[!\"$-~\x80-\xff]*")
 """RFC 9113 section 8.3.1: the path and query parts of a URI, so no fragment; obs-text, as HTTP/1 has it."""
-_AUTHORITY = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~%!$&'()*+,;=]+)(?::[0-9]{1,5})?")
-"""RFC 9113 section 8.3.1: without user information."""
+_AUTHORITY = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~%!$&'()*+,;=]+)(?::[0-9]{0,5})?")
+"""RFC 3986 section 3.2, without user information (RFC 9110 section 4.2.4); the host of `http` is never empty."""
 _STATUS = re.compile(rb"[1-9][0-9][0-9]")
-_REQUEST_HEAD = re.compile(
-    rb"[%s]++ [!-~\x80-\xff]++ HTTP/1\.[01]\r\n(?:[%s]++:[^\x00-\x08\x0a-\x1f\x7f]*+\r\n)*+\r\n" % (_TCHAR, _TCHAR)
-)
 _BLANKS = b" \t"
 
 _CONNECTION_FIELDS = frozenset((b"connection", b"proxy-connection", b"keep-alive", b"transfer-encoding", b"upgrade"))
@@ -33,9 +34,9 @@ _CONNECTION_FIELDS = frozenset((b"connection", b"proxy-connection", b"keep-alive
 _REQUEST_PSEUDO = frozenset((b":method", b":scheme", b":authority", b":path"))
 
 
-def is_request_head(head: bytes) -> bool:
-    """Whether this is one HTTP/1 request head by the grammar of RFC 9112, to its end."""
-    return _REQUEST_HEAD.fullmatch(head) is not None
+def is_authority(value: bytes) -> bool:
+    """Whether this names a host, maybe with a port."""
+    return _AUTHORITY.fullmatch(value) is not None
 
 
 def request_fault(block: Fields, *, ended: bool) -> str | None:
@@ -54,13 +55,13 @@ def request_fault(block: Fields, *, ended: bool) -> str | None:
     path = pseudo.get(b":path", b"")
     if _PATH.fullmatch(path) is None and (path != b"*" or method != b"OPTIONS"):
         return ":path"
-    if authority is not None and not _is_authority(authority):
+    if authority is not None and not is_authority(authority):
         return ":authority"
     for name, value in block:
         if name == b"host":
             # "A server SHOULD treat a request as malformed if it contains a Host header field that identifies an
             # entity that differs from the entity in the ":authority" pseudo-header field."
-            if not _is_authority(value) or (authority is not None and value.lower() != authority.lower()):
+            if not is_authority(value) or (authority is not None and value.lower() != authority.lower()):
                 return "host"
             authority = value
         elif name == b"te" and value.lower() != b"trailers":
@@ -95,11 +96,6 @@ def trailer_fault(block: Fields, *, ended: bool) -> str | None:
     if not ended:
         return "trailers that end nothing"
     return _fields_fault(block)
-
-
-def is_final(block: Fields) -> bool:
-    """Whether this is the head of a final answer, rather than of an interim one."""
-    return not any(name == b":status" and value[:1] == b"1" for name, value in block)
 
 
 def without_blanks(block: Fields) -> list[tuple[bytes, bytes]]:
@@ -143,7 +139,3 @@ def _lengths(block: Fields) -> list[bytes]:
 
 def _is_length(value: bytes) -> bool:
     return value.isdigit() and len(value) < 20
-
-
-def _is_authority(value: bytes) -> bool:
-    return _AUTHORITY.fullmatch(value) is not None

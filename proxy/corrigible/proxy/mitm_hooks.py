@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Generator, Sequence
 from contextlib import suppress
-from typing import Protocol, overload
+from typing import Protocol
 
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
@@ -24,22 +24,18 @@ from .journal import Entry, Journal
 from .limit import Limits
 from .mitm_error import error_text
 from .mitm_lookup import LookupClient, Origin
+from .mitm_message import TARGET, encoded, framed, keep_trailers, length_and_kind, request_head, response_head, text_of
 from .mitm_stream import CANDIDATE, REASON, REQUEST_OVER
 from .mode import Mode
 from .own_address import is_own
-from .vouching import DIGESTS
 
 BUFFER_LIMIT = 1 << 16
 """Answers nobody wants to read are held back only where they are known to be at most this long: cheaper than
 handing them on piece by piece. Everything else streams."""
 
-_TARGET = "corrigible.target"
 _GRACE = 3
 """Past so many times the limit even the look-ups' own time box has failed."""
 _BODILESS = frozenset((204, 205, 206, 304))
-
-
-_VOUCHING = frozenset((b"etag", *(name.encode() for name in DIGESTS)))
 _DOCUMENTS = DOCUMENTS.encode()
 
 
@@ -72,31 +68,6 @@ class Correcting(Protocol):
         started: float,
         elapsed: float = 0.0,
     ) -> Generator[Lookup, LookupAnswer, Outcome]: ...
-
-
-class FieldList(Sequence[tuple[str, str]]):
-    """mitmproxy's header fields as text, decoded only when somebody looks: mostly nobody does."""
-
-    __slots__ = ("_fields", "_text")
-
-    def __init__(self, fields: tuple[tuple[bytes, bytes], ...]) -> None:
-        self._fields = fields
-        self._text: list[tuple[str, str]] | None = None
-
-    def _decoded(self) -> list[tuple[str, str]]:
-        if self._text is None:
-            self._text = [(_text(name), _text(value)) for name, value in self._fields]
-        return self._text
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[str, str]: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[tuple[str, str]]: ...
-    def __getitem__(self, index: int | slice) -> tuple[str, str] | list[tuple[str, str]]:
-        return self._decoded()[index]
 
 
 _VERDICTS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
@@ -134,37 +105,34 @@ class Exchanges:
             flow.response = http.Response.make(502, f"corrigible: {text}\n", headers)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """Let the request pass: only our own `mode` parameter and unsafe framing are taken out."""
+        """Let the request pass: only our own `mode` parameter is taken out."""
         data = flow.request.data
-        if _unsafe(flow.request):
-            flow.kill()  # type: ignore[no-untyped-call]  # theirs
-            return
         if data.path.startswith(_DOCUMENTS):
             try:
                 kept = self._corrector.document(request_head(flow), time.time())
             except Exception:  # a mistake of ours: the request passes as it is
                 return
             if kept is not None:
-                fields = [(_bytes(name), _bytes(value)) for name, value in kept.headers]
+                fields = [(encoded(name), encoded(value)) for name, value in kept.headers]
                 flow.response = http.Response.make(200, kept.body)
                 flow.response.headers = http.Headers(fields)
                 return
         if b"?" in data.path:
             try:
-                target = _text(data.path)
+                target = text_of(data.path)
                 stripped = self._corrector.upstream_target(target)
             except Exception:  # a mistake of ours: the request passes as it is
                 return
             if stripped != target:
-                flow.metadata[_TARGET] = target
-                data.path = _bytes(stripped)
+                flow.metadata[TARGET] = target
+                data.path = encoded(stripped)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide what to hold back: possible refusals, and small answers. All others stream at once."""
         response = flow.response
         if response is None:
             return
-        length, events = _framing(response)
+        length, events = length_and_kind(response)
         if response.stream:  # longer than the limit
             flow.metadata[REASON] = "the answer is over the limit"
         elif events:
@@ -228,8 +196,8 @@ class Exchanges:
             async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
                 outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
             if outcome.rewrite is not None:
-                chunked = _keep_trailers(flow.request, response)
-                headers = _framed(outcome.rewrite.headers, outcome.rewrite.body, chunked=chunked)
+                chunked = keep_trailers(flow.request, response)
+                headers = framed(outcome.rewrite.headers, outcome.rewrite.body, chunked=chunked)
                 response.headers, response.raw_content = headers, outcome.rewrite.body
         except Shed as why:
             shed = str(why)
@@ -295,7 +263,7 @@ class Exchanges:
                 time=started,
                 id=flow.id,
                 method=flow.request.method,
-                path=flow.metadata.get(_TARGET, flow.request.path),
+                path=flow.metadata.get(TARGET, flow.request.path),
                 status=flow.response.status_code if flow.response is not None else None,
                 outcome=verdict,
                 milliseconds=(time.time() - started) * 1000,
@@ -307,103 +275,6 @@ class Exchanges:
                 feedback=outcome.feedback if outcome is not None else None,
             )
         )
-
-
-def request_head(flow: http.HTTPFlow) -> RequestHead:
-    """Return the request as the client sent it."""
-    data = flow.request.data
-    target = flow.metadata.get(_TARGET) or _text(data.path)
-    peer = flow.client_conn.peername
-    return RequestHead(_text(data.method), target, FieldList(data.headers.fields), str(peer[0]) if peer else "")
-
-
-def response_head(response: http.Response) -> ResponseHead:
-    """Return the answer's head as the upstream sent it."""
-    data = response.data
-    return ResponseHead(data.status_code, FieldList(data.headers.fields))
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "surrogateescape")
-
-
-def _bytes(value: str) -> bytes:
-    return value.encode("utf-8", "surrogateescape")
-
-
-def _framing(response: http.Response) -> tuple[int | None, bool]:
-    """Return the declared length, and whether this is an event stream. A length beside a coding goes.
-
-    RFC 9112 section 6.3: a sender MUST remove the received Content-Length field prior to forwarding such a
-    message.
-    """
-    length: int | None = None
-    coded = events = False
-    fields = response.data.headers.fields
-    for name, value in fields:
-        match name.lower():
-            case b"content-length":
-                length = int(value) if value.isdigit() else None
-            case b"transfer-encoding":
-                coded = True
-            case b"content-type":
-                events = value[:17].lower() == b"text/event-stream"
-    if coded and length is not None:
-        response.data.headers.fields = tuple(f for f in fields if f[0].lower() != b"content-length")
-        length = None
-    return length, events
-
-
-def _keep_trailers(request: http.Request, response: http.Response) -> bool:
-    """Take out of the trailers what vouches for a body that is no more. Returns whether the others need chunks."""
-    if response.trailers is None:
-        return False
-    kept = [field for field in response.trailers.fields if field[0].lower() not in _VOUCHING]
-    response.trailers = http.Headers(kept) if kept else None
-    return bool(kept) and request.data.http_version == response.data.http_version == b"HTTP/1.1"
-
-
-def _framed(headers: Sequence[tuple[str, str]], body: bytes, *, chunked: bool) -> http.Headers:
-    """Return headers that frame exactly this body."""
-    fields: list[tuple[bytes, bytes]] = []
-    framed = False
-    for name, value in headers:
-        match name.lower():
-            case "transfer-encoding":
-                continue
-            case "content-length" if chunked:
-                continue
-            case "content-length":
-                if not framed:
-                    fields.append((_bytes(name), b"%d" % len(body)))
-                    framed = True
-            case _:
-                fields.append((_bytes(name), _bytes(value)))
-    if chunked:
-        fields.append((b"Transfer-Encoding", b"chunked"))
-    elif not framed:
-        fields.append((b"Content-Length", b"%d" % len(body)))
-    return http.Headers(fields)
-
-
-def _unsafe(request: http.Request) -> bool:
-    """Whether two servers could disagree about where this request ends. Mends what RFC 9112 says how to."""
-    length = coding = False
-    fields = request.data.headers.fields
-    for name, value in fields:
-        lower = name.lower()
-        if lower == b"content-length":
-            length = True
-        elif lower == b"transfer-encoding":
-            coding = True
-        elif b"content-length" in lower or b"transfer-encoding" in lower:
-            if lower.strip(b"\0\t\n\v\f\r ") in (b"content-length", b"transfer-encoding"):
-                return True  # "Transfer-Encoding : chunked" is read by some servers, and not by others
-        elif request.is_http2 and (b"\r" in value or b"\n" in value or b"\r" in name or b"\n" in name):
-            return True
-    if length and coding:
-        request.data.headers.fields = tuple(f for f in fields if f[0].lower() != b"content-length")
-    return request.data.method == b"PRI" and request.data.path == b"*"  # HTTP/2 without TLS: not spoken here
 
 
 def _origin(flow: http.HTTPFlow) -> Origin:

@@ -39,9 +39,9 @@ from .framing import (
     empty_lines,
     end_of_request_head,
     end_of_response_head,
+    is_request_head,
     read_response,
 )
-from .head import is_request_head
 from .mitm_chunks import Chunks
 from .mitm_command import TellOfEnd
 from .mitm_error import error_text
