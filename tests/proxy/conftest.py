@@ -8,14 +8,16 @@ import json
 import re
 import socket
 import socketserver
+import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -26,16 +28,20 @@ from corrigible.proxy.mode import Mode
 from corrigible.proxy.translate import Translator
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
-PATIENCE = 15.0
+PATIENCE = 60.0
+"""Seconds after which a test gives up. Nothing is expected to take so long, on however busy a machine."""
 LAST_CHUNK = re.compile(rb"(?:^|\r\n)0\r\n(?:[^\r\n]+\r\n)*\r\n\Z")
 
 
 class Wire:
-    """A client connection that shows bytes as they come."""
+    """A client connection that shows bytes as they come. It is closed with the test, however that ends."""
+
+    opened: ClassVar[list[Wire]] = []
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
         self.received = b""
+        self.opened.append(self)
 
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)
@@ -122,12 +128,15 @@ def read_request(connection: socket.socket) -> bytes | None:
     return head + b"\r\n\r\n" + body
 
 
+PATIENT = Limits(seconds=PATIENCE, seconds_with_lookups=PATIENCE)
+
+
 @dataclass
 class Silent:
     """A corrector that wants to see every refusal, and never says anything."""
 
     seen: list[tuple[RequestHead, bytes, ResponseHead, bytes]] = field(default_factory=list)
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = field(default_factory=lambda: PATIENT)
 
     def upstream_target(self, target: str) -> str:
         return target.replace("?mode=verbose", "")
@@ -188,10 +197,15 @@ class Proxy:
     stop: Callable[[], None]
     hurry: Callable[[], None]
     ended: threading.Event
+    later: Callable[[float], None]
+    """Have so many seconds pass for it, at once."""
 
 
 @contextmanager
-def proxy_at(corrector: Any, *, log: Path | None = None, **settings: Any) -> Iterator[Proxy]:
+def proxy_at(
+    corrector: Any, *, log: Path | None = None, hold: float = PATIENCE, drain: float = PATIENCE, **settings: Any
+) -> Iterator[Proxy]:
+    from corrigible.proxy import mitm, mitm_http
     from corrigible.proxy.journal import Journal
     from corrigible.proxy.mitm import Settings, serve
 
@@ -223,16 +237,30 @@ def proxy_at(corrector: Any, *, log: Path | None = None, **settings: Any) -> Ite
             ended.set()
 
     thread = threading.Thread(target=runs)
-    home = pytest.MonkeyPatch()
+    patched = pytest.MonkeyPatch()
+    patched.setattr(mitm_http, "HOLD_SECONDS", hold)
+    patched.setattr(mitm, "DRAIN_SECONDS", drain)
     if settings.get("all_addons"):
-        home.setenv("HOME", tempfile.mkdtemp())  # where mitmproxy makes its certificates
+        patched.setenv("HOME", tempfile.mkdtemp())  # where mitmproxy makes its certificates
     thread.start()
 
     def setter(name: str) -> Callable[[], None]:
         return lambda: running["loop"].call_soon_threadsafe(running[name].set)
 
+    def later(seconds: float) -> None:
+        loop, passed = running["loop"], threading.Event()
+        in_loop, everywhere = loop.time, time.time
+
+        def shift() -> None:
+            loop.time = lambda: in_loop() + seconds
+            patched.setattr(time, "time", lambda: everywhere() + seconds)
+            passed.set()
+
+        loop.call_soon_threadsafe(shift)
+        assert passed.wait(PATIENCE)
+
     assert ready.wait(PATIENCE)
-    proxy = Proxy(running["port"], setter("stop"), setter("hurry"), ended)
+    proxy = Proxy(running["port"], setter("stop"), setter("hurry"), ended, later)
     try:
         yield proxy
     finally:
@@ -240,7 +268,7 @@ def proxy_at(corrector: Any, *, log: Path | None = None, **settings: Any) -> Ite
             proxy.stop()
             proxy.hurry()
         thread.join(PATIENCE)
-        home.undo()
+        patched.undo()
         assert not thread.is_alive()
         if journal is not None:
             journal.close()
@@ -273,6 +301,7 @@ class Bench:
 
     Silent, Telling, Wire = Silent, Telling, Wire
     proxy, upstream = staticmethod(proxy_at), staticmethod(upstream_at)
+    patience = PATIENCE
     message, chunks, dechunked = staticmethod(message), staticmethod(chunks), staticmethod(dechunked)
 
     @staticmethod
@@ -282,6 +311,12 @@ class Bench:
     @staticmethod
     def reflective() -> Corrector:
         return Corrector(Translator([]), mode=Mode.REFLECTIVE)
+
+    @staticmethod
+    def command(*words: str) -> list[str]:
+        """Return how to run `corrigible proxy` so that nothing under way is cut off before a test gives up."""
+        code = "import sys; from corrigible.proxy import cli, mitm; mitm.DRAIN_SECONDS = %s; sys.exit(cli.main())"
+        return [sys.executable, "-c", code % PATIENCE, "proxy", *words]
 
     @staticmethod
     def journal(folder: Path) -> list[dict[str, Any]]:
@@ -310,3 +345,10 @@ def bench() -> type[Bench]:
         warnings.simplefilter("ignore", DeprecationWarning)  # of what mitmproxy depends on
         importlib.import_module("corrigible.proxy.mitm").default_addons()
     return Bench
+
+
+@pytest.fixture(autouse=True)
+def _wires_are_closed() -> Iterator[None]:
+    yield
+    while Wire.opened:
+        Wire.opened.pop().close()

@@ -74,7 +74,7 @@ def run(app: App, scope: Scope | None = None, body: Sequence[bytes] = (b'{"amoun
         async def send(message: Message) -> None:
             sent.append(dict(message))
 
-        await asyncio.wait_for(app(scope or http(), receive, send), 10)
+        await asyncio.wait_for(app(scope or http(), receive, send), 60)
         return sent
 
     return asyncio.run(main())

@@ -101,7 +101,7 @@ def test_the_first_event_of_a_stream_arrives_while_it_stays_open(bench: Any) -> 
                 length=False,
             )
         )
-        assert seen.wait(10)
+        assert seen.wait(60)
         connection.sendall(b"9\r\ndata: 1\n\n\r\n0\r\n\r\n")
 
     with (
@@ -126,7 +126,7 @@ def test_an_endless_refusal_is_not_held_back_past_the_limit(bench: Any) -> None:
         )
         for number in range(40):
             if number == 24:  # one and a half mebibytes
-                assert seen.wait(10)
+                assert seen.wait(60)
             connection.sendall(b"10000\r\n" + part + b"\r\n")
         connection.sendall(b"0\r\n\r\n")
 

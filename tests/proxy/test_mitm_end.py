@@ -74,7 +74,7 @@ def test_draining_finishes_what_is_under_way_and_closes_what_is_idle(bench: Any,
 
     def slow(connection: socket.socket) -> None:
         asked.set()
-        assert release.wait(10)
+        assert release.wait(bench.patience)
         connection.sendall(bench.message(b"400 Bad Request", JSON, b"{}"))
 
     with (
@@ -83,7 +83,7 @@ def test_draining_finishes_what_is_under_way_and_closes_what_is_idle(bench: Any,
     ):
         idle, busy = bench.Wire(proxy.port), bench.Wire(proxy.port)
         busy.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")  # keep-alive: the proxy has to end it
-        assert asked.wait(10)
+        assert asked.wait(bench.patience)
         proxy.stop()
         assert idle.rest() == b""
         with pytest.raises(ConnectionRefusedError):
@@ -92,7 +92,7 @@ def test_draining_finishes_what_is_under_way_and_closes_what_is_idle(bench: Any,
         head, _, body = busy.rest().partition(b"\r\n\r\n")
         assert body == b"{} | 0 "
         assert b"connection: close" in head
-        assert proxy.ended.wait(2)
+        assert proxy.ended.wait(bench.patience)
         idle.close()
         busy.close()
 
@@ -102,18 +102,18 @@ def test_a_second_request_to_stop_cuts_the_draining_short(bench: Any, caplog: py
 
     def slow(connection: socket.socket) -> None:
         asked.set()
-        release.wait(10)
+        release.wait(bench.patience)
 
     with (
         bench.upstream({"/slow": slow}) as upstream,
-        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", drain=3600) as proxy,
     ):
         wire = bench.Wire(proxy.port)
         wire.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert asked.wait(10)
+        assert asked.wait(bench.patience)
         proxy.stop()
         proxy.hurry()
-        assert proxy.ended.wait(3)
+        assert proxy.ended.wait(bench.patience)
         release.set()
         wire.close()
     assert "cut off" in caplog.text

@@ -25,7 +25,7 @@ def server(handle: Callable[[socket.socket], None]) -> Iterator[str]:
 
         def one(connection: socket.socket) -> None:
             with connection, suppress(OSError):
-                connection.settimeout(10)
+                connection.settimeout(60)
                 handle(connection)
 
         def accept() -> None:
@@ -40,9 +40,9 @@ def server(handle: Callable[[socket.socket], None]) -> Iterator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             listener.shutdown(socket.SHUT_RDWR)
-            accepting.join(5)
+            accepting.join(60)
             for thread in threads:
-                thread.join(5)
+                thread.join(60)
 
 
 def until(connection: socket.socket, end: bytes) -> bytes:
@@ -113,22 +113,17 @@ def test_two_sides_talk_in_turns(bench: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request"])
-def test_a_short_answer_that_drips_is_not_held_until_it_is_whole(
-    bench: Any, monkeypatch: pytest.MonkeyPatch, status: bytes
-) -> None:
-    from corrigible.proxy import mitm_http
-
-    monkeypatch.setattr(mitm_http, "HOLD_SECONDS", 0.2)
+def test_a_short_answer_that_drips_is_not_held_until_it_is_whole(bench: Any, status: bytes) -> None:
     seen = threading.Event()
 
     def drips(connection: socket.socket) -> None:
         until(connection, b"\r\n\r\n")
         connection.sendall(b"HTTP/1.1 %s\r\n%sContent-Length: 4\r\n\r\n{" % (status, JSON))
-        assert seen.wait(10)
+        assert seen.wait(bench.patience)
         connection.sendall(b"  }")
 
     corrector = bench.Telling()
-    with server(drips) as url, bench.proxy(corrector, upstream=url) as proxy:
+    with server(drips) as url, bench.proxy(corrector, upstream=url, hold=0.2) as proxy:
         wire = bench.Wire(proxy.port)
         wire.send(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
         wire.until(ends(b"\r\n\r\n{"))
@@ -168,7 +163,7 @@ def test_a_refusal_waits_for_the_rest_of_the_request_that_it_is_about(bench: Any
     with server(hasty) as url, bench.proxy(corrector, upstream=url) as proxy:
         wire = bench.Wire(proxy.port)
         wire.send(POST + b"Content-Length: 5\r\n\r\n")
-        assert answered.wait(10)
+        assert answered.wait(bench.patience)
         wire.send(b"hello")
         wire.until(ends(b"{} | 0 "))
         wire.close()

@@ -109,7 +109,7 @@ def test_interim_answers_are_handed_on_unless_we_asked_for_them(bench: Any, all_
 
     def patient(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + hints[:40])
-        assert first_part_read.wait(10)
+        assert first_part_read.wait(bench.patience)
         connection.sendall(hints[40:] + final)
 
     with (

@@ -13,23 +13,29 @@ pytest.importorskip("mitmproxy")
 OK = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
 
 
-def test_a_silent_exchange_is_not_cut_off(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_exchange_is_not_cut_off(bench: Any) -> None:
     """A watch on a quiet cluster."""
-    from corrigible.proxy import mitm_engine
-
-    monkeypatch.setattr(mitm_engine, "IDLE_SECONDS", 0.1)
+    more = threading.Event()
 
     def slow(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
-        threading.Event().wait(0.6)
+        assert more.wait(bench.patience)
         connection.sendall(b"3\r\ntwo\r\n0\r\n\r\n")
 
-    with bench.upstream({"/watch": slow}) as upstream:
+    with bench.upstream({"/watch": slow, "/": OK}) as upstream:
         url = f"http://127.0.0.1:{upstream.port}"
         with bench.proxy(bench.Silent(), upstream=url) as proxy:
             wire = bench.Wire(proxy.port)
             wire.send(b"GET /watch HTTP/1.1\r\nHost: a\r\n\r\n")
-            assert wire.rest().endswith(b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")  # and then an idle connection is closed
+            wire.until(lambda got: got.endswith(b"one\r\n"))
+            for _ in range(2):
+                proxy.later(601)
+                assert bench.ask(proxy.port, "/") == OK  # so that the watchdog has had its turn
+            more.set()
+            wire.until(lambda got: got.endswith(b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"))
+            assert bench.ask(proxy.port, "/") == OK
+            proxy.later(601)
+            wire.rest()  # an idle connection is closed
             wire.close()
 
 

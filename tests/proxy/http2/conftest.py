@@ -21,7 +21,7 @@ from corrigible.proxy.tls import Identity, Trust
 pytest.importorskip("mitmproxy")
 from hpack import Decoder, Encoder
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM = ACK = 1

@@ -6,7 +6,6 @@ import re
 import signal
 import ssl
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,19 +32,20 @@ class Slow:
                 upstream.seen.append(fields := dict(peer.fields(found)))
                 if fields[b":path"] == b"/slow":
                     self.asked.set()
-                    assert self.release.wait(10)
+                    assert self.release.wait(60)
                 peer.headers(found.stream, [(b":status", b"200")], end=False)
                 peer.data(found.stream, b"ok")
 
 
 @contextmanager
-def command(two: Any, port: int) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def command(bench: Any, two: Any, port: int) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Run the proxy as users do."""
     told = two.settings(port)
     words = ["--upstream", told["upstream"], "--upstream-ca", str(told["trust"].ca), "--listen", "127.0.0.1:0"]
     words += ["--tls-cert", str(told["identity"].certificate), "--tls-key", str(told["identity"].key)]
-    program = [sys.executable, "-m", "corrigible.proxy.cli", "proxy", "--pack", "stripe", *words]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        bench.command("--pack", "http", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         try:
             found = re.search(r":(\d+) -> ", process.stdout.readline())
@@ -55,18 +55,18 @@ def command(two: Any, port: int) -> Iterator[tuple[subprocess.Popen[str], int]]:
             process.kill()
 
 
-def test_at_its_end_it_says_goodbye_and_finishes_what_is_under_way(two: Any) -> None:
+def test_at_its_end_it_says_goodbye_and_finishes_what_is_under_way(bench: Any, two: Any) -> None:
     slow = Slow(two)
     with (
         two.upstream(slow) as upstream,
-        command(two, upstream.port) as (process, port),
+        command(bench, two, upstream.port) as (process, port),
         two.caller(port) as idle,
         two.caller(port) as busy,
     ):
         assert idle.ask() == OK
         stream = busy.stream()
         busy.headers(stream, busy.head(b"/slow"))
-        assert slow.asked.wait(10)
+        assert slow.asked.wait(60)
         process.send_signal(signal.SIGTERM)
         said = busy.until(lambda found: found.type == GOAWAY)
         assert (said.code, int.from_bytes(said.payload[:4], "big")) == (0, stream)
@@ -77,7 +77,7 @@ def test_at_its_end_it_says_goodbye_and_finishes_what_is_under_way(two: Any) -> 
         resets = [(found.stream, found.code) for found in busy.rest() if found.type == RST_STREAM]
         assert resets == [(late, REFUSED_STREAM)]
         assert b"".join(busy.bodies[stream]) == b"ok"
-        assert process.wait(10) == 0
+        assert process.wait(bench.patience) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
         assert b"/late" not in [fields[b":path"] for fields in upstream.seen]
@@ -97,7 +97,7 @@ def test_what_waits_for_a_window_is_sent_before_the_end(bench: Any, two: Any) ->
         caller.send(two.frame(WINDOW_UPDATE, 0, stream, b"\0\0\0\1"))
         caller.rest()
         assert b"".join(caller.bodies[stream]) == b"ok"
-        assert proxy.ended.wait(3)
+        assert proxy.ended.wait(bench.patience)
 
 
 def test_a_callers_goodbye_ends_nothing_that_is_under_way(bench: Any, two: Any) -> None:
@@ -109,7 +109,7 @@ def test_a_callers_goodbye_ends_nothing_that_is_under_way(bench: Any, two: Any) 
     ):
         stream = caller.stream()
         caller.headers(stream, caller.head(b"/slow"))
-        assert slow.asked.wait(10)
+        assert slow.asked.wait(60)
         caller.send(two.frame(GOAWAY, 0, 0, bytes(8)))
         slow.release.set()
         caller.rest()
@@ -117,13 +117,17 @@ def test_a_callers_goodbye_ends_nothing_that_is_under_way(bench: Any, two: Any) 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_second_time_it_ends_at_once(two: Any, number: signal.Signals) -> None:
+def test_the_second_time_it_ends_at_once(bench: Any, two: Any, number: signal.Signals) -> None:
     slow = Slow(two)
-    with two.upstream(slow) as upstream, command(two, upstream.port) as (process, port), two.caller(port) as caller:
+    with (
+        two.upstream(slow) as upstream,
+        command(bench, two, upstream.port) as (process, port),
+        two.caller(port) as caller,
+    ):
         caller.headers(caller.stream(), caller.head(b"/slow"))
-        assert slow.asked.wait(10)
+        assert slow.asked.wait(60)
         process.send_signal(signal.SIGTERM)
         caller.until(lambda found: found.type == GOAWAY)
         process.send_signal(number)
-        assert process.wait(3) == 0
+        assert process.wait(bench.patience / 2) == 0
         slow.release.set()

@@ -101,7 +101,7 @@ def test_a_request_that_is_not_taken_stays_where_it_is(bench: Any, two: Any) -> 
         peer = two.Server(wire, SHUT)
         while (found := peer.next()) is not None:
             if found.type == HEADERS:
-                opened.wait(10)
+                opened.wait(60)
                 peer.send(windows(0, found.stream))
             if found.type == DATA:
                 got.append(len(found.payload))
@@ -129,7 +129,7 @@ def test_a_request_that_is_not_taken_stays_where_it_is(bench: Any, two: Any) -> 
                 except TimeoutError:  # nothing more is asked for
                     held = sent
                     opened.set()
-                    caller.wire.settimeout(10)
+                    caller.wire.settimeout(60)
                     continue
                 assert found is not None
                 if found.type == WINDOW_UPDATE:

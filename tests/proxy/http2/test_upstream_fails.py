@@ -47,7 +47,7 @@ def test_over_http1_too(bench: Any, two: Any) -> None:
     ):
         for refusing, status in [(True, b" 502 "), (False, b" 200 ")]:
             upstream.refusing = refusing
-            with socket.create_connection(("127.0.0.1", proxy.port), 10) as wire:
+            with socket.create_connection(("127.0.0.1", proxy.port), 60) as wire:
                 wire.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
                 assert status in wire.recv(1 << 16)
 
@@ -85,7 +85,7 @@ def test_who_waits_for_a_free_stream_is_told_as_well(bench: Any, two: Any) -> No
         found = peer.until(lambda found: found.type == HEADERS)
         peer.headers(found.stream, [(b":status", b"204")])
         peer.until(lambda found: found.type == HEADERS)
-        queued.wait(10)
+        queued.wait(60)
 
     with (
         two.upstream(ends) as upstream,
