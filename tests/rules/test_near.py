@@ -47,6 +47,8 @@ INTERVALS = ["day", "week", "month", "year"]
         ("payment_method_typs", ["payment_method", "payment_method_types"], ["payment_method_types"]),
         ("capturemethod", ["capture_method", "currency"], ["capture_method"]),
         ("approve", ["APPROVE", "COMMENT"], ["APPROVE"]),
+        ("label", ["labels", "label_color"], ["labels"]),
+        ("creaed", ["created", "create_pending"], ["created"]),
     ],
 )
 def test_a_misspelling_has_one_near_neighbour(text: str, candidates: list[str], near: list[str]) -> None:
@@ -57,6 +59,7 @@ def test_a_misspelling_has_one_near_neighbour(text: str, candidates: list[str], 
     ("text", "candidates", "near"),
     [
         ("TIMESTAMP", ["AMOUNT_ASC", "TIMESTAMP_ASC", "TIMESTAMP_DESC"], ["TIMESTAMP_ASC", "TIMESTAMP_DESC"]),
+        ("create", ["created", "create_pending", "updated"], ["created", "create_pending"]),
         ("usx", ["usd", "eur", "ugx", "uyu"], ["usd", "ugx"]),
         ("aur", ["aud", "eur"], ["aud", "eur"]),
         ("descr", ["descriptor", "description", "date"], ["descriptor", "description"]),

@@ -56,7 +56,14 @@ def all_near(text: str, candidates: Sequence[Any]) -> list[str]:
     least = min(distance(text, candidate) for candidate in near)
     # Of abbreviations and words in another order the slips say little: there the likeness decides, with a margin.
     alike = max(_NEAR, best - _MARGIN) if least > _AFFIX else math.inf
-    kept = [one for one in known if scores[one] >= alike or _is_as_near(wanted, one, least, scores[one] >= _NEAR)]
+    goes_on = least == 1 and _is_begun_by(wanted, near)
+    kept = [
+        one
+        for one in known
+        if scores[one] >= alike
+        or _is_as_near(wanted, one, least, scores[one] >= _NEAR)
+        or (goes_on and _plain(one).startswith(wanted + "_"))
+    ]
     return sorted(kept, key=lambda candidate: -scores[candidate])
 
 
@@ -105,6 +112,16 @@ def is_plural(name: str, other: str) -> bool:
     """Whether one of two names is the other's plural."""
     one, two = sorted((letters(name), letters(other)), key=len)
     return len(one) > 1 and two in (one + "s", one + "es", one.removesuffix("y") + "ies")
+
+
+def _is_begun_by(wanted: str, near: Sequence[str]) -> bool:
+    """Whether all that is one letter away is the text with an ending, no plural.
+
+    `create` is then no slip for `created`: it may as well be the first word of `create_pending`.
+    """
+    plain = [letters(one) for one in near if distance(wanted, one) == 1]
+    text = letters(wanted)
+    return len(text) >= _SHORTEST and all(one.startswith(text) and not is_plural(one, text) for one in plain)
 
 
 def _is_as_near(wanted: str, candidate: str, least: int, near: bool) -> bool:

@@ -46,6 +46,22 @@ def test_elsewhere_null_is_asked_about(request_: Request, pointer: str) -> None:
     assert [p.pointer for p in outcome.placeholders] == [pointer]
 
 
+@pytest.mark.parametrize(
+    ("method", "name", "asks"),
+    [("POST", "coupon", False), ("PUT", "coupon", False), ("PATCH", "coupon", True), ("POST", "max_amount", True)],
+)
+def test_an_unknown_member_that_is_null_says_nothing(method: str, name: str, asks: bool) -> None:
+    request = Request(method, "/things", body={"name": "n", name: None})
+    repaired = said(f"/body/{name}", "additionalProperties", {}, request, siblings=("name",))
+    outcome = follow(repaired, request)
+    if asks:
+        assert isinstance(outcome, NeedsInput)
+    else:
+        assert repaired.suggestions[0]["safety"]["changes_intent"] is False
+        assert isinstance(outcome, Next)
+        assert outcome.request.body == {"name": "n"}
+
+
 def test_a_default_against_its_own_schema_is_not_sent() -> None:
     repaired = said("/body/kind", "required", {"type": "integer", "default": "none"}, post({}))
     assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"

@@ -76,6 +76,8 @@ def _left_out(breach: Breach, request: Request, name: str, value: Json, group: s
     except Unfit:
         return ask(breach, request, "Leave out what is not known.", schema={})
     writes = request.method not in ("GET", "HEAD", "OPTIONS")
+    if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
+        return Proposal([edit(breach, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."
     said = edit(breach, request, ops, message, changes_intent=True, requires_confirmation=writes)
     return options([said], group)
