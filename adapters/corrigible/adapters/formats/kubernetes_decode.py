@@ -35,7 +35,7 @@ _READ = re.compile(
 _FOUND = re.compile(r"but found (?P<char>\S)")
 _UNMARSHALLED = re.compile(r"cannot unmarshal (?P<got>\w+) into Go value of type (?P<type>\w+)")
 _CONTEXT = re.compile(r"bigger context \.\.\.\|(?P<wide>.*)\|\.\.\.", re.S)
-_QUANTITY = "quantities must match the regular expression"
+_QUANTITY = re.compile("quantities must match the regular expression|unable to parse (?:quantity's suffix|numeric part of quantity)")
 _KIND_UNKNOWN = re.compile(
     r'no kind "(?P<kind>[^"]*)" is registered for (?:version|the internal version of group) "(?P<version>[^"]*)"'
 )
@@ -142,7 +142,7 @@ def _placed(said: Said, code: str, field: str, message: str) -> Violation:
 
 
 def _quantity(said: Said) -> Iterator[Violation]:
-    if _QUANTITY not in said.text:
+    if _QUANTITY.search(said.text) is None:
         return
     names = _member_chain(said.text)
     reached = reached_by(said, names) if names else list(amounts(said))
