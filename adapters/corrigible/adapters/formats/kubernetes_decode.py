@@ -35,7 +35,9 @@ _READ = re.compile(
 _FOUND = re.compile(r"but found (?P<char>\S)")
 _UNMARSHALLED = re.compile(r"cannot unmarshal (?P<got>\w+) into Go value of type (?P<type>\w+)")
 _CONTEXT = re.compile(r"bigger context \.\.\.\|(?P<wide>.*)\|\.\.\.", re.S)
-_QUANTITY = re.compile("quantities must match the regular expression|unable to parse (?:quantity's suffix|numeric part of quantity)")
+_QUANTITY = re.compile(
+    "quantities must match the regular expression|unable to parse (?:quantity's suffix|numeric part of quantity)"
+)
 _KIND_UNKNOWN = re.compile(
     r'no kind "(?P<kind>[^"]*)" is registered for (?:version|the internal version of group) "(?P<version>[^"]*)"'
 )
