@@ -14,7 +14,8 @@ from corrigible.rules.near import nearest
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.repair.breach import MOST, Breach
 from corrigible.rules.repair.fault import compiled, fault
-from corrigible.rules.repair.schema import Schema
+from corrigible.rules.repair.level import REQUIRED
+from corrigible.rules.repair.schema import ALTERNATIVES, Schema, parts
 from corrigible.schema.exchange import Json
 
 from .bounded import LARGE, Known, Part, part_of, price
@@ -118,12 +119,17 @@ class Judge:
         return self._places(tuple("0" if str(part).isdecimal() else str(part) for part in path))
 
     def _object(self, path: tuple[str, ...]) -> _Object:
-        found = declared(at(self.schema, path), self.schema)
+        schemas = at(self.schema, path)
+        found = declared(schemas, self.schema)
         members = {name: inner for name, inner in found.items() if inner is not False}
+        required = [
+            one for schema in schemas for part in parts(schema, self.schema) for one in part.get("required", ())
+        ]
         closed = {
             "type": "object",
-            "properties": {name: small(inner, self.schema, 1) for name, inner in members.items()},
+            "properties": {name: _beside(inner, self.schema) for name, inner in members.items()},
             "additionalProperties": False,
+            REQUIRED: required,
         }
         return _Object(members, closed)
 
@@ -177,7 +183,8 @@ class Judge:
     def _unknown(self, path: Path, locate: Locate) -> Breach:
         spot = locate(path)
         around = self._declared(path[:-1])
-        return Breach(spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members))
+        outer = self._declared(path[:-2]).closed if len(path) > 1 and isinstance(path[-2], str) else None
+        return Breach(spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members), outer)
 
     def _walked(self, path: Path) -> Json:
         here: Any = self._told
@@ -325,6 +332,16 @@ def _named_branch(schema: Json, instance: Json) -> int | None:
     value = instance.get(said["propertyName"])
     found = said["branches"].get(value) if isinstance(value, str) else None
     return found if isinstance(found, int) else None
+
+
+def _beside(schema: Json, root: Schema) -> dict[str, Json]:
+    """Return a small schema of a declared member; of an object that may be null as much as of another."""
+    out = small(schema, root, 1)
+    for key in ALTERNATIVES:
+        branches = target(schema, root).get(key) if isinstance(schema, Mapping) else None
+        if isinstance(branches, list) and len(branches) == 2 and {"type": "null"} in branches:
+            out[key] = [small(branch, root, 1) for branch in branches]
+    return out
 
 
 def _listed(schema: Json, root: Schema) -> list[Json] | None:

@@ -25,3 +25,5 @@ class Breach(NamedTuple):
     value: Json = MISSING
     siblings: tuple[str, ...] = ()
     """The member names that are declared beside it, for a misspelt one."""
+    outer: Schema | None = None
+    """Of an undeclared member: the members that are declared one level above it."""

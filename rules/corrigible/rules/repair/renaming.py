@@ -12,6 +12,7 @@ from ..decisive import guessed
 from ..derive import Unfit
 from ..near import distance, is_slip, letters, nearest
 from ..pointer import MISSING, escape, resolve, segments
+from . import level
 from .breach import Breach
 from .fault import fault
 from .proposal import Proposal, ask, edit, guarded_edit, options
@@ -46,7 +47,13 @@ def undeclared(breach: Breach, request: Request, group: str) -> Proposal | None:
     if near:
         moves = [_moved(breach, request, breach.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
-    return _left_out(breach, request, name, value, group)
+    levels = level.moved(breach, request)
+    if levels is not None and levels.sure:
+        return Proposal([levels.suggestion]) if levels.leads else None
+    left_out = _left_out(breach, request, name, value, group)
+    if levels is None or left_out is None or value is None:
+        return left_out
+    return options([levels.suggestion, *left_out.suggestions], group)
 
 
 def near_names(name: str, declared: Sequence[str]) -> list[str]:
