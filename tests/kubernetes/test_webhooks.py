@@ -160,6 +160,14 @@ def feedback_of(status: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def unsealed(status: dict[str, Any]) -> dict[str, Any]:
+    """Return a status without what its seal says: each one is made for one call."""
+    for cause in causes_of(status):
+        if cause.get("reason") == f"{REASON}Seal":
+            assert cause.pop("message")
+    return status
+
+
 class TestCheckov:
     def test_a_denial_keeps_its_words_and_gains_causes(self, checkov: Policies, pod: Any) -> None:
         direct, through = checkov.post(checkov.direct, pod), told(lambda: checkov.post(checkov.through, pod))
@@ -202,7 +210,7 @@ class TestCheckov:
             again = told(lambda: client.post(second, json=pod)).json()
         assert twice.pop("recovery_feedback") == feedback_of(once)
         assert feedback_of(again)["loop"]["attempt"] >= 2
-        assert twice == once
+        assert unsealed(twice) == unsealed(once)
 
     def test_what_a_stranger_writes_into_a_cause_is_only_to_be_confirmed(
         self, checkov: Policies, cluster: Any, pod: Any
