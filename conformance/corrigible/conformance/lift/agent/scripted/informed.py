@@ -1,6 +1,7 @@
 """The patch-executor with a prompt: fills placeholders and picks among choices by the values that the prompt states.
 
-It shows whether feedback asks at the right place. Where no value fits it asks too: it never guesses.
+It shows whether feedback asks at the right place. Where no value fits it asks too: it never guesses. It confirms what
+agrees with the prompt.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Informed:
 
     name = "informed"
     kind: Literal["scripted"] = "scripted"
-    identity: Mapping[str, Json] = {"version": 1}
+    identity: Mapping[str, Json] = {"version": 2}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
         facts = Facts(briefing.facts)
@@ -35,7 +36,8 @@ class Informed:
             filled = _filled(parse(feedback), request, facts)
             order = _by_agreement(filled, request, facts)
             known = filled.model_copy(update={"suggestions": tuple(filled.suggestions[index] for index in order)})
-            outcome = apply(known, request, pick=_picked(known, request, facts))
+            picked = _picked(known, request, facts)
+            outcome = apply(known, request, pick=picked, confirm=_agreed(known, picked, request, facts))
             if isinstance(outcome, Next):
                 outcome = replace(outcome, applied=tuple(order[index] for index in outcome.applied))
             return obeyed(outcome, request, refusals)
@@ -109,6 +111,13 @@ def _by_agreement(known: Feedback, request: Request, facts: Facts) -> list[int]:
         for position, index in zip(members, agreed, strict=True):
             order[position] = index
     return order
+
+
+def _agreed(known: Feedback, picked: int | None, request: Request, facts: Facts) -> bool:
+    """Whether the prompt says what everything that asks for confirmation would come to."""
+    chosen = known.suggestions if picked is None else (known.suggestions[picked],)
+    asking = [one for one in chosen if one.safety is not None and one.safety.requires_confirmation]
+    return bool(asking) and all(facts.agreement(one, request) > 0 for one in asking)
 
 
 def _picked(known: Feedback, request: Request, facts: Facts) -> int | None:
