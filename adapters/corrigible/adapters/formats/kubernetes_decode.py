@@ -66,6 +66,7 @@ _UNREAD = re.compile(r'^strconv\.Parse\w+: parsing "(?P<value>[^"]*)"')
 _FIELD_LABEL = re.compile(
     r'field label not supported: (?P<label>\S+)|"(?P<quoted>[^"]*)" is not a known field selector'
 )
+_UNSELECTED = re.compile("requirement|selector|^found '[^']*', expected: ")
 _NAMESPACE_PATH = re.compile(r"/namespaces/([^/]+)/")
 _INLINE = frozenset(
     {
@@ -276,7 +277,7 @@ def _selector(said: Said) -> Iterator[Violation]:
             "SELECTOR", said.text, param="fieldSelector", pointer="/query/fieldSelector",
             value=label["label"] or label["quoted"], supported=_only(said.text),
         )  # fmt: skip
-    elif "labelSelector" in query and ("requirement" in said.text or "selector" in said.text):
+    elif "labelSelector" in query and _UNSELECTED.search(said.text) is not None:
         yield said.violation(
             "SELECTOR", said.text, param="labelSelector", pointer="/query/labelSelector", value=query["labelSelector"]
         )
