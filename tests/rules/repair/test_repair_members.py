@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from corrigible.rules.repair.renaming import may_limit
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 
@@ -205,3 +206,18 @@ def test_reading_without_a_filter_is_flagged() -> None:
     (suggestion,) = said("/query/max_price", "additionalProperties", {}, request, ("page",)).suggestions
     assert suggestion["safety"] == {"side_effects": "none", "changes_intent": True}
     assert suggestion["patch"][-1] == {"op": "remove", "path": "/query/max_price"}
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("amountOff", True),
+        ("dry_run", True),
+        ("validFrom", True),
+        ("notify", False),
+        ("custom", False),
+        ("guideline", False),
+    ],
+)
+def test_only_whole_words_of_a_name_limit_a_call(name: str, limits: bool) -> None:
+    assert may_limit(name) is limits

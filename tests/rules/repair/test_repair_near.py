@@ -129,3 +129,28 @@ def test_a_misspelt_service_with_one_method_is_no_choice_of_one() -> None:
     (one,) = repaired.suggestions
     assert "group" not in one
     assert one["safety"]["changes_intent"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "schema", "asks"),
+    [
+        ("private", "yes", {"type": "boolean"}, True),
+        ("is_admin", 1, {"type": "boolean"}, True),
+        ("capture", 0, {"type": "boolean"}, True),
+        ("dry_run", "off", {"type": "boolean"}, True),
+        ("private", "true", {"type": "boolean"}, False),
+        ("notify", "yes", {"type": "boolean"}, False),
+        ("to_account", "ACC_1234", {"type": "string", "pattern": "^acc_[0-9]{4}$"}, True),
+        ("to_account", " acc_1234 ", {"type": "string", "pattern": "^acc_[0-9]{4}$"}, False),
+        ("slug", "ABC", {"type": "string", "pattern": "^[a-z]+$"}, False),
+    ],
+)
+def test_what_a_word_means_is_asked_where_much_hangs_on_it(
+    name: str, value: Json, schema: dict[str, Json], asks: bool
+) -> None:
+    request = Request("POST", "/things", body={name: value})
+    keyword = "pattern" if "pattern" in schema else "type"
+    repaired = said(f"/body/{name}", keyword, schema, request)
+    (only,) = repaired.suggestions
+    assert only["safety"].get("requires_confirmation", False) is asks
+    assert isinstance(follow(repaired, request), NeedsInput if asks else Next)

@@ -18,11 +18,11 @@ from .fault import fault
 from .proposal import Proposal, ask, edit, guarded_edit, options
 
 _LIMITING: Final = re.compile(
-    r"(?i)(?:^|[_.\-\[]|(?<=[a-z])(?=[A-Z]))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
+    r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
     r"|dry_?run|preview|simulate|validate\w*|test|draft|capture\w*|trial\w*|hold\w*|confirm\w*|force|if|when|where|filter\w*"
     r"|until|after|before|since|from|to|start\w*|end|ends|expir\w*|ttl|schedule\w*|delay\w*|private|visibility|access"
     r"|restrict\w*|read_?only|exclude\w*|except|skip\w*|scope\w*|prevent\w*|require\w*|allow\w*|deny|version|etag|match"
-    r"|free|refund\w*|keep\w*|id|ids)(?:$|[_.\-\]\[]|(?=[A-Z]))"
+    r"|free|refund\w*|keep\w*|id|ids)(?:$|[_.\-\]\[]|(?-i:(?=[A-Z])))"
 )
 """Words of names that may say how much, when, to whom or whether at all: without such a member a call may do more."""
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from ..decisive import guessed
+from ..decisive import READS, decides, guessed
 from ..derive import Operation, Unfit
 from ..pointer import MISSING, escape, resolve, segments
 from . import alternative, renaming, route
@@ -134,9 +134,21 @@ def _replaced(breach: Breach, request: Request, spelled: Spelled) -> dict[str, J
         ops,
         message,
         changes_intent=bool(spelled.assumes),
-        requires_confirmation=breach.keyword in _GUESSED and guessed(ops, request),
+        requires_confirmation=(breach.keyword in _GUESSED and guessed(ops, request))
+        or _is_guessed(breach, request, spelled),
         verified=judged(breach.schema),
     )
+
+
+def _is_guessed(breach: Breach, request: Request, spelled: Spelled) -> bool:
+    """Whether a word is taken for a truth value, or an identifier for one spelt otherwise, where much hangs on it."""
+    if request.method in READS:
+        return False
+    name = place_of(breach.pointer, request).name
+    if breach.keyword == "type" and isinstance(spelled.value, bool):
+        plain = scalar_text(breach.value).strip().casefold() in ("true", "false")
+        return not plain and (decides(name, request) or renaming.may_limit(name))
+    return breach.keyword == "pattern" and bool(spelled.assumes) and decides(name, request)
 
 
 def _is_text(breach: Breach, request: Request) -> bool:
