@@ -134,8 +134,9 @@ class _Turns:
 
     async def read(self, most: int) -> bytes:
         """Read something, once it is our turn."""
-        took = await self._conversation.may_read(self._connection)
-        if took > TURN_SECONDS:
+        if self._connection in self._conversation.gates:
+            await self._conversation.gates[self._connection].wait()
+        if self._conversation.took > TURN_SECONDS:
             self._size = max(self._size // 2, _LEAST)
         elif self._size < READ_SIZE:
             self._size *= 2
@@ -172,12 +173,13 @@ class Conversation(server.LiveConnectionHandler):
         self._has_asked = False
         self._under_way: set[str] = set()
         self._upgraded: set[str] = set()
-        self._gates: dict[connection.Connection, asyncio.Event] = {}
+        self.gates: dict[connection.Connection, asyncio.Event] = {}
         """What is not read from for now, and when that is over."""
         self._to_tell: list[TellOfEnd] = []
         self._telling: set[asyncio.Task[None]] = set()
         self._closes_itself = False
-        self._took = 0.0
+        self.took = 0.0
+        """How long what was read last has kept us busy."""
         _probe(writer)
         self._read_in_turns(self.client)
         top = _TOP[mode.type_name](self.context)
@@ -188,20 +190,13 @@ class Conversation(server.LiveConnectionHandler):
             case TellOfEnd():
                 self._to_tell.append(command)
             case Release():
-                self._gates.pop(command.connection).set()
+                self.gates.pop(command.connection).set()
             case _:
-                self._gates[command.connection] = asyncio.Event()
+                self.gates[command.connection] = asyncio.Event()
 
     def _read_in_turns(self, connection: connection.Connection) -> None:
         transport = self.transports[connection]
         transport.reader = cast(Any, _Turns(cast(asyncio.StreamReader, transport.reader), self, connection))
-
-    async def may_read(self, connection: connection.Connection) -> float:
-        """Wait until more may be read from a connection; return how long what was read last has kept us busy."""
-        gate = self._gates.get(connection)
-        if gate is not None:
-            await gate.wait()
-        return self._took
 
     async def server_event(self, event: events.Event) -> None:
         """Let the layers handle an event. A connection that a hook found fault with has never been made."""
@@ -216,7 +211,7 @@ class Conversation(server.LiveConnectionHandler):
                 event = events.OpenConnectionCompleted(event.command, f"Connection killed: {opened.error}")
         start = time.thread_time()
         await super().server_event(event)
-        self._took = time.thread_time() - start
+        self.took = time.thread_time() - start
 
     def _at_once(self, hook: commands.StartHook) -> bool:
         later = self._answer(hook)

@@ -47,6 +47,8 @@ class Http(HttpLayer):
         self._client: mitm_http1.ClientSide | mitm_http2.ClientSide | None = None
         self._upstream: dict[Connection, UpstreamSide] = {}
         self._held: set[Connection] = set()
+        self._speaks_http2 = False
+        """Whether one of the sides does."""
         self._withheld: dict[Stream, float] = {}
         """Exchanges whose answer is held back, and since when; 0 is since now."""
         self._clock: commands.RequestWakeup | None = None
@@ -60,6 +62,7 @@ class Http(HttpLayer):
                 context = self.context.fork()
                 if client.alpn == b"h2":
                     self._client = mitm_http2.ClientSide(context, self._is_request_congested)
+                    self._speaks_http2 = True
                 else:
                     self._client = mitm_http1.ClientSide(context)
                 self.connections[client] = self._client
@@ -75,14 +78,23 @@ class Http(HttpLayer):
             yield from super()._handle_event(event)
         if self._withheld:
             yield from self._look_at_withheld()
-        if isinstance(event, events.DataReceived):
-            yield from self._hold(event.connection)
-        yield from self._settle()
+        if (
+            isinstance(event, events.DataReceived)
+            and event.connection not in self._held
+            and self._is_congested(event.connection)
+        ):
+            self._held.add(event.connection)
+            yield Hold(event.connection)
+        if self._held:
+            yield from self._release()
+        if self._speaks_http2:
+            yield from self._settle()
 
     def _side(self, context: Context) -> UpstreamSide:
         side: UpstreamSide
         if context.server.alpn == b"h2":
             side = mitm_http2.UpstreamSide(context, self._is_response_congested)
+            self._speaks_http2 = True
         else:
             side = mitm_http1.ServerSide(context)
         self._upstream[context.server] = side
@@ -188,16 +200,13 @@ class Http(HttpLayer):
             return self._is_response_congested(side.stream_id)
         return False
 
-    def _hold(self, connection: Connection) -> layer.CommandGenerator[None]:
-        if connection not in self._held and self._is_congested(connection):
-            self._held.add(connection)
-            yield Hold(connection)
-
-    def _settle(self) -> layer.CommandGenerator[None]:
+    def _release(self) -> layer.CommandGenerator[None]:
         for connection in tuple(self._held):
             if not self._is_congested(connection):
                 self._held.discard(connection)
                 yield Release(connection)
+
+    def _settle(self) -> layer.CommandGenerator[None]:
         if isinstance(self._client, mitm_http2.ClientSide) and self._client.owed:
             yield from self.event_to_child(self._client, mitm_http2.Settle())
         for connection, side in tuple(self._upstream.items()):

@@ -259,12 +259,12 @@ class ServerSide(Http1Client):
 
     def _final_head(self, request: http.Request) -> layer.CommandGenerator[bool]:
         """Hand interim answers on. Returns whether a final head is at the buffer's beginning."""
-        upgradable = "upgrade" in request.headers
         while True:
             received = bytes(self.buf)
             end = end_of_response_head(received)
             if end is None:
                 return False
+            upgradable = received[9:12] == b"101" and "upgrade" in request.headers
             bodiless = request.data.method.upper() == b"HEAD"
             head = read_response(received[:end], upgradable=upgradable, bodiless=bodiless)
             if not is_interim(head):
