@@ -254,6 +254,7 @@ def measured(tmp_path: Path, *arguments: str) -> tuple[int, list[dict[str, Any]]
     return done.returncode, results
 
 
+@pytest.mark.timeout(330)
 class TestOnRealServers:
     def test_the_reader_gets_at_least_95_percent_right_and_does_no_harm(self, tmp_path: Path) -> None:
         status, results = measured(tmp_path)
