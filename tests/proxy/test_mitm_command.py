@@ -68,7 +68,7 @@ def test_it_says_one_line_finishes_what_is_under_way_and_exits_0(bench: Any, tmp
         ) as process:
             assert process.stdout is not None
             line = process.stdout.readline()
-            found = re.fullmatch(rf"corrigible: http://127\.0\.0\.1:(\d+) -> {url} \(stripe; reflective\)\n", line)
+            found = re.fullmatch(rf"corrigible: http://127\.0\.0\.1:(\d+) -> {url} \(http; reflective\)\n", line)
             assert found is not None, line
             wire = bench.Wire(int(found[1]))
             wire.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")

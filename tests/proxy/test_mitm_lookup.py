@@ -22,8 +22,8 @@ JSON = b"Content-Type: application/json\r\n"
 
 @functools.cache
 def bomb() -> bytes:
-    """Return what unfolds to 256 MiB."""
-    return gzip.compress(bytes(256 * MEBIBYTE))
+    """Return what unfolds to 64 MiB."""
+    return gzip.compress(bytes(64 * MEBIBYTE))
 
 
 def asked(bench: Any, answer: bytes) -> LookupAnswer:

@@ -12,7 +12,7 @@ import pytest
 
 DATA, HEADERS, SETTINGS, WINDOW_UPDATE = 0, 1, 4, 8
 END_STREAM = 1
-WHOLE = 32 << 20
+WHOLE = 16 << 20
 SHUT = struct.pack(">HI", 4, 0)
 """SETTINGS_INITIAL_WINDOW_SIZE of 0."""
 HELD = 12 << 20
