@@ -179,7 +179,7 @@ PLANTED = (
     planted("makes up reason phrases", head(lambda a: replace(a, reason="OK"), lambda a: success(a)), "TRN-01"),
     planted("turns unknown errors into 500", native(lambda a: replace(a, status=500), unknown), "TRN-02"),
     planted("turns explained errors into 422", explained(lambda a: replace(a, status=422)), "TRN-03"),
-    planted("turns explained errors into successes", explained(lambda a: replace(a, status=200)), "TRN-03"),
+    planted("turns explained errors into successes", explained(lambda a: replace(a, status=200)), "TRN-03", "TRN-08"),
     planted("drops Set-Cookie from successes", head(lambda a: a.without("set-cookie"), success), "TRN-01"),
     planted("drops ETag from every answer", head(lambda a: a.without("etag")), "TRN-01", "TRN-02", "TRN-10"),
     planted("writes header names its own way", head(recased, success), "TRN-01"),
@@ -277,17 +277,22 @@ PLANTED = (
                     a.body,
                 )
             ),
-            lambda a: a.status >= 400,
+            lambda a: a.status >= 400 and not short(a),
         ),
         "TRN-07",
     ),
-    planted("passes as whole what broke off", Fault(whole=lambda request, answer: answer, whole_again=True), "TRN-08"),
+    planted(
+        "passes as whole what broke off",
+        Fault(whole=lambda request, answer: answer, whole_again=True),
+        "TRN-08",
+        "TRN-16",
+    ),
     planted(
         "answers 503 where the error is long",
         native(lambda a: replace(a, status=503), lambda a: a.status == 400 and len(a.body) > 1_000_000),
         "TRN-08",
     ),
-    planted("holds answers back", Fault(holds=True), "TRN-09"),
+    planted("holds answers back", Fault(holds=True), "TRN-09", "TRN-16"),
     planted(
         "listens to upgraded connections",
         Fault(after_upgrade=lambda data: data.replace(b"hello", b"HELLO").replace(b"first", b"FIRST")),
@@ -328,13 +333,17 @@ PLANTED = (
     planted(
         "changes bodies",
         request(
-            lambda r: replace(
-                r,
-                body=r.body.replace(b"1.0", b"1"),
-                headers=tuple(
-                    (n, str(len(r.body.replace(b"1.0", b"1")))) if n.lower() == "content-length" else (n, v)
-                    for n, v in r.headers
-                ),
+            lambda r: (
+                replace(
+                    r,
+                    body=r.body.replace(b"1.0", b"1"),
+                    headers=tuple(
+                        (n, str(len(r.body.replace(b"1.0", b"1")))) if n.lower() == "content-length" else (n, v)
+                        for n, v in r.headers
+                    ),
+                )
+                if r.body
+                else r
             )
         ),
         "TRN-12",

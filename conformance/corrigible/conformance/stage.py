@@ -115,6 +115,7 @@ def _connected(spec: Spec, subject: Subject, stack: ExitStack) -> Launched | Non
     if spec.role == "proxy":
         port = _upstream_port(spec.config.upstream_listen)
         behind = (_grpc_upstream if over_grpc else _http_upstream)(spec, subject, stack, port)
+        subject.beside = _another(spec, spec.config.http2) if spec.config.http2 else None
     address, launched = _address(spec, behind, stack)
     if over_grpc:
         subject.grpc = address
@@ -139,6 +140,21 @@ def _address(spec: Spec, behind: str, stack: ExitStack) -> tuple[str, Launched |
     command = words(spec.config.start, filled(port, behind))
     launched = Launched(command, address=address, wait=spec.config.wait, folder=spec.folder, env=spec.config.env)
     return address, stack.enter_context(launched)
+
+
+def _another(spec: Spec, command: str) -> Callable[[str, Path], AbstractContextManager[str]]:
+    """Return what starts one more of a subject in front of a URL, by a command of its own."""
+    scheme = "https" if "{certificate}" in command else "http"
+
+    @contextmanager
+    def beside(upstream: str, certificate: Path) -> Iterator[str]:
+        port = free_port()
+        given = {**filled(port, upstream), "certificate": str(certificate)}
+        address, started = f"127.0.0.1:{port}", words(command, given)
+        with Launched(started, address=address, wait=spec.config.wait, folder=spec.folder, env=spec.config.env):
+            yield f"{scheme}://{address}"
+
+    return beside
 
 
 def filled(port: int, upstream: str) -> dict[str, str]:

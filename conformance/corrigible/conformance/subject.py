@@ -6,8 +6,10 @@ Knows: addresses, fresh callers and cases. Does not know: how a subject is start
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from corrigible.schema.exchange import Json
@@ -46,6 +48,9 @@ class Subject:
     direct: Wire | None = None
     grpc_upstream: Any = None
     """The suite's own gRPC upstream (reference.grpc_upstream), where there is one: grpc is an optional dependency."""
+    beside: Callable[[str, Path], AbstractContextManager[str]] | None = None
+    """Starts one more that speaks HTTP/2, in front of a URL and with a certificate, and says its own URL. None where
+    nothing says how."""
     config: Mapping[str, Json] = field(default_factory=dict)
     """What the config file says for this profile beyond how to start it."""
     seed: int = 0

@@ -197,8 +197,8 @@ class Connection(H2Connection):  # type: ignore[misc]  # theirs is untyped
             if end_stream:
                 super().end_stream(stream_id)
             return
-        self._budget.earn(2)  # may well be answered by two WINDOW_UPDATEs
         sent = self._send(stream_id, data, ends=end_stream)
+        self._budget.earn(max(2, sent / 1024))  # each frame of it may well be answered by two WINDOW_UPDATEs
         if sent < len(data):
             self._waiting[stream_id] = _Waiting(bytearray(memoryview(data)[sent:]), end_stream)
 

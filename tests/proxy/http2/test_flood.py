@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import struct
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -189,3 +190,42 @@ def test_others_are_served_beside_floods(served: Any, two: Any) -> None:
         assert other.ask() == OK
         busy.data(stream, b"")
         assert busy.answer(stream) == OK
+
+
+def test_who_gives_back_room_frame_by_frame_is_not_a_flood(bench: Any, two: Any) -> None:
+    """A long answer that comes fast is worth two WINDOW_UPDATEs for each of its frames."""
+    whole = 16 << 20
+
+    def pours(upstream: Any, wire: ssl.SSLSocket) -> None:
+        peer, room = two.Server(wire), {0: 65535, 1: 65535}
+        while (found := peer.next()) is not None:
+            if found.type == SETTINGS and not found.flags:
+                known = dict(struct.unpack(">HI", found.payload[at : at + 6]) for at in range(0, len(found.payload), 6))
+                room[1] = known.get(4, room[1])
+            elif found.type == WINDOW_UPDATE:
+                room[found.stream] += int.from_bytes(found.payload, "big")
+            elif found.type == HEADERS:
+                peer.headers(found.stream, [(b":status", b"200")], end=False)
+                sent = 0
+                while sent < whole:
+                    while min(room.values()) < 16384:
+                        more = peer.until(lambda found: found.type == WINDOW_UPDATE)
+                        room[more.stream] += int.from_bytes(more.payload, "big")
+                    sent += 16384
+                    room = {name: size - 16384 for name, size in room.items()}
+                    peer.data(found.stream, b"x" * 16384, end=sent == whole)
+
+    with (
+        two.upstream(pours) as upstream,
+        bench.proxy(bench.Silent(), **two.settings(upstream.port)) as proxy,
+        two.caller(proxy.port, struct.pack(">HI", 4, 1 << 24)) as caller,
+    ):
+        caller.send(two.frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 24)))
+        stream, got = caller.stream(), 0
+        caller.headers(stream, caller.head())
+        while got < whole:
+            found = caller.until(lambda found: found.type in (DATA, GOAWAY))
+            assert found.type == DATA, found
+            got += len(found.payload)
+            more = struct.pack(">I", len(found.payload))
+            caller.send(two.frame(WINDOW_UPDATE, 0, 0, more), two.frame(WINDOW_UPDATE, 0, stream, more))

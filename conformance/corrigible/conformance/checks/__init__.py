@@ -14,6 +14,7 @@ from . import (
     generated,
     graphql,
     grpc,
+    http2,
     kubernetes,
     linked,
     mcp,
@@ -32,6 +33,7 @@ from . import (
 CHECKS: Final[tuple[Check, ...]] = (
     *transparency.CHECKS,
     *exposure.CHECKS,
+    *http2.CHECKS,
     *negotiation.CHECKS,
     *core.CHECKS,
     *dialect.CHECKS,

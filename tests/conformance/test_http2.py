@@ -1,0 +1,70 @@
+"""HTTP/2: our proxy holds, and a careless relay breaks each requirement in the check that is about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from corrigible.conformance.check import Check, CouldNotTell, NotApplicable
+from corrigible.conformance.checks import http2
+from corrigible.conformance.checks.http2 import CHECKS
+from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.reference.upstream import Upstream
+from corrigible.conformance.stage import Spec, stage
+from corrigible.conformance.subject import Subject
+
+from .http2_relay import careless
+from .test_planted_faults import START
+
+HTTP2 = (
+    "corrigible proxy --upstream {upstream} --upstream-ca {certificate} --tls-cert {certificate} "
+    "--pack {suite}/reference/pack --listen 127.0.0.1:{port}"
+)
+
+
+@pytest.fixture(scope="module")
+def conforming() -> Iterator[Subject]:
+    pytest.importorskip("mitmproxy")
+    with stage(Spec("http-json", "proxy", SubjectConfig(start=START, http2=HTTP2))) as staged:
+        yield staged.subject
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+def test_our_proxy_holds(check: Check, conforming: Subject) -> None:
+    assert list(check.run(conforming)) == []
+
+
+SAID = {
+    "http2/malformed": ("what is malformed went on to the upstream", 40),
+    "http2/failures": ("later requests of the same HTTP/2 caller fail", 1),
+    "http2/windows": ("MiB of the answer are taken from the upstream", 1),
+    "http2/floods": ("are taken in a row, and the connection goes on", 6),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+def test_a_careless_relay_is_caught(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http2, "MOST_FRAMES", 3000)
+    found = list(check.run(Subject("proxy", "http-json", beside=careless)))
+    assert {one.requirement for one in found} == set(check.requirements)
+    words, least = SAID[check.id]
+    assert all(words in one.said for one in found) and len(found) >= least, [one.said for one in found]
+
+
+def test_who_speaks_no_http2_is_not_judged_by_it() -> None:
+    (check, *_) = CHECKS
+    with pytest.raises(NotApplicable, match="`http2` in the config file"):
+        list(check.run(Subject("proxy", "http-json")))
+
+
+def test_who_says_so_and_speaks_none_hears_it() -> None:
+    @contextmanager
+    def without(upstream: str, certificate: Path) -> Iterator[str]:
+        with Upstream() as plain:
+            yield plain.url
+
+    with pytest.raises(CouldNotTell, match="no HTTP/2 connection: it does not speak HTTP/2"):
+        list(CHECKS[0].run(Subject("proxy", "http-json", beside=without)))
