@@ -207,3 +207,9 @@ def test_long_texts_are_cut(part: str) -> None:
 def test_what_is_cut_is_the_end() -> None:
     assert redact_target("/" + "x" * 5000) == "/" + "x" * 2047 + "..."
     assert redact_target("/?key=" + "x" * 5000) == "/?key=[redacted]..."
+
+
+def test_the_name_of_a_kept_document_is_not_written() -> None:
+    clean = "/.well-known/recovery-feedback/[redacted]"
+    assert redact_target("/.well-known/recovery-feedback/6qbsg5rTBL7is-mzy9SNz1MOIqXSCzFj") == clean
+    assert redact_target("/.well-known/recovery-feedback/6qbsg5rTBL7is-mzy9SNz1MOIqXSCzFj?x=1") == clean

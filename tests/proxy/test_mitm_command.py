@@ -104,6 +104,21 @@ def test_a_log_that_nobody_reads_stops_neither_callers_nor_the_end(bench: Any, t
     os.close(reader)
 
 
+def test_a_log_that_nobody_has_opened_yet_keeps_nothing_from_starting(bench: Any, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with bench.upstream({"/x": bench.message(b"200 OK", b"", b"ok")}) as upstream:
+        words = ("--upstream", f"http://127.0.0.1:{upstream.port}", "--pack", "stripe", "--listen", "127.0.0.1:0")
+        with started(bench, *words, "--log", str(pipe)) as process:
+            port = port_of(process)
+            bench.ask(port, "/x?before")
+            with open(pipe, "rb") as reader:
+                assert b"/x?before" in reader.readline()
+            bench.ask(port, "/x?behind")  # the reader is gone: no reason to stop
+            process.terminate()
+            assert process.wait(60) == 0
+
+
 def test_a_log_that_was_moved_away_is_made_anew_on_sighup(bench: Any, tmp_path: Path) -> None:
     log, old = tmp_path / "log.jsonl", tmp_path / "old.jsonl"
     with bench.upstream({"/x": bench.message(b"200 OK", b"", b"ok")}) as upstream:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from .documents import DOCUMENTS
 from .log_file import LogFile
 
 REDACTED = "[redacted]"
@@ -160,7 +161,9 @@ def redact(text: str) -> str:
 
 
 def redact_target(target: str) -> str:
-    """Return a path and query without the values of secret-looking parameters, and without secret-looking values."""
+    """Return a path and query without values that are or look secret, and without the names of kept documents."""
+    if target.startswith(DOCUMENTS):
+        return f"{DOCUMENTS}{REDACTED}"
     path, mark, query = target[:_LONGEST].partition("?")
     if not mark:
         return redact(target)

@@ -5,7 +5,9 @@ Knows: files, a bounded queue. Does not know: what the lines say.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -129,7 +131,19 @@ class LogFile:
 
 
 def _opened(path: str | Path, more: int = 0) -> int:
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | more, 0o600)
+    how = os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | more
+    if stat.S_ISFIFO(_mode(path)):
+        # Who opens a pipe for reading as well waits for no reader, and does not fail when the last one goes.
+        with contextlib.suppress(PermissionError):
+            return os.open(path, os.O_RDWR | how, 0o600)
+    return os.open(path, os.O_WRONLY | how, 0o600)
+
+
+def _mode(path: str | Path) -> int:
+    try:
+        return os.stat(path).st_mode
+    except OSError:
+        return 0
 
 
 def _write(descriptor: int, data: bytes) -> None:

@@ -33,9 +33,13 @@ JOIN_LIMIT = 1 << 16
 """Head and body up to this size leave in one write."""
 
 READ_SIZE = 1 << 16
-TURN_SECONDS = 0.005
+TURN_SECONDS = 0.002
 """A connection whose last piece took longer reads less next time."""
-_FIRST, _LEAST = 1 << 14, 1 << 10
+_QUEUE_SECONDS = 0.0005
+"""One whose last piece took longer queues with all others of that kind."""
+_ROUNDS = 4
+"""Rounds of the event loop between two of those: an exchange of somebody else needs some to get through."""
+_FIRST, _LEAST = 1 << 14, 1 << 8
 
 IDLE_SECONDS = 600
 """After this long a connection on which nothing happens, and nothing is under way, is closed."""
@@ -117,6 +121,19 @@ class OnTheSpot:
                     yield command
 
 
+class Queue:
+    """Lets one busy connection read at a time: however many they are, the others wait for one piece and no more."""
+
+    def __init__(self) -> None:
+        self._first = asyncio.Lock()
+
+    async def turn(self) -> None:
+        """Wait until it is our turn. What is read then is dealt with at once, before the next one's turn."""
+        async with self._first:
+            for _ in range(_ROUNDS):
+                await asyncio.sleep(0)
+
+
 class _Turns:
     """Reads from a connection so much at a time as is dealt with soon, and lets others have their turn in between.
 
@@ -140,7 +157,9 @@ class _Turns:
             self._size = max(self._size // 2, _LEAST)
         elif self._size < READ_SIZE:
             self._size *= 2
-        if self._more:
+        if self._conversation.took > _QUEUE_SECONDS:
+            await self._conversation.queue.turn()
+        elif self._more:
             await asyncio.sleep(0)
         data = await self._reader.read(min(most, self._size))
         self._more = len(data) == self._size
@@ -159,6 +178,7 @@ class Conversation(server.LiveConnectionHandler):
         answer: Answerer,
         *,
         fell_idle: Callable[[Conversation], None],
+        queue: Queue,
     ) -> None:
         super().__init__(reader, writer, settings, mode)
         self.timeout_watchdog.timeout = IDLE_SECONDS
@@ -166,6 +186,7 @@ class Conversation(server.LiveConnectionHandler):
         self.context = self.layer.context
         self._answer = answer
         self._fell_idle = fell_idle
+        self.queue = queue
         # In front of HTTP/1 each request of an HTTP/2 client has a connection; the next one would wait for ever.
         self.max_conns = collections.defaultdict(lambda: asyncio.Semaphore(UPSTREAM_CONNECTIONS))
         self._later: dict[hooks.Hook, Awaitable[None]] = {}

@@ -17,7 +17,7 @@ from mitmproxy.proxy import mode_specs
 
 from .descriptor import scarce
 from .door import Door
-from .mitm_engine import Answerer, Conversation
+from .mitm_engine import Answerer, Conversation, Queue
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ class Listener:
         self._open: set[Conversation] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._door = Door(self._accepted, self._full)
+        self._queue = Queue()
         self._draining = False
         self._leaving: set[Conversation] = set()
         """Those that had to make room, and are still open."""
@@ -94,6 +95,7 @@ class Listener:
             self._mode,
             self._answer,
             fell_idle=self._after_exchange,
+            queue=self._queue,
         )
         if isinstance(self._mode, mode_specs.TransparentMode):
             try:
