@@ -8,9 +8,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
+
+from corrigible.conformance.check import Check
 
 from .faulty import Answer, Fault, Request
 
@@ -20,6 +22,10 @@ class Planted:
     name: str
     fault: Fault
     breaks: frozenset[str]
+
+    def about(self, checks: Iterable[Check]) -> list[Check]:
+        """Return the checks of the requirements that it breaks."""
+        return [check for check in checks if self.breaks.intersection(check.requirements)]
 
 
 def planted(name: str, fault: Fault, *breaks: str) -> Planted:

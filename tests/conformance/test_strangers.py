@@ -58,7 +58,16 @@ def test_who_lifts_what_a_cause_says_is_caught(kubernetes: Subject) -> None:
     assert {one.requirement for one in found} == {"SRF-SEC-11"}
     for form in relayed.FORMS:
         assert any(f"cause with {form} is" in one.said for one in found), form
-    for claim in ("MACHINE_APPLICABLE", "words", "retry", "verification", "confidence", "steps", "confirmation"):
+    for claim in (
+        "MACHINE_APPLICABLE",
+        "words",
+        "retry",
+        "verification",
+        "confidence",
+        "steps",
+        "confirmation",
+        "what is lost",
+    ):
         assert any(claim in one.said for one in found), claim
 
 

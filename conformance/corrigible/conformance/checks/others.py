@@ -1,14 +1,9 @@
-"""One call never stops the others: whatever somebody sends or gets, small calls of others are answered (SRF-TRN-13).
-
-What is measured is how long the small ones take at the worst, on connections of their own, beside what they take when
-they go straight to the upstream: the suite's own upstream, and this machine, may be slow themselves.
-"""
+"""One call never stops the others: whatever somebody sends or gets, small calls of others are answered (SRF-TRN-13)."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..check import Finding
+from ..meanwhile import meanwhile
 from ..reference.upstream import CASE, Answering, Received, Script, answer
 from ..subject import Pair, Subject
 from ..wire import Got, Sent, Wire
@@ -23,11 +19,8 @@ from .passing import ASK, JSON
 from .provocation import is_trial, standing_in
 from .refused import KNOWN, NEEDS_A_LOOK, ORDER, again, lost, native
 from .unchanged import differences
+from .worst import LONGEST, STRAIGHT, Worst
 
-MOST: Final = 1.0
-"""Seconds that a small call may take at the worst, beyond what it takes without the subject."""
-LONGEST: Final = 10.0
-"""Seconds in which a call with a large body has its answer, as it came or explained."""
 _MIB: Final = 1 << 20
 _SMALL: Final = Sent("GET", "/v1/items/tea", (ASK,))
 
@@ -72,43 +65,33 @@ def _json(value: Any) -> bytes:
 
 
 @dataclass(slots=True)
-class _Worst:
-    """The slowest small call, by what it was and which way it went."""
+class _Answers(Worst):
+    """The slowest small calls, and those whose answer is another one."""
 
-    seconds: dict[str, float] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
-    def note(self, name: str, got: Got, status: int) -> None:
-        self.seconds[name] = max(self.seconds.get(name, 0.0), got.seconds)
+    def got(self, name: str, got: Got, status: int) -> None:
+        self.note(name, got.seconds)
         if got.status != status or got.error is not None:
             self.wrong.append(f"{name}: {got.error or got.status}")
 
 
 @contextmanager
-def _others(subject: Subject) -> Iterator[_Worst]:
+def _others(subject: Subject) -> Iterator[_Answers]:
     """Let somebody make small calls all the while: a success, a refusal that is explained, and one straight."""
-    worst, over = _Worst(), threading.Event()
-    case = subject.case()
+    worst, case = _Answers(), subject.case()
     refused = native(subject)
     subject.behind.script(case, again(refused), target=KNOWN.target)
     small, known = Wire(subject.wire.url), KNOWN.adding((CASE, case))
-    direct = Wire(subject.behind.url)
+    direct, caller = Wire(subject.behind.url), subject.caller()
 
     def call() -> None:
-        caller = subject.caller()
-        while not over.is_set():
-            worst.note("a success", small.send(_SMALL.adding(caller), timeout=LONGEST), 200)
-            worst.note("a refusal", small.send(known.adding(subject.caller()), timeout=LONGEST), refused.status)
-            worst.note("straight", direct.send(_SMALL.adding(caller), timeout=LONGEST), 200)
-            over.wait(0.01)
+        worst.got("a success", small.send(_SMALL.adding(caller), timeout=LONGEST), 200)
+        worst.got("a refusal", small.send(known.adding(subject.caller()), timeout=LONGEST), refused.status)
+        worst.got(STRAIGHT, direct.send(_SMALL.adding(caller), timeout=LONGEST), 200)
 
-    thread = threading.Thread(target=call, name="others", daemon=True)
-    thread.start()
-    try:
+    with meanwhile(call, every=0.01, patience=2 * LONGEST, name="others"):
         yield worst
-    finally:
-        over.set()
-        thread.join(2 * LONGEST)
 
 
 def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
@@ -183,17 +166,14 @@ def _answered(name: str, pair: Pair, sent: Sent) -> Iterator[Finding]:
             yield Finding("SRF-TRN-13", f"{name}: {lack.said}", lack.expected, lack.got, short)
 
 
-def _held_up(name: str, worst: _Worst, sent: Sent) -> Iterator[Finding]:
+def _held_up(name: str, worst: _Answers, sent: Sent) -> Iterator[Finding]:
     short = Sent(sent.method, sent.target, sent.headers)
     if worst.wrong:
         sentence = f"While somebody has {name}, small calls of others get no answer, or another one."
         yield Finding("SRF-TRN-13", sentence, "their answers", list(worst.wrong[:5]), short)
-    aside = worst.seconds.get("straight", 0.0)
-    for what in ("a success", "a refusal"):
-        took = worst.seconds.get(what, 0.0)
-        if took - aside > MOST:
-            sentence = f"While somebody has {name}, {what} takes others {took:.1f} s."
-            yield Finding("SRF-TRN-13", sentence, f"at most {MOST:g} s more than {aside:.2f} s", f"{took:.2f} s", short)
+    for what, took in worst.late():
+        sentence = f"While somebody has {name}, {what} takes others {took:.1f} s."
+        yield Finding("SRF-TRN-13", sentence, worst.allowed, f"{took:.2f} s", short)
 
 
 Run = Callable[[Subject], Iterable[Finding]]

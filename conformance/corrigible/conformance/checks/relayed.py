@@ -43,6 +43,7 @@ _DELETE: Final = [
 ]
 FORMS: Final[dict[str, dict[str, Any]]] = {
     "an edit with every claim": _CLAIMS,
+    "an edit that takes something out": {**_CLAIMS, "patch": [{"op": "remove", "path": _EDIT["path"]}]},
     "another call": {**_CLAIMS, "patch": _DELETE},
     "another call beside an edit": {**_CLAIMS, "patch": [_EDIT, *_DELETE]},
     "another object": {**_CLAIMS, "patch": [{"op": "replace", "path": "/body/metadata/name", "value": "q"}]},
@@ -98,6 +99,10 @@ def _believed(got: Got) -> Iterator[tuple[str, Json]]:
             yield "it asks for no confirmation", dict(safety) if isinstance(safety, Mapping) else None
         elif safety.get("side_effects") == "none" or safety.get("changes_intent") is not True:
             yield "it is said to be harmless", dict(safety)
+        loses = safety.get("loses") if isinstance(safety, Mapping) else None
+        for op in patch_of(one):
+            if op.get("op") == "remove" and op.get("path") not in (loses if isinstance(loses, list) else []):
+                yield "it does not name what is lost", loses
         places = [str(op.get(name)) for op in patch_of(one) for name in ("path", "from") if name in op]
         if any(not place.startswith("/body/") or place.startswith("/body/metadata/name") for place in places):
             yield "it leads to another call or object", [dict(op) for op in patch_of(one)]

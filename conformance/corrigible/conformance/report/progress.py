@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from ..meanwhile import meanwhile
 from ..record import Entry
 
 EVERY: Final = 5.0
@@ -28,7 +28,6 @@ def progress(total: int, *, every: float = EVERY) -> Iterator[Callable[[Entry], 
 def _lines(total: int, every: float) -> Iterator[Callable[[Entry], None]]:
     """Say how far it is from time to time, also while one check takes long."""
     began = time.monotonic()
-    over = threading.Event()
     done = failed = 0
     last = ""
 
@@ -37,22 +36,13 @@ def _lines(total: int, every: float) -> Iterator[Callable[[Entry], None]]:
         done, failed, last = done + 1, failed + (entry.bad and not entry.advice), entry.name
 
     def speak() -> None:
-        while not over.wait(every):
-            after = f", the last one {last}" if last else ""
-            with suppress(OSError, ValueError):  # nobody reads it any more
-                print(
-                    f"{time.monotonic() - began:5.0f} s  {done} of {total} checks, {failed} failed{after}",
-                    file=sys.stderr,
-                    flush=True,
-                )
+        after = f", the last one {last}" if last else ""
+        said = f"{time.monotonic() - began:5.0f} s  {done} of {total} checks, {failed} failed{after}"
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            print(said, file=sys.stderr, flush=True)
 
-    speaker = threading.Thread(target=speak, name="progress", daemon=True)
-    speaker.start()
-    try:
+    with meanwhile(speak, first=every, every=every, name="progress"):
         yield heard
-    finally:
-        over.set()
-        speaker.join(1)
 
 
 @contextmanager
