@@ -39,6 +39,7 @@ Templates = Sequence[Sequence[str]]
 """Allow-listed path templates, split at `/`; `{...}` stands for one segment, a last `{+...}` for one or more."""
 
 _SAFE_PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]\-]*")
+_TEXTS = re.compile(r"'[^'\\]*'|\"[^\"\\]*\"")
 _LITERAL = re.compile(r"""\s*(?:'([^'"\\]*)'|"([^'"\\]*)")\s*(\+|$)""")
 
 
@@ -64,7 +65,8 @@ def allowed(path: str, templates: Templates) -> str | None:
 def brings_query(path: str, text: str) -> bool:
     """Whether a value brought a query, or one more member of it, into a path that an expression of this text made."""
     query = path.partition("?")[1:]
-    return any("".join(query).count(mark) > text.count(mark) for mark in "?&;")
+    written = "".join(_TEXTS.findall(text))  # outside of its texts a `?` chooses, and `&&` joins conditions
+    return any("".join(query).count(mark) > written.count(mark) for mark in "?&;")
 
 
 def _plain_segment(part: str) -> bool:
