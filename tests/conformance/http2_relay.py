@@ -88,6 +88,8 @@ class _Careless:
             if self._failed:
                 raise OSError("it failed before")
             status, said = b"200", self._asked(fields, bytes(body))
+        except TimeoutError:
+            status, said = b"504", b""
         except OSError:
             self._failed = True
             status, said = b"502", b""
@@ -108,7 +110,7 @@ class _Careless:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         with (
-            socket.create_connection(self._upstream, 10) as plain,
+            socket.create_connection(self._upstream, 1) as plain,
             context.wrap_socket(plain) as wire,
             wire.makefile("rb") as answer,
         ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -12,6 +13,11 @@ class Misused(Exception):
 
 def meant(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean "x"?` for the nearest known word, or nothing where none is near."""
-    by_lower = {one.lower(): one for one in known}
-    near = difflib.get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
-    return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
+    by_plain = {_plain(one): one for one in known}
+    near = difflib.get_close_matches(_plain(word), list(by_plain), n=1, cutoff=0.6)
+    return f'; did you mean "{by_plain[near[0]]}"?' if near else ""
+
+
+def _plain(word: str) -> str:
+    """Return a word without what people leave out: case, and noughts before a number."""
+    return re.sub(r"(?<!\d)0+(?=\d)", "", word.lower())
