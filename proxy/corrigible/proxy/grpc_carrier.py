@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import re
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ HELD: Final = 128 << 20
 """Bytes of messages that are held in all. A small compressed message may be a large one."""
 FULL: Final = "the proxy holds as many messages as it may"
 GONE: Final = "the caller went away"
+_PATH: Final = re.compile(r"/[!-~]+")
 _MOMENT: Final = 0.01
 """Seconds."""
 
@@ -106,8 +108,12 @@ class Carrier(grpc.GenericRpcHandler):
     def __init__(self, upstream: Upstream, overseer: Overseer, room: Room) -> None:
         self._upstream, self._overseer, self._room = upstream, overseer, room
 
-    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
         method = details.method
+        if not _PATH.fullmatch(method):
+            return (
+                None  # RFC 9113 8.2.1, 8.3.1: blanks and controls make it malformed, and the upstream another request
+            )
         if self._overseer.is_unary(method):
             return grpc.unary_unary_rpc_method_handler(functools.partial(self._carry_one, method))
         # One message is a stream of one: on the wire the four kinds are the same.

@@ -107,6 +107,15 @@ def test_a_call_that_went_well_is_nobodys_business(unary: bool, rpc: Any, probe:
     assert [ending.code for ending in overseer.endings] == [0]
 
 
+@pytest.mark.parametrize("method", ["a b", "b\r\nx: y", "\x00", "\x7f"])
+def test_a_method_that_is_no_path_reaches_nobody(method: str, probe: Any) -> None:
+    """It would be another request to an upstream that is less strict."""
+    overseer = Overseer(None)
+    code, _, _ = through(overseer, probe.port, method, b"")
+    assert code == "UNIMPLEMENTED"
+    assert overseer.refusals == overseer.endings == []
+
+
 @each_way
 def test_a_request_that_is_too_large_is_not_kept(unary: bool, probe: Any) -> None:
     overseer = Overseer(None, unary=unary)
