@@ -126,6 +126,8 @@ def test_a_fault_of_a_graphql_server_is_caught(fault: str) -> None:
     found = judged("graphql", edit)
     if fault == "more errors":  # the new one has no feedback
         assert found.pop("graphql/in-extensions") == {"SRF-GQL-01"}
+    if fault == "another value":  # and it is not the one that was asked for
+        assert found.pop("graphql/intent") == {"SRF-OPS-09"}
     assert found == {f"graphql/{check}": {requirement}}
 
 
@@ -183,7 +185,10 @@ MCP: dict[str, tuple[Edit, str, str]] = {
 @pytest.mark.parametrize("fault", MCP)
 def test_a_fault_of_an_mcp_server_is_caught(fault: str) -> None:
     edit, check, requirement = MCP[fault]
-    assert judged("mcp", edit) == {f"mcp/{check}": {requirement}}
+    found = judged("mcp", edit)
+    if fault == "another value":  # and it is not the one that was asked for
+        assert found.pop("mcp/intent") == {"SRF-OPS-09"}
+    assert found == {f"mcp/{check}": {requirement}}
 
 
 def test_a_tool_error_made_a_protocol_error_is_caught() -> None:

@@ -36,7 +36,7 @@ def outcome(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
 def test_the_defaults() -> None:
     limits = Limits()
     assert (limits.body, limits.suggestions, limits.feedback) == (1 << 20, 16, 4096)
-    assert (limits.seconds, limits.seconds_with_lookups, limits.lookups) == (0.25, 1.0, 8)
+    assert (limits.seconds, limits.seconds_with_lookups, limits.lookups) == (0.25, 1.0, 12)
 
 
 def test_a_caller_with_patience_waits_longer_for_both() -> None:

@@ -215,9 +215,9 @@ class TestReflection:
             deadline = time.monotonic() + rpc.PATIENCE
             while refused(channel, rpc, authorization="Bearer t").details is None:
                 assert time.monotonic() < deadline
-            assert set(spoken(log)) == {"apex.mine"}
             assert asked.seen == [{}]
             assert proxy.stop() == (0, "")
+            assert set(spoken(log)) == {"apex.mine"}
 
     def test_where_it_takes_credentials_the_first_callers_are_used(
         self, rpc: Any, files: list[FileDescriptorProto], write_pack: Any, tmp_path: Path
@@ -292,6 +292,7 @@ class TestReflection:
             rpc.channel(proxy.port) as channel,
         ):
             assert refused(channel, rpc).details is not None
+            assert proxy.stop() == (0, "")
         assert spoken(log) == ["apex.mine"]
         assert asked.seen == []
 
