@@ -68,10 +68,10 @@ def test_trailers_travel_in_both_directions(bench: Any, all_addons: bool) -> Non
         bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", all_addons=all_addons) as proxy,
     ):
         assert bench.ask(proxy.port, "/x") == head + b"2\r\n{}\r\n0\r\nX-T: 1\r\n\r\n"
+        upstream.answers["/x"] = bench.chunks(b"200 OK", JSON, b"{}")
         wire = bench.Wire(proxy.port)
         wire.send(b"POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
         wire.send(b"2\r\nab\r\n0\r\nX-t: 1\r\nX-T: 2\r\n\r\n")
-        upstream.answers["/x"] = bench.chunks(b"200 OK", JSON, b"{}")
         assert wire.rest().endswith(b"\r\n0\r\n\r\n")
         wire.close()
         assert upstream.requests[1].endswith(b"\r\n\r\n2\r\nab\r\n0\r\nX-t: 1\r\nX-T: 2\r\n\r\n")

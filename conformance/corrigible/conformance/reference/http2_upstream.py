@@ -111,6 +111,9 @@ class Http2Upstream:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with suppress(OSError, h11.ProtocolError), self._context.wrap_socket(connection, server_side=True) as wire:
             with self._lock:
+                # A connection that was in its handshake when refusing began is none of those that were ended.
+                if self._refusing.is_set():
+                    return
                 self._open.add(wire)
             try:
                 begin = b""
