@@ -14,8 +14,8 @@ import yaml
 from corrigible.adapters.sandbox.server import Running
 from corrigible.conformance import cli as conformance
 from corrigible.proxy import cli
-from corrigible.proxy.trial import try_pack
-from corrigible.rules.pack import load_pack
+from corrigible.proxy.pack_tools.case_runner import try_pack
+from corrigible.rules.pack.load import load_pack
 
 ROOT = Path(__file__).parent.parent
 

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "proxy": {"schema", "rules", "adapters"},
     "conformance": {"schema"},
 }
-PURE = ["rules", "proxy/translate.py", "proxy/corrector.py", "proxy/loop.py", "proxy/sketch.py"]
+PURE = ["rules", "proxy/core", "proxy/embed", "proxy/http/corrector.py"]
 IMPURE = {"asyncio", "grpc", "httpx", "mitmproxy", "time", "random", "os"}
 UNPORTABLE = re.compile(rb'/(?:work|root)/|"resolved": *"https?:|index[-]url|registry *= *https?:')
 

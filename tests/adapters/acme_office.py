@@ -10,8 +10,8 @@ from urllib.parse import parse_qs
 
 import httpx
 
-from corrigible.adapters.acme.processor import Processor
-from corrigible.adapters.acme.service import Billing, billing
+from corrigible.adapters.demo.acme.processor import Processor
+from corrigible.adapters.demo.acme.service import Billing, billing
 from corrigible.schema.exchange import Json
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from corrigible.adapters.formats.kubernetes import KUBERNETES
+from corrigible.adapters.apis.kubernetes.format import KUBERNETES
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 

@@ -11,15 +11,15 @@ import pytest
 import yaml
 from openapi_spec_validator import validate
 
-from corrigible.adapters.acme.operation import OPERATIONS
-from corrigible.adapters.acme.policy import policy
-from corrigible.adapters.acme.sandbox import acme
-from corrigible.adapters.stripe.sandbox import SERVERS
+from corrigible.adapters.apis.stripe.sandbox import SERVERS
+from corrigible.adapters.demo.acme.operations import OPERATIONS
+from corrigible.adapters.demo.acme.policy import policy
+from corrigible.adapters.demo.acme.sandbox import acme
 
 from .acme_office import Office
 
 DESCRIPTION: dict[str, Any] = yaml.safe_load(
-    files("corrigible.adapters.acme").joinpath("openapi.yaml").read_text(encoding="utf-8")
+    files("corrigible.adapters.demo.acme").joinpath("openapi.yaml").read_text(encoding="utf-8")
 )
 CUP = {"sku": "cup", "quantity": 2, "unit_amount": 500}
 FULL = {"duplicate_payment": "pay_1", "explanation": "Two orders"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.github.adapter import ADAPTER
-from corrigible.adapters.github.description import description
-from corrigible.adapters.github.generate_operations import SLASHED, UNWRITTEN, operations
+from corrigible.adapters.apis.github.adapter import ADAPTER
+from corrigible.adapters.apis.github.description import description
+from corrigible.adapters.apis.github.generate_operations import SLASHED, UNWRITTEN, operations
 from corrigible.schema.exchange import Request
 
 
@@ -37,15 +37,15 @@ def test_operations_are_found_under_both_bases(
 @pytest.mark.parametrize("base", ["", "/api/v3"])
 def test_a_request_is_held_against_the_description_under_both_bases(base: str) -> None:
     request = Request("POST", f"{base}/repos/o/r/issues", body={"body": "x"})
-    assert [(b.pointer, b.keyword) for b in description().breaches(request, "issues/create")] == [
+    assert [(b.pointer, b.keyword) for b in description().schema_violations(request, "issues/create")] == [
         ("/body/title", "required")
     ]
-    assert list(description().breaches(request, "issues/create", at="/body/body")) == []
+    assert list(description().schema_violations(request, "issues/create", at="/body/body")) == []
 
 
 @pytest.mark.parametrize("base", ["", "/api/v3"])
 def test_a_list_that_is_taken_for_an_account(base: str) -> None:
-    (breach,) = description().breaches(Request("GET", f"{base}/user/repo"), "users/get-by-id")
+    (breach,) = description().schema_violations(Request("GET", f"{base}/user/repo"), "users/get-by-id")
     assert (breach.keyword, breach.value, breach.schema["enum"]) == (
         "path",
         f"{base}/user/repo",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.github import GITHUB
+from corrigible.adapters.apis.github.format import GITHUB
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.kubernetes import KUBERNETES
+from corrigible.adapters.apis.kubernetes.format import KUBERNETES
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .kubernetes_status import DENIED, DEPLOYMENTS, FORBIDDEN, HANDLED, POD, Expected, cause, check, read

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.catalogue import adapter_for
-from corrigible.adapters.kubernetes.operation import KubernetesOperations
-from corrigible.rules.lookup import allowed
-from corrigible.rules.pack import load_pack
+from corrigible.adapters.apis.kubernetes.operations import KubernetesOperations
+from corrigible.adapters.registry import adapter_for
+from corrigible.rules.engine.lookup import allowed
+from corrigible.rules.pack.load import load_pack
 
 OPERATIONS = KubernetesOperations()
 POD = {"version": "v1", "namespace": "t", "resource": "pods", "name": "p"}

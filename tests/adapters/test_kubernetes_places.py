@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.kubernetes import KUBERNETES
+from corrigible.adapters.apis.kubernetes.format import KUBERNETES
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 

@@ -69,11 +69,11 @@ def test_the_first_start_takes_seconds_the_next_none_and_memory_stays_small(path
 
 def test_a_failed_request_costs_less_than_a_millisecond(github: Description) -> None:
     request = Request("POST", "/repos/o/r/issues", body={"titel": "x", "labels": "bug", "milestone": []})
-    github.breaches(request, "issues/create")
+    github.schema_violations(request, "issues/create")
     taken = []
     for _ in range(50):
         started = time.perf_counter()
-        github.breaches(request, "issues/create")
+        github.schema_violations(request, "issues/create")
         taken.append(time.perf_counter() - started)
     assert sorted(taken)[len(taken) // 2] < 0.001
 
@@ -83,8 +83,8 @@ def test_every_operation_can_be_judged(github: Description, stripe: Description)
         for key, name in description.operations.templates.items():
             method, _, path = key.partition(" ")
             for body in ({}, None, {"a": "x"}):
-                description.breaches(Request(method, path, {"a": "x"}, {}, body), name)
-                description.breaches(Request(method, path, {"a": "x"}, {}, body, form=True), name)
+                description.schema_violations(Request(method, path, {"a": "x"}, {}, body), name)
+                description.schema_violations(Request(method, path, {"a": "x"}, {}, body, form=True), name)
             description.facts(name)
             description.refusals(name)
 
@@ -105,15 +105,17 @@ def test_every_operation_can_be_judged(github: Description, stripe: Description)
 def test_github(github: Description, method: str, path: str, body: Any, expected: list[tuple[str, str]]) -> None:
     found = github.operations.find(method, path)
     assert found is not None
-    assert [(b.pointer, b.keyword) for b in github.breaches(Request(method, path, body=body), found[0])] == expected
+    assert [
+        (b.pointer, b.keyword) for b in github.schema_violations(Request(method, path, body=body), found[0])
+    ] == expected
 
 
 def test_stripe(stripe: Description) -> None:
     request = Request("POST", "/v1/refunds", body={"charge": "ch_1", "amount": "ten", "metadata": "foo"}, form=True)
-    found = {(b.pointer, b.keyword) for b in stripe.breaches(request, "PostRefunds")}
+    found = {(b.pointer, b.keyword) for b in stripe.schema_violations(request, "PostRefunds")}
     assert found == {("/body/amount", "type"), ("/body/metadata", "type")}
     fine = Request("POST", "/v1/charges", body={"amount": "5", "currency": "usd", "source": "tok"}, form=True)
-    assert stripe.breaches(fine, "PostCharges") == ()
+    assert stripe.schema_violations(fine, "PostCharges") == ()
 
 
 def test_near_paths(github: Description, stripe: Description) -> None:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
 from corrigible.rules.budget import Budget, Exhausted, within
-from corrigible.rules.failure import AuthoringError
+from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Json, Request
 
 
@@ -51,7 +51,7 @@ def steps_of(description: Description, body: Json) -> tuple[list[tuple[str, str]
     budget = Budget(10_000_000)
 
     def judged() -> Generator[None, None, list[tuple[str, str]]]:
-        found = description.breaches(Request("POST", "/things", body=body), "make")
+        found = description.schema_violations(Request("POST", "/things", body=body), "make")
         yield from ()
         return [(breach.pointer, breach.keyword) for breach in found]
 
@@ -123,7 +123,7 @@ def test_nothing_is_ever_fetched(tmp_path: Path, elsewhere: tuple[str, list[str]
     document["components"]["schemas"]["beside"] = {"$ref": "beside.json#/x"}
     document["paths"]["/beside"] = {"put": {"requestBody": {"content": {"a/json": {"schema": to("beside")}}}}}
     description = load(written(tmp_path, document), cache=tmp_path, check=check)
-    assert description.breaches(Request("POST", "/things", body={"b": 1}), "make") == ()
+    assert description.schema_violations(Request("POST", "/things", body={"b": 1}), "make") == ()
     assert asked == []
     if check:
         said = "\n".join(description.problems)
@@ -140,7 +140,7 @@ def test_no_file_outside_of_the_folder_is_opened(tmp_path: Path, reference: str)
     folder.mkdir()
     place = reference.replace("{file}", str(secret))
     description = load(written(folder, described({"$ref": place})), cache=tmp_path, check=True)
-    assert description.breaches(Request("POST", "/things", body={}), "make") == ()
+    assert description.schema_violations(Request("POST", "/things", body={}), "make") == ()
     assert place in description.problems[0]
 
 

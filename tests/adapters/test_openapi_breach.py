@@ -31,7 +31,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Description:
 def broken(description: Description, request: Request, at: str = "") -> list[tuple[str, str]]:
     found = description.operations.find(request.method, request.path)
     assert found is not None
-    return [(breach.pointer, breach.keyword) for breach in description.breaches(request, found[0], at)]
+    return [(breach.pointer, breach.keyword) for breach in description.schema_violations(request, found[0], at)]
 
 
 def order(**members: Any) -> Request:
@@ -87,7 +87,7 @@ def test_what_an_order_breaks(shop: Description, members: dict[str, Any], expect
 
 
 def breach(description: Description, request: Request, operation: str) -> Any:
-    (found,) = description.breaches(request, operation)
+    (found,) = description.schema_violations(request, operation)
     return found
 
 
@@ -122,7 +122,7 @@ def test_a_missing_body_is_one_breach_without_what_only_answers_have(shop: Descr
 
 
 def test_a_misspelt_member_comes_before_the_missing_one_it_stands_for(shop: Description) -> None:
-    first, second = shop.breaches(order(buyer={"nam": "x", "unheard": 1}), "CreateOrder")
+    first, second = shop.schema_violations(order(buyer={"nam": "x", "unheard": 1}), "CreateOrder")
     assert (first.pointer, first.keyword, first.value) == ("/body/buyer/nam", "additionalProperties", "x")
     assert first.siblings == ("name", "email", "friend")
     assert (second.pointer, second.keyword) == ("/body/buyer/name", "required")
@@ -197,7 +197,7 @@ def test_a_form_knows_only_text(shop: Description) -> None:
     assert broken(shop, form(amount="500", currency="eur", metadata="", tax="auto")) == []
     found = {
         (one.pointer, one.keyword, one.value)
-        for one in shop.breaches(
+        for one in shop.schema_violations(
             form(
                 amount="5.5",
                 currency="euro",
@@ -252,7 +252,7 @@ def test_headers(shop: Description) -> None:
 
 
 def test_an_operation_that_is_not_described(shop: Description) -> None:
-    assert shop.breaches(Request("GET", "/elsewhere"), "Nothing") == ()
+    assert shop.schema_violations(Request("GET", "/elsewhere"), "Nothing") == ()
     assert shop.facts("Nothing") == {}
     assert shop.statuses("Nothing") == ()
 
@@ -330,8 +330,8 @@ def test_schemas_that_lead_back_to_themselves_at_once_end(tmp_path: Path, schema
     description = load(path, cache=tmp_path)
     bodies: list[Any] = [{}, {"y": {"z": {}}}, [[[]]], "text", None]
     for given in bodies:
-        description.breaches(Request("POST", "/a", body=given), "P")
-        description.breaches(Request("POST", "/a", body={"a": "1"}, form=True), "P", "/body/a/b")
+        description.schema_violations(Request("POST", "/a", body=given), "P")
+        description.schema_violations(Request("POST", "/a", body={"a": "1"}, form=True), "P", "/body/a/b")
     assert isinstance(description.facts("P"), dict)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
-from corrigible.rules.repair.repair import repair
+from corrigible.rules.schema_repair.repair import repair
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, apply
@@ -44,7 +44,7 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Description:
 
 def read(hooks: Description, body: dict[str, Any]) -> Next | NeedsInput | Any:
     request = Request("POST", "/hooks", body=body)
-    found = [repair(breach, request, f"{at}.") for at, breach in enumerate(hooks.breaches(request, "hook"))]
+    found = [repair(breach, request, f"{at}.") for at, breach in enumerate(hooks.schema_violations(request, "hook"))]
     said = [one for one in found if one is not None]
     kinds = {one.type for one in said}
     return apply(

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.openapi import generate
+from corrigible.adapters.openapi.cache_file import NotCompiled
 from corrigible.adapters.openapi.description import read
 from corrigible.adapters.openapi.load import load, write
-from corrigible.adapters.openapi.stored import NotCompiled
-from corrigible.rules.failure import AuthoringError
+from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Request
 
 SHOP = Path(__file__).parent / "openapi" / "shop.yaml"
@@ -129,10 +129,15 @@ paths:
     )
     description = load(path, cache=cache)
     for country, size in (("no", 5), ("on", 16), ("14:00", 1.5), ("2026-11-21", 1000), ("5", True), ("no", -7)):
-        assert description.breaches(Request("POST", "/a", body={"country": country, "size": size}), "POST /a") == ()
-    (breach,) = description.breaches(Request("POST", "/a", body={"country": "yes"}), "POST /a")
+        assert (
+            description.schema_violations(Request("POST", "/a", body={"country": country, "size": size}), "POST /a")
+            == ()
+        )
+    (breach,) = description.schema_violations(Request("POST", "/a", body={"country": "yes"}), "POST /a")
     assert breach.schema["enum"] == ["no", "on", "14:00", "2026-11-21", "5", None, None]
-    assert [b.pointer for b in description.breaches(Request("POST", "/a", body={}), "POST /a")] == ["/body/country"]
+    assert [b.pointer for b in description.schema_violations(Request("POST", "/a", body={}), "POST /a")] == [
+        "/body/country"
+    ]
     assert description.statuses("POST /a") == ("404",)
 
 
@@ -163,9 +168,9 @@ def test_it_is_compiled_again_when_a_file_it_refers_to_changes(tmp_path: Path, c
         '{application/json: {schema: {$ref: "parts/thing.yaml#/Thing"}}}}}}}\n'
     )
     request = Request("POST", "/t", body={})
-    assert [b.pointer for b in load(path, cache=cache).breaches(request, "POST /t")] == ["/body/a"]
+    assert [b.pointer for b in load(path, cache=cache).schema_violations(request, "POST /t")] == ["/body/a"]
     part.write_text("Thing: {type: object, required: [b]}\n")
-    assert [b.pointer for b in load(path, cache=cache).breaches(request, "POST /t")] == ["/body/b"]
+    assert [b.pointer for b in load(path, cache=cache).schema_violations(request, "POST /t")] == ["/body/b"]
 
 
 def test_what_a_reference_cannot_reach_is_not_judged_and_never_fetched(tmp_path: Path, cache: Path) -> None:
@@ -174,7 +179,7 @@ def test_what_a_reference_cannot_reach_is_not_judged_and_never_fetched(tmp_path:
         body = {"content": {"application/json": {"schema": {"$ref": reference}}}}
         operation = {"post": {"operationId": "P", "requestBody": body}}
         path.write_text(json.dumps({"openapi": "3.0.0", "a": {"$ref": "#/a"}, "paths": {"/p": operation}}))
-        assert load(path, cache=cache).breaches(Request("POST", "/p", body={"x": 1}), "P") == ()
+        assert load(path, cache=cache).schema_violations(Request("POST", "/p", body={"x": 1}), "P") == ()
 
 
 @pytest.mark.parametrize("damage", [b"", b"corrigible-openapi 0\n", b"corrigible-openapi 3\n\0\0\0\0\0\0\0\x02{}"])
@@ -183,19 +188,19 @@ def test_a_damaged_cache_is_made_anew(file: Path, cache: Path, damage: bytes) ->
     (name,) = entries(cache)
     whole = (cache / "openapi" / name).read_bytes()
     (cache / "openapi" / name).write_bytes(damage or whole[:-5])
-    assert [breach.keyword for breach in load(file, cache=cache).breaches(WRONG, "CreateThing")] == ["type"]
+    assert [breach.keyword for breach in load(file, cache=cache).schema_violations(WRONG, "CreateThing")] == ["type"]
     assert (cache / "openapi" / name).read_bytes() == whole
 
 
 def test_a_cache_that_cannot_be_written_only_costs_time(file: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "not-a-folder"
     blocked.write_text("")
-    assert load(file, cache=blocked).breaches(WRONG, "CreateThing")[0].pointer == "/body/size"
+    assert load(file, cache=blocked).schema_violations(WRONG, "CreateThing")[0].pointer == "/body/size"
 
 
 def test_starts_at_the_same_time_leave_one_whole_file(file: Path, cache: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: load(file, cache=cache).breaches(WRONG, "CreateThing"), range(16)))
+        found = list(pool.map(lambda _: load(file, cache=cache).schema_violations(WRONG, "CreateThing"), range(16)))
     assert {breach.pointer for one in found for breach in one} == {"/body/size"}
     assert len(entries(cache)) == 1
 
@@ -203,7 +208,7 @@ def test_starts_at_the_same_time_leave_one_whole_file(file: Path, cache: Path) -
 def test_a_large_one_is_compiled_in_another_process(file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("corrigible.adapters.openapi.load._SMALL", 0)
     monkeypatch.setattr("corrigible.adapters.openapi.load.compiled", None)
-    assert load(file, cache=cache).breaches(WRONG, "CreateThing")[0].keyword == "type"
+    assert load(file, cache=cache).schema_violations(WRONG, "CreateThing")[0].keyword == "type"
 
 
 def test_a_shipped_one_says_the_same_without_the_prose(tmp_path: Path, cache: Path) -> None:
@@ -211,7 +216,9 @@ def test_a_shipped_one_says_the_same_without_the_prose(tmp_path: Path, cache: Pa
     assert write(SHOP, out) == len(out.read_bytes())
     shipped, loaded = read(out.read_bytes()), load(SHOP, cache=cache)
     request = Request("POST", "/payments", body={"amount": "x"}, form=True)
-    assert shipped.breaches(request, "CreatePayment") == loaded.breaches(request, "CreatePayment") != ()
+    assert (
+        shipped.schema_violations(request, "CreatePayment") == loaded.schema_violations(request, "CreatePayment") != ()
+    )
     assert shipped.operations.templates == loaded.operations.templates
     (compiled,) = (cache / "openapi").iterdir()
     assert b"Prose that is not kept" not in compiled.read_bytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.openapi.near import NearOperations
+from corrigible.adapters.openapi.suggest import NearOperations
 from corrigible.adapters.operation import Operations
 
 KNOWN = Operations(

@@ -22,7 +22,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Description:
 
 def broken(shop: Description, **query: Any) -> list[tuple[str, str, Any]]:
     request = Request("GET", "/orders", query, {"x-tenant": "red"})
-    return [(breach.pointer, breach.keyword, breach.value) for breach in shop.breaches(request, "ListOrders")]
+    return [(breach.pointer, breach.keyword, breach.value) for breach in shop.schema_violations(request, "ListOrders")]
 
 
 @pytest.mark.parametrize(
@@ -73,20 +73,22 @@ def test_what_a_query_breaks(shop: Description, query: dict[str, Any], expected:
 
 def test_of_a_list_in_one_text_the_whole_texts_that_would_do_are_offered(shop: Description) -> None:
     request = Request("GET", "/orders", {"fields": "id,totl"}, {"x-tenant": "red"})
-    (found,) = shop.breaches(request, "ListOrders")
+    (found,) = shop.schema_violations(request, "ListOrders")
     assert (found.value, found.schema) == ("id,totl", {"type": "string", "enum": ["id,total", "id,buyer"]})
 
 
 def test_a_missing_member_of_an_object_in_brackets_has_a_name_in_brackets(shop: Description) -> None:
-    (found,) = shop.breaches(Request("GET", "/places", {"near[lat]": "1.5"}), "ListPlaces")
+    (found,) = shop.schema_violations(Request("GET", "/places", {"near[lat]": "1.5"}), "ListPlaces")
     assert (found.pointer, found.keyword, found.value) == ("/query/near[lon]", "required", MISSING)
-    (found,) = shop.breaches(Request("GET", "/places", {"near[lat]": "x", "near[lon]": "2"}), "ListPlaces")
+    (found,) = shop.schema_violations(Request("GET", "/places", {"near[lat]": "x", "near[lon]": "2"}), "ListPlaces")
     assert (found.pointer, found.keyword, found.value) == ("/query/near[lat]", "type", "x")
-    assert shop.breaches(Request("GET", "/places"), "ListPlaces") == ()
+    assert shop.schema_violations(Request("GET", "/places"), "ListPlaces") == ()
 
 
 def test_a_misspelt_name_keeps_its_brackets(shop: Description) -> None:
-    (found,) = shop.breaches(Request("GET", "/orders", {"creatd[gte]": "5"}, {"x-tenant": "red"}), "ListOrders")
+    (found,) = shop.schema_violations(
+        Request("GET", "/orders", {"creatd[gte]": "5"}, {"x-tenant": "red"}), "ListOrders"
+    )
     assert "created[gte]" in found.siblings
 
 

@@ -11,9 +11,9 @@ import yaml
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-from corrigible.adapters.recipe.knowledge import knowledge
-from corrigible.adapters.recipe.operation import OPERATIONS, PATHS
-from corrigible.adapters.recipe.request import (
+from corrigible.adapters.demo.recipe.knowledge import knowledge
+from corrigible.adapters.demo.recipe.operations import OPERATIONS, PATHS
+from corrigible.adapters.demo.recipe.request import (
     MALFORMED,
     ConvertRequest,
     Ingredient,
@@ -21,9 +21,9 @@ from corrigible.adapters.recipe.request import (
     Replacement,
     SubstituteRequest,
 )
-from corrigible.adapters.recipe.service import answer
-from corrigible.adapters.recipe.tasks import Task, tasks
-from corrigible.adapters.recipe.validator import (
+from corrigible.adapters.demo.recipe.service import answer
+from corrigible.adapters.demo.recipe.tasks import Task, tasks
+from corrigible.adapters.demo.recipe.validator import (
     INCOMPATIBLE_INGREDIENT,
     MISSING_ALTERNATIVE,
     SCALING_PRECISION_REQUIRED,
@@ -34,7 +34,7 @@ from corrigible.adapters.recipe.validator import (
 
 @pytest.fixture(scope="module")
 def description() -> dict[str, Any]:
-    text = files("corrigible.adapters.recipe").joinpath("openapi.yaml").read_text(encoding="utf-8")
+    text = files("corrigible.adapters.demo.recipe").joinpath("openapi.yaml").read_text(encoding="utf-8")
     loaded: dict[str, Any] = yaml.safe_load(text)
     return loaded
 

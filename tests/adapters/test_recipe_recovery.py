@@ -13,7 +13,7 @@ import httpx
 import pytest
 import yaml
 
-from corrigible.adapters.recipe.tasks import Task, task, tasks
+from corrigible.adapters.demo.recipe.tasks import Task, task, tasks
 from corrigible.adapters.sandbox.server import Running
 from corrigible.proxy.recipe_service import app
 from corrigible.schema import NeedsInput, Next, Terminal, apply, find

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from corrigible.adapters.recipe import service
+from corrigible.adapters.demo.recipe import service
 from corrigible.adapters.sandbox.asgi import LARGEST_BODY
 
 CONVERT, SUBSTITUTE = "/api/recipe/convert", "/api/recipe/substitute"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.recipe.knowledge import knowledge
-from corrigible.adapters.recipe.request import AnyRequest, ConvertRequest, SubstituteRequest, read
-from corrigible.adapters.recipe.validator import diagnose
+from corrigible.adapters.demo.recipe.knowledge import knowledge
+from corrigible.adapters.demo.recipe.request import AnyRequest, ConvertRequest, SubstituteRequest, read
+from corrigible.adapters.demo.recipe.validator import diagnose
 
 FLOUR = "Bob's Red Mill Certified Gluten Free 1-to-1 Baking Flour"
 OATS = "Bob's Red Mill Certified Gluten-Free Oats"

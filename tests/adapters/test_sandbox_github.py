@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from corrigible.adapters.github.sandbox import SEED, SERVERS
+from corrigible.adapters.apis.github.sandbox import SEED, SERVERS
 from corrigible.adapters.sandbox.server import Running
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from corrigible.adapters.apis.stripe.sandbox import SERVERS
 from corrigible.adapters.sandbox.server import Server
-from corrigible.adapters.stripe.sandbox import SERVERS
 
 KEY = {"Authorization": "Bearer sk_test_corrigible0000000001"}
 

@@ -7,9 +7,9 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.adapters.stripe.adapter import ADAPTER
-from corrigible.adapters.stripe.description import description
-from corrigible.adapters.stripe.generate_operations import operations
+from corrigible.adapters.apis.stripe.adapter import ADAPTER
+from corrigible.adapters.apis.stripe.description import description
+from corrigible.adapters.apis.stripe.generate_operations import operations
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.stripe import GATEWAY, STRIPE
+from corrigible.adapters.apis.stripe.format import GATEWAY, STRIPE
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 

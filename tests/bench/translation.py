@@ -14,15 +14,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from corrigible.adapters.catalogue import adapter_for
-from corrigible.proxy.corrector import Corrector, RequestHead, ResponseHead, spliced
-from corrigible.proxy.document import read_request
-from corrigible.proxy.mode import Mode
-from corrigible.proxy.translate import Annotate, Known, Translator
-from corrigible.rules.compile import compile_text
-from corrigible.rules.index import RuleIndex
-from corrigible.rules.pack import load_pack
-from corrigible.rules.rule import Rule
+from corrigible.adapters.registry import adapter_for
+from corrigible.proxy.core.engine import Annotate, ApiProfile, Translator
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead, spliced
+from corrigible.proxy.http.request_reader import read_request
+from corrigible.rules.engine.index import RuleIndex
+from corrigible.rules.language.compile import compile_text
+from corrigible.rules.language.rule import Rule
+from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Exchange
 from corrigible.schema.vocabulary import Vocabulary
 
@@ -65,7 +65,7 @@ def rule(number: int, operation: str) -> Rule:
     return compile_text(text, pack="stripe", major="1", vocabulary=Vocabulary.base())
 
 
-def known(count: int, *, described: bool = False) -> Known:
+def known(count: int, *, described: bool = False) -> ApiProfile:
     """`count` rules, spread over Stripe's operations; the first is the one that will speak."""
     adapter, pack = adapter_for("stripe"), load_pack("stripe")
     if not described:
@@ -73,7 +73,7 @@ def known(count: int, *, described: bool = False) -> Known:
     operations = [name for name in adapter.operations.names if name != "PostRefunds"]
     rules = [rule(0, "PostRefunds")]
     rules += [rule(n, operations[n % len(operations)]) for n in range(1, count)]
-    return Known(adapter, pack, RuleIndex(rules))
+    return ApiProfile(adapter, pack, RuleIndex(rules))
 
 
 def refusal(size: int) -> bytes:

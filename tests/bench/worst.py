@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.dispatch import LARGE
-from corrigible.proxy.lookup import drive_sync
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.dispatcher import LARGE
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 
 ROUNDS = 5
 BOUND_MS = 20.0

@@ -15,9 +15,9 @@ from corrigible.conformance.reference.upstream import Answering, Received, Scrip
 from corrigible.conformance.subject import Subject
 from corrigible.conformance.wire import Got, Sent, Wire
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import Corrector, RequestHead, ResponseHead
-from corrigible.proxy.lookup import drive_sync
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 _OF_ONE_CONNECTION = frozenset({"content-length", "connection", "host"})
 

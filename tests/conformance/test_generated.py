@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.recipe import service
+from corrigible.adapters.demo.recipe import service
 from corrigible.conformance.checks import generated
 from corrigible.conformance.cli import main
 from corrigible.conformance.generate import Plan, load, plan

@@ -11,10 +11,10 @@ from corrigible.conformance.judge.judgement import judged
 from corrigible.conformance.judge.told import Registered, Told
 from corrigible.conformance.reference import api
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.translate import Annotate
-from corrigible.rules.case import Case, load_cases
-from corrigible.rules.lookup import LookupAnswer
-from corrigible.rules.pack import built_in, load_pack, rule_files
+from corrigible.proxy.core.engine import Annotate
+from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.pack.cases import Case, load_cases
+from corrigible.rules.pack.load import built_in, load_pack, rule_files
 
 PACKS = {**built_in(), "shop": api.PACK}
 

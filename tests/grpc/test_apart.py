@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 import pytest
 
-from corrigible.proxy.grpc_client import feedback_of
+from corrigible.proxy.grpc.client import feedback_of
 
 from .conftest import STORE, Messages
 

@@ -35,7 +35,7 @@ def judged(description: ProtobufDescription, body: Json) -> tuple[int, int]:
     def judge() -> Generator[None, None, int]:
         yield from ()
         request = Request("/guarded.v1.Things/Store", "", body=body)
-        return len(description.breaches(request, "guarded.v1.Things/Store"))
+        return len(description.schema_violations(request, "guarded.v1.Things/Store"))
 
     try:
         next(within(budget, judge()))

@@ -14,7 +14,7 @@ from google.protobuf import any_pb2
 from google.rpc import status_pb2
 from grpc import aio
 
-from corrigible.proxy.grpc_client import (
+from corrigible.proxy.grpc.client import (
     NextCall,
     RecoveryFeedbackInterceptor,
     aio_interceptors,

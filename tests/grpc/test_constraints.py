@@ -11,8 +11,8 @@ from google.rpc import status_pb2
 
 from corrigible.adapters.protobuf.description import ProtobufDescription
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.grpc_status import encoded, status_json
-from corrigible.proxy.translate import Annotate, Decision, Translator
+from corrigible.proxy.core.engine import Annotate, Decision, Translator
+from corrigible.proxy.grpc.status import encoded, status_json
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 
@@ -182,12 +182,12 @@ def test_what_is_allowed_breaks_nothing(change: dict[str, Any], messages: Messag
     message = messages.of(STORE, {**GOOD, **change})
     assert violations(message) is None
     request = Request(STORE, "", body=messages.document(message))
-    assert ProtobufDescription(messages.descriptors).breaches(request, STORE[1:]) == ()
+    assert ProtobufDescription(messages.descriptors).schema_violations(request, STORE[1:]) == ()
 
 
 def test_consent_is_never_given_for_the_caller(messages: Messages) -> None:
     request = Request(STORE, "", body={**GOOD, "agreed": False})
-    assert ProtobufDescription(messages.descriptors).breaches(request, STORE[1:]) == ()
+    assert ProtobufDescription(messages.descriptors).schema_violations(request, STORE[1:]) == ()
     document = messages.document(messages.of(STORE, {**GOOD, "agreed": False}))
     assert "agreed" not in document
 

@@ -14,15 +14,15 @@ import httpx
 import pytest
 from google.protobuf import descriptor_pb2, json_format, message_factory
 
-from corrigible.adapters.catalogue import adapter_for
-from corrigible.adapters.etcd.adapter import descriptors
-from corrigible.adapters.etcd.sandbox import ETCD, find_tool
+from corrigible.adapters.apis.etcd.adapter import descriptors
+from corrigible.adapters.apis.etcd.sandbox import ETCD, find_tool
 from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.adapters.registry import adapter_for
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import Running
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.grpc_client import NextCall, RecoveryFeedbackInterceptor, next_call
-from corrigible.proxy.translate import Annotate
+from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.grpc.client import NextCall, RecoveryFeedbackInterceptor, next_call
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import Feedback
 from corrigible.schema.reader import Next, Terminal, apply

@@ -13,7 +13,7 @@ from corrigible.adapters.protobuf.constraint import Constraints, gateway_paths
 from corrigible.adapters.protobuf.description import ProtobufDescription
 from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.translate import Annotate, Decision, Translator
+from corrigible.proxy.core.engine import Annotate, Decision, Translator
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 
@@ -98,7 +98,7 @@ def test_names_as_the_proto_has_them(translator: Translator) -> None:
 @pytest.mark.parametrize("body", [{**GOOD, "left": None}, {**GOOD, "since": 3, "until": "4"}, {**GOOD, "color": 1}])
 def test_other_spellings_of_json_are_right(body: Any, descriptor_set: Path, messages: Any) -> None:
     description = ProtobufDescription(messages.descriptors)
-    assert description.breaches(Request("POST", PATH, body=body), PATH[1:]) == ()
+    assert description.schema_violations(Request("POST", PATH, body=body), PATH[1:]) == ()
 
 
 @pytest.mark.parametrize("path", [PATH, f"/twirp{PATH}"])
@@ -159,7 +159,7 @@ def test_what_aips_call_required() -> None:
         )
 
     description = ProtobufDescription(Descriptors([file("shop.proto", message)]))
-    found = description.breaches(Request("/shop.v1.Orders/Create", "", body={}), "shop.v1.Orders/Create")
+    found = description.schema_violations(Request("/shop.v1.Orders/Create", "", body={}), "shop.v1.Orders/Create")
     # A count of 0 may be meant.
     assert [(breach.pointer, breach.keyword) for breach in found] == [("/body/customer", "required")]
     assert description.facts("shop.v1.Orders/Create")["required"] == ["customer"]

@@ -16,10 +16,10 @@ from typing import Any
 import httpx
 import pytest
 
-from corrigible.adapters.kubernetes.sandbox import ASSETS, TOKENS, apiserver, authority, kubeconfig
+from corrigible.adapters.apis.kubernetes.sandbox import ASSETS, TOKENS, apiserver, authority, kubeconfig
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.sandbox import proxy_for
+from corrigible.proxy.sandboxes import proxy_for
 
 
 @dataclass(frozen=True)

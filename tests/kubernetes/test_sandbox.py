@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from corrigible.adapters.kubernetes.sandbox import ADMISSION, ASSETS, apiserver, find_apiserver, find_etcd
+from corrigible.adapters.apis.kubernetes.sandbox import ADMISSION, ASSETS, apiserver, find_apiserver, find_etcd
 from corrigible.adapters.sandbox.certificate import make_certificate
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import free_port

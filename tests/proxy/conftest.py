@@ -21,12 +21,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead, Rewrite
-from corrigible.proxy.documents import Served
-from corrigible.proxy.limit import Limits
-from corrigible.proxy.mode import Mode
-from corrigible.proxy.translate import Translator
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead, Rewrite
+from corrigible.proxy.http.feedback_store import Served
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 PATIENCE = 60.0
 """Seconds after which a test gives up. Nothing is expected to take so long, on however busy a machine."""
@@ -205,9 +205,10 @@ class Proxy:
 def proxy_at(
     corrector: Any, *, log: Path | None = None, hold: float = PATIENCE, drain: float = PATIENCE, **settings: Any
 ) -> Iterator[Proxy]:
-    from corrigible.proxy import mitm, mitm_http
-    from corrigible.proxy.journal import Journal
-    from corrigible.proxy.mitm import Settings, serve
+    from corrigible.proxy.access_log.entry import Journal
+    from corrigible.proxy.mitm import http_layer as mitm_http
+    from corrigible.proxy.mitm import server as mitm
+    from corrigible.proxy.mitm.server import Settings, serve
 
     ready, ended = threading.Event(), threading.Event()
     running: dict[str, Any] = {}
@@ -343,7 +344,7 @@ def bench() -> type[Bench]:
     """Upstreams, proxies and clients made of raw sockets."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of what mitmproxy depends on
-        importlib.import_module("corrigible.proxy.mitm").default_addons()
+        importlib.import_module("corrigible.proxy.mitm.server").default_addons()
     return Bench
 
 

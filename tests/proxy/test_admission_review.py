@@ -11,14 +11,14 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.kubernetes.adapter import ADAPTER
-from corrigible.adapters.kubernetes.review import may_refuse, present
+from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
+from corrigible.adapters.apis.kubernetes.admission_review import may_refuse, present
 from corrigible.proxy.build import build_known
-from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.mode import Mode
-from corrigible.proxy.translate import Translator
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.schema.carrier import carried, find
 from corrigible.schema.exchange import Exchange, Request
 

@@ -12,8 +12,8 @@ import pytest
 
 from corrigible.proxy.asgi import App, Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import Corrector
-from corrigible.proxy.limit import Limits
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.http.corrector import Corrector
 
 JSON = (b"content-type", b"application/json")
 REFUSAL = b'{"error":{"code":"bad","message":"m"}}'

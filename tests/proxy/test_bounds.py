@@ -14,12 +14,12 @@ import jsonpatch
 import pytest
 
 from corrigible.proxy.build import build_corrector, build_known
-from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.limit import Limits
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.measured import measured, readable
-from corrigible.proxy.translate import Annotate, PassThrough, Translator
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.core.document_size import measured, readable
+from corrigible.proxy.core.engine import Annotate, PassThrough, Translator
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema.edit import unshared
 from corrigible.schema.exchange import Exchange, Json, Request
 

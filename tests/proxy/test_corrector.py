@@ -14,11 +14,11 @@ import pytest
 
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_known
-from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.mode import Mode
-from corrigible.proxy.translate import Translator
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 
 MANIFEST = """\
 mirror: /error
@@ -253,7 +253,7 @@ def test_what_was_looked_up_for_one_caller_is_cached_for_none(bench: Bench) -> N
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
 def test_encoded_answers_stay_encoded(bench: Bench, name: str) -> None:
-    from corrigible.proxy.encoding import coding
+    from corrigible.proxy.http.content_encoding import coding
 
     scheme = coding(name)
     if scheme is None:

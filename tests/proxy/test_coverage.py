@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.cli import main
-from corrigible.proxy.coverage import Error, Exercise, Seen, Share, could_speak, coverage
-from corrigible.rules.pack import load_pack
-from corrigible.rules.rule import Rule
+from corrigible.proxy.pack_tools.coverage import Error, Exercise, Seen, Share, could_speak, coverage
+from corrigible.rules.language.rule import Rule
+from corrigible.rules.pack.load import load_pack
 
 WritePack = Callable[..., Path]
 Capture = pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from corrigible.proxy.caller import Answer
+from corrigible.proxy.api_client import Answer
 from corrigible.proxy.command.demo import Page, keeps, lines
 from corrigible.schema.exchange import Json, Request
 

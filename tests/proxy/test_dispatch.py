@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.dispatch import LARGE, OF_ALL, OF_ONE, Dispatcher, Shed, Task
-from corrigible.proxy.limit import Limits
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.runtime.dispatcher import LARGE, OF_ALL, OF_ONE, Dispatcher, Shed, Task
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 PATIENT = Limits(seconds=30, seconds_with_lookups=30)
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from corrigible.proxy.document import nested, read_request
+from corrigible.proxy.http.request_reader import nested, read_request
 from corrigible.schema.document import query_pairs
 
 FORM = [("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")]

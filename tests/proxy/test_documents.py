@@ -13,10 +13,10 @@ import pytest
 
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.documents import Served
-from corrigible.proxy.lookup import drive_sync
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.feedback_store import Served
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 
 RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 LISTED = b'[{"code": "bad",  "message": "m"}]'
@@ -116,7 +116,7 @@ def test_it_is_kept_for_ten_minutes(corrector: Corrector) -> None:
 
 
 def test_nobody_takes_the_place_of_another(corrector: Corrector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corrigible.proxy.documents.OF_ALL", 20)
+    monkeypatch.setattr("corrigible.proxy.http.feedback_store.OF_ALL", 20)
     mine = link(refuse(corrector, "mine", KEY))
     for number in range(40):
         refuse(corrector, f"a{number}", ("Authorization", "Bearer other"))

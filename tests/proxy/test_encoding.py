@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from corrigible.proxy.encoding import coding, decoded, plain_size
+from corrigible.proxy.http.content_encoding import coding, decoded, plain_size
 
 NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
 BODY = b'{"error": {"message": "no"}}' * 40

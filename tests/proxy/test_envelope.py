@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import Outcome, RequestHead, ResponseHead
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.mode import Mode
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
 from corrigible.schema.carrier import find
 
 JSON = [("Content-Type", "application/json")]

@@ -11,12 +11,12 @@ import pytest
 
 from corrigible.conformance.judge.loss import lost
 from corrigible.proxy.build import build_known
-from corrigible.proxy.translate import Annotate, Known
-from corrigible.proxy.trial import speaks
-from corrigible.proxy.verify import after_edit
-from corrigible.rules.case import Case, load_cases
-from corrigible.rules.pack import built_in, rule_files
-from corrigible.rules.rule import TERMINAL
+from corrigible.proxy.core.engine import Annotate, ApiProfile
+from corrigible.proxy.core.verify import after_edit
+from corrigible.proxy.pack_tools.case_runner import speaks
+from corrigible.rules.language.rule import TERMINAL
+from corrigible.rules.pack.cases import Case, load_cases
+from corrigible.rules.pack.load import built_in, rule_files
 from corrigible.schema.exchange import Request
 
 EXTRA = {"note-of-the-caller": {"kept": ["yesterday", 4711, True]}}
@@ -26,7 +26,7 @@ SHOWN = {("priority-given", "/body/spec/priority")}
 """What is replaced by what a look-up shows to be the same: that judge sees no look-ups."""
 
 
-def edits(known: Known, case: Case) -> Iterator[tuple[dict[str, Any], Request]]:
+def edits(known: ApiProfile, case: Case) -> Iterator[tuple[dict[str, Any], Request]]:
     """Yield what is suggested for a case, and the request after it."""
     said = speaks(known, known.pack.rules, case)
     for suggestion in said.feedback["suggestions"] if isinstance(said, Annotate) else ():
@@ -37,7 +37,7 @@ def edits(known: Known, case: Case) -> Iterator[tuple[dict[str, Any], Request]]:
                 yield suggestion, after
 
 
-def speaking(known: Known) -> Iterator[Case]:
+def speaking(known: ApiProfile) -> Iterator[Case]:
     for file in rule_files(known.pack.path):
         yield from (case for case in load_cases(file) if not case.text.silent)
 

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.proxy.feedback import Withheld, combine, encode, mirror_retry_after
-from corrigible.proxy.limit import Limits
-from corrigible.rules.pack import load_pack
-from corrigible.rules.rule import Rule
-from corrigible.rules.speak import Spoken
+from corrigible.proxy.core.feedback import FeedbackRejected, combine, encode, mirror_retry_after
+from corrigible.proxy.core.limits import Limits
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.language.rule import Rule
+from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Request
 
 NONE: frozenset[str] = frozenset()
@@ -35,8 +35,8 @@ def spoken(
     kind: str = "recovery_guidance",
     recovery: str = "correctable",
     retry: Mapping[str, Any] | None = None,
-) -> Spoken:
-    return Spoken(rule, suggestions or (suggestion(),), kind, recovery, retry, False)
+) -> RuleResult:
+    return RuleResult(rule, suggestions or (suggestion(),), kind, recovery, retry, False)
 
 
 def test_one_rule(rules: dict[str, Rule]) -> None:
@@ -151,9 +151,9 @@ def test_the_limit_of_bytes_cuts_whole_groups() -> None:
 
 
 def test_what_cannot_be_cut_is_withheld() -> None:
-    with pytest.raises(Withheld, match=r"^\d+ bytes of feedback, the limit is 100$"):
+    with pytest.raises(FeedbackRejected, match=r"^\d+ bytes of feedback, the limit is 100$"):
         encoded(suggestion(message="x" * 100), feedback=100)
-    with pytest.raises(Withheld, match=r"^a group larger than the limit$"):
+    with pytest.raises(FeedbackRejected, match=r"^a group larger than the limit$"):
         encoded(member("0", "g"), member("1", "g"), suggestions=1)
 
 
@@ -190,7 +190,7 @@ def test_visible_characters_stay() -> None:
 
 
 def test_an_edit_of_nothing_but_invisible_characters_is_withheld() -> None:
-    with pytest.raises(Withheld, match=r"^an edit of invisible characters cannot be shown$"):
+    with pytest.raises(FeedbackRejected, match=r"^an edit of invisible characters cannot be shown$"):
         encoded(suggestion(patch=[{"op": "add", "path": "/body/x", "value": "\u200b"}]))
 
 
@@ -223,7 +223,7 @@ def test_secrets_of_the_request(body: Any, query: Any, parameters: Any, kept: bo
         assert encoded(suggestion(parameters=parameters), request=request, secrets=SECRETS) == ["m"]
         return
     for where in (suggestion(parameters=parameters), suggestion(steps=[{"body": parameters}])):
-        with pytest.raises(Withheld, match=r"^a secret of the request would be repeated$"):
+        with pytest.raises(FeedbackRejected, match=r"^a secret of the request would be repeated$"):
             encoded(where, request=request, secrets=SECRETS)
 
 
@@ -244,7 +244,7 @@ def test_a_secret_under_a_misspelt_name_is_a_secret(place: str, said: list[dict[
     feedback = {"message": "m", "recovery": "correctable", "suggestions": [edit]}
     request, secrets = Request("POST", "/x", body=body), frozenset({"password"})
     if said is None:
-        with pytest.raises(Withheld):
+        with pytest.raises(FeedbackRejected):
             encode(feedback, request, secrets, Limits())
         return
     shown = orjson.loads(encode(feedback, request, secrets, Limits()))["suggestions"][0]

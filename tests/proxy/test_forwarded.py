@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.forwarded import travels
-from corrigible.proxy.mitm_lookup import credentials
+from corrigible.proxy.http.forwarded_headers import travels
+from corrigible.proxy.mitm.lookup_client import credentials
 
 WHO = """
 authorization cookie api-key apikey x-api-key x-goog-api-key private-token job-token x-vault-token

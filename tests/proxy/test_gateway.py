@@ -10,9 +10,9 @@ import pytest
 from google.protobuf import json_format
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import RequestHead, ResponseHead
-from corrigible.proxy.lookup import drive_sync
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.http.corrector import RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema.convert import from_proto
 from corrigible.schema.feedback import parse
 from corrigible.schema.v0_1 import feedback_pb2

@@ -8,7 +8,7 @@ import pytest
 from google.protobuf import any_pb2, descriptor_pool
 from google.rpc import error_details_pb2, status_pb2
 
-from corrigible.proxy.grpc_status import (
+from corrigible.proxy.grpc.status import (
     DETAILS,
     MOST_ADDED,
     MOST_TRAILERS,

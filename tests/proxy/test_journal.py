@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.journal import Entry, Journal, redact, redact_target
-from corrigible.proxy.log_file import LogFile
+from corrigible.proxy.access_log.entry import Entry, Journal, redact, redact_target
+from corrigible.proxy.access_log.log_file import LogFile
 
 ENTRY = Entry(
     time=1_700_000_000.25,

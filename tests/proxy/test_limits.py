@@ -9,10 +9,10 @@ import orjson
 import pytest
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import Outcome, RequestHead, ResponseHead
-from corrigible.proxy.limit import Limits
-from corrigible.proxy.lookup import drive_sync
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 
 JSON = [("Content-Type", "application/json")]
 TEXT = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"

@@ -9,11 +9,11 @@ from collections.abc import Generator, Sequence
 
 import pytest
 
-from corrigible.proxy.corrector import Outcome, Rewrite
-from corrigible.proxy.limit import Limits
-from corrigible.proxy.lookup import drive, drive_sync
-from corrigible.proxy.mode import Mode
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Outcome, Rewrite
+from corrigible.proxy.runtime.lookup_runner import drive, drive_sync
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 Asking = Generator[Lookup, LookupAnswer, list[int]]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.corrector import Outcome, Rewrite
-from corrigible.proxy.dispatch import Dispatcher, Task
-from corrigible.proxy.limit import Limits
-from corrigible.proxy.loop import IDLE, MOST, Loops, Refusal
-from corrigible.proxy.loop_apart import LoopsApart
-from corrigible.proxy.mode import Mode
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.loop_detector import IDLE, MOST, Loops, Refusal
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.core.shared_loops import LoopsApart
+from corrigible.proxy.http.corrector import Outcome, Rewrite
+from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 
 from .repeater import AMOUNT, REQUEST, Agent, feedback

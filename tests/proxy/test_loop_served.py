@@ -12,11 +12,11 @@ import pytest
 
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector, build_loops
-from corrigible.proxy.corrector import Corrector, RequestHead, ResponseHead
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.loop import ESCALATED, Loops, Refusal
-from corrigible.proxy.mode import Mode
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.core.loop_detector import ESCALATED, Loops, Refusal
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import Next, Terminal, apply
 

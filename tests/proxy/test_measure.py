@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.caller import Answer
+from corrigible.proxy.api_client import Answer
 from corrigible.proxy.command.measure import Result, table, wilson
 from corrigible.proxy.measure.catalogue import TASKS
 from corrigible.proxy.measure.episode import ATTEMPTS, Episode, Outcome, play

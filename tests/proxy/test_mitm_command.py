@@ -247,7 +247,7 @@ def test_without_mitmproxy_it_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "mitmproxy", None)
-    for name in [name for name in sys.modules if name.startswith("corrigible.proxy.mitm")]:
+    for name in [name for name in sys.modules if name.startswith("corrigible.proxy.mitm.server")]:
         monkeypatch.delitem(sys.modules, name)
     assert command.run(arguments(*UP, "--pack", "stripe")) == 1
     assert capsys.readouterr() == (

@@ -50,7 +50,7 @@ def test_a_crash_in_the_engine_ends_the_connection_instead_of_hanging(
     from mitmproxy.connection import ConnectionState
     from mitmproxy.proxy import commands, events, layer
 
-    from corrigible.proxy.mitm_engine import OnTheSpot
+    from corrigible.proxy.mitm.connection import InlineHookLayer
 
     client: Any = SimpleNamespace(state=ConnectionState.OPEN)
 
@@ -61,7 +61,7 @@ def test_a_crash_in_the_engine_ends_the_connection_instead_of_hanging(
             raise RuntimeError("no")
 
     top: Any = Crashing()
-    said = list(OnTheSpot(top, client, lambda hook: True, lambda command: None).handle_event(events.Start()))
+    said = list(InlineHookLayer(top, client, lambda hook: True, lambda command: None).handle_event(events.Start()))
     assert [type(command) for command in said] == [commands.SendData, commands.CloseConnection]
     assert isinstance(said[0], commands.SendData)
     assert said[0].data == b"ab"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.limit import Limits
-from corrigible.proxy.mode import Mode
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
 
 pytest.importorskip("mitmproxy")
 

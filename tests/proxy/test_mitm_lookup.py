@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 pytest.importorskip("mitmproxy")
 
@@ -27,7 +27,7 @@ def bomb() -> bytes:
 
 
 def asked(bench: Any, answer: bytes) -> LookupAnswer:
-    from corrigible.proxy.mitm_lookup import LookupClient, Origin
+    from corrigible.proxy.mitm.lookup_client import LookupClient, Origin
 
     async def main(port: int) -> LookupAnswer:
         client = LookupClient()

@@ -37,7 +37,7 @@ def test_a_connection_that_asks_for_nothing_is_closed(bench: Any) -> None:
 
 
 def test_a_head_that_drips_is_given_up(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corrigible.proxy import mitm_http1
+    from corrigible.proxy.mitm import http1 as mitm_http1
 
     with (
         bench.upstream({"/x": OK}) as upstream,
@@ -173,10 +173,10 @@ def test_a_proxy_to_everywhere_is_not_for_everybody(bench: Any, mode: Any, clien
     from mitmproxy.proxy.mode_specs import ProxyMode
     from mitmproxy.proxy.server_hooks import ClientConnectedHook
 
-    from corrigible.proxy.mitm import Settings, _master
-    from corrigible.proxy.mitm_engine import HookTable
-    from corrigible.proxy.mitm_hooks import Exchanges
-    from corrigible.proxy.mitm_lookup import LookupClient
+    from corrigible.proxy.mitm.addon import Exchanges
+    from corrigible.proxy.mitm.connection import HookTable
+    from corrigible.proxy.mitm.lookup_client import LookupClient
+    from corrigible.proxy.mitm.server import Settings, _master
 
     async def connected() -> Client:
         settings = Settings(

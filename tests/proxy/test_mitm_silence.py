@@ -41,7 +41,7 @@ def test_a_silent_exchange_is_not_cut_off(bench: Any) -> None:
 
 def test_both_ends_are_probed_while_they_are_silent(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A peer that vanished without a word would leave a watch hanging for ever."""
-    from corrigible.proxy import mitm_engine
+    from corrigible.proxy.mitm import connection as mitm_engine
 
     asked: list[int] = []
     probe = mitm_engine._probe

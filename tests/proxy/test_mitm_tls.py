@@ -19,7 +19,7 @@ import pytest
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.proxy.cli import main
-from corrigible.proxy.tls import Identity, Trust, WrongFile
+from corrigible.proxy.tls_files import Identity, Trust, WrongFile
 
 pytest.importorskip("mitmproxy")
 from h2.config import H2Configuration  # type: ignore[import-untyped]  # h2 4.1, which mitmproxy 11.0 pins

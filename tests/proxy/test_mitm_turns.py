@@ -14,7 +14,7 @@ BUSY, TURNS, ROUNDS = 8, 5, 4
 
 
 def test_many_busy_connections_hold_the_others_no_longer_than_one() -> None:
-    from corrigible.proxy.mitm_engine import Queue
+    from corrigible.proxy.mitm.connection import Queue
 
     rounds: list[str] = [""]
     """Who read in which round of the event loop."""

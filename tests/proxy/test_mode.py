@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.mode import Mode, named_caller, parse_mode, preferred, queried, without_mode
+from corrigible.proxy.core.mode import Mode, named_caller, parse_mode, preferred, queried, without_mode
 
 
 @pytest.mark.parametrize(

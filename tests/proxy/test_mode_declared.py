@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import Corrector, RequestHead
-from corrigible.proxy.mode import Mode
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Corrector, RequestHead
 
 PLAIN = {"responses": {"200": {"description": "ok"}}}
 MODE = {"name": "mode", "in": "query", "schema": {"type": "string", "enum": ["none", "verbose"]}}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.place import Members, add_members, blank, span
+from corrigible.proxy.embed.json_splice import Members, add_members, blank, span
 
 ADDED = [(b"recovery_feedback", b'{"x":1}')]
 F = '"recovery_feedback":{"x":1}'

@@ -11,14 +11,14 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.kubernetes.adapter import ADAPTER
+from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
 from corrigible.proxy.build import build_known
-from corrigible.proxy.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.mode import Mode
-from corrigible.proxy.placement import dotted
-from corrigible.proxy.translate import Translator
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.embed.member import dotted
+from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 
 JSON = ("Content-Type", "application/json")
 TWO = """\

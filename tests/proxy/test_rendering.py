@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.cli import main
-from corrigible.proxy.rendering import literals, render
+from corrigible.proxy.pack_tools.export import literals, render
 
 WritePack = Callable[..., Path]
 

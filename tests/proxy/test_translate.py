@@ -12,14 +12,14 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.adapter import Adapter
+from corrigible.adapters.base import Adapter
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_known, build_translator
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.translate import Annotate, Explanation, Known, PassThrough, Translator, retry_after
-from corrigible.rules.lookup import LookupAnswer
-from corrigible.rules.repair.breach import Breach
+from corrigible.proxy.core.engine import Annotate, ApiProfile, Explanation, PassThrough, Translator, retry_after
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.writer import validate
@@ -277,7 +277,7 @@ def two_apis(write_pack: WritePack) -> Translator:
     paths = Operations({"POST /v1/x": "CreateX", "POST /v1/{any}": "Other"})
     first = Adapter("first", (Dialect("one"),), paths, frozenset({"CreateX"}))
     second = Adapter("second", (Dialect("two"),), paths)
-    return Translator([Known(first, known.pack, known.index), Known(second, known.pack, known.index)])
+    return Translator([ApiProfile(first, known.pack, known.index), ApiProfile(second, known.pack, known.index)])
 
 
 def test_the_dialect_tells_which_api_it_is_and_the_path_which_operation(write_pack: WritePack) -> None:
@@ -329,11 +329,11 @@ class Describes:
 
     operations = Operations({"POST /v1/x": "CreateX"})
 
-    def breaches(self, request: Request, operation: str, at: str = "") -> list[Breach]:
-        missing = Breach("/body/currency", "required", {"type": "string"})
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> list[SchemaViolation]:
+        missing = SchemaViolation("/body/currency", "required", {"type": "string"})
         return [] if "currency" in request.body else [missing]
 
-    def nearest_operation(self, method: str, path: str) -> Breach | None:
+    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         return None
 
     def facts(self, operation: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.trial import answer, try_pack
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.proxy.pack_tools.case_runner import answer, try_pack
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 WritePack = Callable[..., Path]
 RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"

@@ -12,10 +12,10 @@ import pytest
 
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.translate import Annotate, Decision, PassThrough, Translator
-from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.rules.repair.breach import Breach
+from corrigible.proxy.core.engine import Annotate, Decision, PassThrough, Translator
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.writer import validate
@@ -212,18 +212,20 @@ class Description:
 
     operations = Operations({"POST /widgets": "CreateWidget"})
 
-    def breaches(self, request: Request, operation: str, at: str = "") -> Sequence[Breach]:
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         body = request.body if isinstance(request.body, Mapping) else {}
         out = []
         if "size" not in body:
-            out.append(Breach("/body/size", "required", {"type": "integer"}))
+            out.append(SchemaViolation("/body/size", "required", {"type": "integer"}))
         if body.get("size", 1) > 10:
-            out.append(Breach("/body/size", "maximum", {"type": "integer", "maximum": 10}, body["size"]))
+            out.append(SchemaViolation("/body/size", "maximum", {"type": "integer", "maximum": 10}, body["size"]))
         if body.get("colour", "red") not in ("red", "blue"):
-            out.append(Breach("/body/colour", "enum", {"type": "string", "enum": ["red", "blue"]}, body["colour"]))
+            out.append(
+                SchemaViolation("/body/colour", "enum", {"type": "string", "enum": ["red", "blue"]}, body["colour"])
+            )
         return [breach for breach in out if not at or breach.pointer == at]
 
-    def nearest_operation(self, method: str, path: str) -> Breach | None:
+    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         return None
 
     def facts(self, operation: str) -> Json:

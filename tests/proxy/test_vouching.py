@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.corrector import Outcome, RequestHead, ResponseHead
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.vouching import is_held
-from corrigible.rules.lookup import LookupAnswer
+from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.digest_headers import is_held
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
 
 RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 NATIVE = b'{"error": {"code": "bad", "message": "m"}}'

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.document import read_request
-from corrigible.proxy.yaml_body import MEDIA_TYPES, read_yaml, resolved
+from corrigible.proxy.http.request_reader import read_request
+from corrigible.proxy.http.yaml_body import MEDIA_TYPES, read_yaml, resolved
 
 
 @pytest.mark.parametrize(

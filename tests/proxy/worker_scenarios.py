@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.forkserver import ForkServer
-from corrigible.proxy.worker import Lost, Shed, Workers
+from corrigible.proxy.runtime.fork_server import ForkServer
+from corrigible.proxy.runtime.worker import Lost, Shed, Workers
 
 MEBIBYTE = 1 << 20
 

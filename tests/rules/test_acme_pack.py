@@ -7,9 +7,9 @@ from importlib.resources import files
 import pytest
 import yaml
 
-from corrigible.adapters.acme.operation import OPERATIONS
-from corrigible.proxy.trial import try_pack
-from corrigible.rules.pack import Pack, load_pack
+from corrigible.adapters.demo.acme.operations import OPERATIONS
+from corrigible.proxy.pack_tools.case_runner import try_pack
+from corrigible.rules.pack.load import Pack, load_pack
 
 from .conftest import says
 
@@ -27,7 +27,7 @@ def test_every_case_holds() -> None:
 
 
 def test_every_refusal_of_the_service_has_a_rule_or_is_for_others(pack: Pack) -> None:
-    text = files("corrigible.adapters.acme").joinpath("openapi.yaml").read_text(encoding="utf-8")
+    text = files("corrigible.adapters.demo.acme").joinpath("openapi.yaml").read_text(encoding="utf-8")
     said = set(yaml.safe_load(text)["components"]["schemas"]["Code"]["enum"])
     known = {code for rule in pack.rules for code in rule.listens.codes}
     assert known - said == set()

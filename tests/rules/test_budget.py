@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.rules.budget import Budget, Exhausted, bulk, remaining, spare, spend, weight, within
-from corrigible.rules.repair.fault import duplicates, same
+from corrigible.rules.schema_repair.first_violation import duplicates, same
 from corrigible.schema.exchange import Json
 
 

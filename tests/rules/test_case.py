@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.case import case_file, differences, load_cases
-from corrigible.rules.failure import AuthoringError
+from corrigible.rules.errors import AuthoringError
+from corrigible.rules.pack.cases import case_file, differences, load_cases
 
 GOOD = """\
 - name: it speaks

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.authored import PackText, RuleText
-from corrigible.rules.check import checked
-from corrigible.rules.failure import AuthoringError
-from corrigible.rules.source import read_source
+from corrigible.rules.errors import AuthoringError
+from corrigible.rules.language.file_model import PackText, RuleText
+from corrigible.rules.language.validate import checked
+from corrigible.rules.language.yaml_source import read_source
 
 HEAD = "id: apex.x\ntitle: T\nstatus: stable\nreferences: [r]\ndiagnosis: D\n"
 SAID = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
 
 
-def complaints(tmp_path: Path, text: str, model: type[RuleText] | type[PackText] = RuleText) -> list[str]:
+def authoring_errors(tmp_path: Path, text: str, model: type[RuleText] | type[PackText] = RuleText) -> list[str]:
     path = tmp_path / "x.yaml"
     path.write_text(text, "utf-8")
     with pytest.raises(AuthoringError) as caught:
@@ -76,12 +76,12 @@ def complaints(tmp_path: Path, text: str, model: type[RuleText] | type[PackText]
     ],
 )
 def test_a_rule_that_is_wrong(tmp_path: Path, text: str, said: list[str]) -> None:
-    assert complaints(tmp_path, HEAD + text) == said
+    assert authoring_errors(tmp_path, HEAD + text) == said
 
 
 def test_several_mistakes_come_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
     text = "titel: T\nid: Apex.x\nstatus: stabel\nreferences: []\nsuggest: [{action: ESCALATE, message: m}]\n"
-    assert complaints(tmp_path, text) == [
+    assert authoring_errors(tmp_path, text) == [
         '1: "title" is missing',
         '1: "diagnosis" is missing',
         '1: unknown key "titel"; did you mean "title"?',
@@ -93,7 +93,7 @@ def test_several_mistakes_come_at_once_in_the_order_of_their_lines(tmp_path: Pat
 
 @pytest.mark.parametrize("text", ["", "- a\n", "text\n"])
 def test_a_file_that_is_no_map(tmp_path: Path, text: str) -> None:
-    (said,) = complaints(tmp_path, text, PackText)
+    (said,) = authoring_errors(tmp_path, text, PackText)
     assert said.startswith("1: expected a map of name, title, version, api, license,")
 
 

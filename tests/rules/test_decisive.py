@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.decisive import decides, words
-from corrigible.rules.pack import load_pack
+from corrigible.rules.pack.load import load_pack
+from corrigible.rules.safety.decisive import decides, words
 from corrigible.schema.exchange import Request
 
 from .test_speak import consider

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.derive import Operation, Unfit, changes_request, derive, guarded
+from corrigible.rules.engine.guarded_patch import Operation, PatchError, changes_request, derive, guarded
 from corrigible.schema.exchange import Request
 
 SECRETS = frozenset({"cvc", "pin"})
@@ -100,7 +100,7 @@ def test_a_delete_with_a_body_is_edited_there() -> None:
     ],
 )
 def test_what_cannot_be_derived(body: Any, parameters: dict[str, Any], said: str) -> None:
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(PatchError) as caught:
         derive(Request("POST", "/x", body=body), parameters, SECRETS)
     assert str(caught.value) == said
 
@@ -133,7 +133,7 @@ def test_a_test_counts_only_until_elements_move() -> None:
     guarded(DOCUMENT, [FIRST, replace("/body/items/0/id", "c"), remove("/body/items/0")])
     guarded(DOCUMENT, [FIRST, remove("/body/items/0"), expect("/body/items/0/id", "b"), remove("/body/items/0")])
     guarded(DOCUMENT, [FIRST, add("/body/items/-", {}), remove("/body/items/0")])
-    with pytest.raises(Unfit, match=r"^/body/items/1 edits an array element without a test"):
+    with pytest.raises(PatchError, match=r"^/body/items/1 edits an array element without a test"):
         guarded(DOCUMENT, [FIRST, second, remove("/body/items/0"), remove("/body/items/1")])
 
 
@@ -166,7 +166,7 @@ def test_a_test_counts_only_until_elements_move() -> None:
     ],
 )
 def test_unguarded(patch: list[Operation], said: str) -> None:
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(PatchError) as caught:
         guarded(DOCUMENT, patch)
     assert str(caught.value) == said
 
@@ -174,7 +174,7 @@ def test_unguarded(patch: list[Operation], said: str) -> None:
 def test_the_body_may_be_an_array_itself() -> None:
     document = Request("POST", "/x", body=[{"id": 1}]).document()
     guarded(document, [expect("/body/0/id", 1), remove("/body/0")])
-    with pytest.raises(Unfit):
+    with pytest.raises(PatchError):
         guarded(document, [remove("/body/0")])
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from corrigible.rules.edits import edits
-from corrigible.rules.expression import EvaluationError, environment
-from corrigible.rules.function import base64_meant, is_base64, respell, wildcards
-from corrigible.rules.quantity import quantity, quantity_text
+from corrigible.rules.engine.patch_builder import edits
+from corrigible.rules.language.expression import EvaluationError, environment
+from corrigible.rules.language.functions import base64_meant, is_base64, respell, wildcards
+from corrigible.rules.language.quantity import quantity, quantity_text
 
 POD: dict[str, Any] = {
     "body": {

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from corrigible.adapters.github.adapter import ADAPTER
-from corrigible.adapters.github.description import description
-from corrigible.proxy.trial import try_pack
-from corrigible.rules.expression import Expression
-from corrigible.rules.pack import Pack, load_pack
-from corrigible.rules.rule import TERMINAL, Say, Template
+from corrigible.adapters.apis.github.adapter import ADAPTER
+from corrigible.adapters.apis.github.description import description
+from corrigible.proxy.pack_tools.case_runner import try_pack
+from corrigible.rules.language.expression import Expression
+from corrigible.rules.language.rule import TERMINAL, SuggestionSpec, Template
+from corrigible.rules.pack.load import Pack, load_pack
 
 from .conftest import says
 
@@ -31,7 +31,7 @@ def texts(template: Template) -> list[str]:
     return [str(template)]
 
 
-def edited(say: Say) -> list[tuple[str, str]]:
+def edited(say: SuggestionSpec) -> list[tuple[str, str]]:
     """Return every edit as the place it writes to and what it writes; a patch that is computed has no place."""
     if isinstance(say.edits, Expression):
         return [("", say.edits.text)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.held import dropped, in_the_original
+from corrigible.rules.safety.stored import dropped, in_the_original
 from corrigible.schema.exchange import Request
 
 

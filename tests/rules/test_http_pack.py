@@ -6,10 +6,10 @@ import orjson
 import pytest
 
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.translate import Annotate, PassThrough
-from corrigible.proxy.trial import try_pack
-from corrigible.rules.pack import load_pack
+from corrigible.proxy.core.engine import Annotate, PassThrough
+from corrigible.proxy.pack_tools.case_runner import try_pack
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Exchange, Request
 
 TRANSLATOR = build_translator(["http"])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.index import RuleIndex, why_not
-from corrigible.rules.pack import load_pack
+from corrigible.rules.engine.index import RuleIndex, why_not
+from corrigible.rules.pack.load import load_pack
 from corrigible.rules.violation import Violation
 
 SAYS = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from corrigible.proxy.build import build_known
-from corrigible.proxy.translate import Annotate
-from corrigible.proxy.trial import speaks, try_pack
-from corrigible.rules.case import load_cases
-from corrigible.rules.expression import Expression
-from corrigible.rules.lookup import allowed
-from corrigible.rules.pack import Pack, load_pack, rule_files
-from corrigible.rules.rule import TERMINAL, ForEach, Rule, Say
+from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.pack_tools.case_runner import speaks, try_pack
+from corrigible.rules.engine.lookup import allowed
+from corrigible.rules.language.expression import Expression
+from corrigible.rules.language.rule import TERMINAL, Rule, SuggestionLoop, SuggestionSpec
+from corrigible.rules.pack.cases import load_cases
+from corrigible.rules.pack.load import Pack, load_pack, rule_files
 
 from .conftest import says
 
@@ -21,7 +21,7 @@ def pack() -> Pack:
     return load_pack("kubernetes")
 
 
-def said_by(pack: Pack, name: str) -> list[Say]:
+def said_by(pack: Pack, name: str) -> list[SuggestionSpec]:
     (rule,) = [rule for rule in pack.rules if rule.id == f"kubernetes.{name}"]
     return [say for entry in rule.entries for say in says(entry)]
 
@@ -87,9 +87,9 @@ def test_an_object_nobody_names_is_only_offered(pack: Pack) -> None:
     for name in ("namespace-not-found", "not-found", "referenced-class-unknown", "service-account-unknown"):
         (rule,) = [rule for rule in pack.rules if rule.id == f"kubernetes.{name}"]
         for entry in rule.entries:
-            if isinstance(entry, ForEach):
+            if isinstance(entry, SuggestionLoop):
                 assert (entry.type, entry.member.changes_intent) == ("intent_disambiguation", True)
-            elif isinstance(entry, Say):
+            elif isinstance(entry, SuggestionSpec):
                 assert entry.edits is None
 
 

@@ -12,11 +12,11 @@ import orjson
 import pytest
 
 from corrigible.proxy.build import build_known
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.translate import Annotate, Translator
-from corrigible.rules.case import load_cases
-from corrigible.rules.lookup import LookupAnswer
-from corrigible.rules.pack import load_pack, rule_files
+from corrigible.proxy.core.engine import Annotate, Translator
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.pack.cases import load_cases
+from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.exchange import Exchange, Request
 
 Pod = dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corrigible.rules.loss import Seen, Survival, losses
+from corrigible.rules.safety.loss import Seen, Survival, losses
 from corrigible.schema.exchange import Request
 
 TOKENS = Survival(tokens=frozenset({"sha", "if-match"}))

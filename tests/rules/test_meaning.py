@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.meaning import is_respelled, says_the_same
+from corrigible.rules.safety.equivalence import is_respelled, says_the_same
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.rules.near import distance, letters, nearest
+from corrigible.rules.safety.nearness import distance, letters, nearest
 
 
 @pytest.mark.parametrize(

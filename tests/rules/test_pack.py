@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.failure import AuthoringError
-from corrigible.rules.pack import built_in, find_pack, load_pack, rule_files
+from corrigible.rules.errors import AuthoringError
+from corrigible.rules.pack.load import built_in, find_pack, load_pack, rule_files
 
 from .conftest import says
 

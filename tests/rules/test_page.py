@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from corrigible.rules.pack import load_pack
-from corrigible.rules.page import page
+from corrigible.rules.pack.load import load_pack
+from corrigible.rules.pack.markdown import page
 
 
 def test_the_whole_page(write_pack: Callable[..., Path]) -> None:

@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.translate import Annotate, Decision
-from corrigible.rules.lookup import LookupAnswer, allowed, brings_query
-from corrigible.rules.placed import placed, theirs
+from corrigible.proxy.core.engine import Annotate, Decision
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import LookupAnswer, allowed, brings_query
+from corrigible.rules.engine.lookup_path import placed, theirs
 from corrigible.schema.exchange import Exchange, Request
 
 WritePack = Callable[..., Path]

@@ -11,15 +11,15 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.recipe.knowledge import knowledge
-from corrigible.adapters.recipe.operation import PATHS
-from corrigible.adapters.recipe.service import answer, encoded
+from corrigible.adapters.demo.recipe.knowledge import knowledge
+from corrigible.adapters.demo.recipe.operations import PATHS
+from corrigible.adapters.demo.recipe.service import answer, encoded
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.translate import Annotate
-from corrigible.proxy.trial import try_pack
-from corrigible.rules.case import Case, load_cases
-from corrigible.rules.pack import load_pack, rule_files
+from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.pack_tools.case_runner import try_pack
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.pack.cases import Case, load_cases
+from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from corrigible.rules.expression import EvaluationError, environment
-from corrigible.rules.release import surplus
+from corrigible.rules.language.cel_release import surplus
+from corrigible.rules.language.expression import EvaluationError, environment
 
 VALUES = {"request": {"body": {"a": ["x" * 100, "y"], "n": 3}}, "error": {"code": "amoun"}, "spec": {}}
 CALLS = 2000
@@ -66,7 +66,7 @@ def test_a_call_that_fails_leaves_nothing_either() -> None:
 
 def test_nulls_do_not_end_the_process() -> None:
     program = """
-from corrigible.rules.expression import environment
+from corrigible.rules.language.expression import environment
 scope = environment()
 expression = scope.compile("[null, null, null, null, null, null, null, null]")
 for _ in range(20_000):

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from corrigible.rules.case import load_cases
-from corrigible.rules.failure import AuthoringError
-from corrigible.rules.pack import load_pack
-from corrigible.rules.scaffold import new_pack, new_rule
-from corrigible.rules.shape import editor_schemas
+from corrigible.rules.errors import AuthoringError
+from corrigible.rules.language.editor_schema import editor_schemas
+from corrigible.rules.pack.cases import load_cases
+from corrigible.rules.pack.load import load_pack
+from corrigible.rules.pack.scaffold import new_pack, new_rule
 
 
 def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None:

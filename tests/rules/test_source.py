@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.failure import AuthoringError
-from corrigible.rules.source import read_source
+from corrigible.rules.errors import AuthoringError
+from corrigible.rules.language.yaml_source import read_source
 
 
 def written(tmp_path: Path, text: str | bytes) -> Path:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.failure import RuleFault
-from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
-from corrigible.rules.pack import load_pack
-from corrigible.rules.speak import Spoken, slower, speak
+from corrigible.rules.engine.evaluate import RuleResult, slower, speak
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer, allowed
+from corrigible.rules.errors import RuleFault
+from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Request
 
 WritePack = Callable[..., Path]
@@ -32,7 +32,7 @@ def consider(
     answers: Mapping[str, LookupAnswer] | None = None,
     notes: list[str] | None = None,
     message: str = "",
-) -> tuple[Spoken | None, list[str]]:
+) -> tuple[RuleResult | None, list[str]]:
     """Let the only rule of a pack speak; return what it said and the paths it asked for."""
     pack = load_pack(folder)
     (rule,) = pack.rules
@@ -56,7 +56,7 @@ def consider(
         return done.value, asked
 
 
-def said(folder: Path, request: Request = REQUEST, **more: Any) -> Spoken:
+def said(folder: Path, request: Request = REQUEST, **more: Any) -> RuleResult:
     spoken, _ = consider(folder, request, **more)
     assert spoken is not None
     return spoken

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from corrigible.adapters.stripe.adapter import ADAPTER
-from corrigible.adapters.stripe.description import description
-from corrigible.proxy.trial import try_pack
-from corrigible.rules.pack import Pack, load_pack
-from corrigible.rules.rule import TERMINAL
+from corrigible.adapters.apis.stripe.adapter import ADAPTER
+from corrigible.adapters.apis.stripe.description import description
+from corrigible.proxy.pack_tools.case_runner import try_pack
+from corrigible.rules.language.rule import TERMINAL
+from corrigible.rules.pack.load import Pack, load_pack
 
 from .conftest import says
 

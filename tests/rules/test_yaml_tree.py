@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.openapi.yaml_core import read_yaml
-from corrigible.rules.failure import AuthoringError
-from corrigible.rules.source import read_source
+from corrigible.rules.errors import AuthoringError
+from corrigible.rules.language.yaml_source import read_source
 
 READERS: tuple[Callable[[Path], object], ...] = (read_source, read_yaml)
 

@@ -17,9 +17,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import yaml
 
+from corrigible.conformance.judge.description import Breach, Description
 from corrigible.schema.exchange import Json
 
-from .judge.description import Breach, Description
 from .misuse import Misused
 from .wire import Sent, request_document
 

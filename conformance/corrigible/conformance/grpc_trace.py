@@ -16,8 +16,9 @@ from corrigible.schema.exchange import Json
 from .reference import grpc_shop
 
 if TYPE_CHECKING:
+    from corrigible.conformance.reference.grpc_upstream import Metadata
+
     from .grpc_wire import GrpcGot, GrpcSent
-    from .reference.grpc_upstream import Metadata
     from .subject import Subject
 
 _SHOWN: Final = 256

@@ -23,12 +23,12 @@ import grpc
 from google.protobuf.message import DecodeError
 from google.rpc import status_pb2
 
+from corrigible.conformance.reference.grpc_upstream import DETAILS, OPTIONS, Metadata
+from corrigible.conformance.reference.upstream import CASE
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
 from .reference import grpc_shop
-from .reference.grpc_upstream import DETAILS, OPTIONS, Metadata
-from .reference.upstream import CASE
 
 OURS: Final = "corrigible.schema.v0_1.RecoveryFeedback"
 _NOT_IN_DOCUMENTS: Final = frozenset(

@@ -13,14 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from corrigible.conformance.reference.api import Shop
+from corrigible.conformance.reference.upstream import Answering, Upstream
 from corrigible.schema.exchange import Json
 
 from .check import Role
 from .config import SubjectConfig
 from .launch import SUITE, Launched, accepts, free_port, words
 from .misuse import Misused
-from .reference.api import Shop
-from .reference.upstream import Answering, Upstream
 from .subject import Subject
 from .wire import Got, Headers, Line, Sent, Wire
 

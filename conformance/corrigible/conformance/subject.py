@@ -12,10 +12,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from corrigible.conformance.reference.upstream import CASE, Answering, Received, Script, Upstream
 from corrigible.schema.exchange import Json
 
 from .check import CouldNotTell
-from .reference.upstream import CASE, Answering, Received, Script, Upstream
 from .wire import Got, Sent, Wire
 
 Answers = TypeVar("Answers")

@@ -149,8 +149,9 @@ def _in_result(body: Mapping[str, Json]) -> Found:
 def _from_any(detail: Any) -> Found:
     from google.protobuf import json_format  # protobuf is for those who have it to read
 
+    from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
+
     from .convert import from_proto
-    from .v0_1.feedback_pb2 import RecoveryFeedback
 
     members = {name: value for name, value in detail.items() if name != "@type"}
     try:

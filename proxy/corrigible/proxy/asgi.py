@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
+from corrigible.proxy.core.mode import Mode, parse_mode
+from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead, Rewrite, to_read
+from corrigible.proxy.http.forwarded_headers import travels
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
+from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
+from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
 
 from .build import build_loops, build_translator
-from .corrector import Corrector, RequestHead, ResponseHead, Rewrite, to_read
-from .dispatch import LARGE, Dispatcher, Lost, Shed, Task
-from .forwarded import travels
-from .lookup import NO_ANSWER
-from .mode import Mode, parse_mode
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

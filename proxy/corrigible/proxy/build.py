@@ -10,22 +10,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from corrigible.adapters.adapter import Adapter, Described
-from corrigible.adapters.catalogue import adapter_for
+from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.operation import Operations
-from corrigible.rules.index import RuleIndex
-from corrigible.rules.pack import load_pack
-
-from .corrector import Corrector
-from .dispatch import LARGE, Dispatcher
-from .forkserver import ForkServer, Served
-from .limit import Limits
-from .loop import Loops
-from .loop_apart import LoopsApart
-from .mode import Mode
-from .relay import Relay
-from .translate import Known, Translator
-from .worker import MEMORY, Workers
+from corrigible.adapters.registry import adapter_for
+from corrigible.proxy.core.engine import ApiProfile, Translator
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.loop_detector import Loops
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.core.shared_loops import LoopsApart
+from corrigible.proxy.http.corrector import Corrector
+from corrigible.proxy.http.relay_seal import Relay
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher
+from corrigible.proxy.runtime.fork_server import ForkServer, Served
+from corrigible.proxy.runtime.worker import MEMORY, Workers
+from corrigible.rules.engine.index import RuleIndex
+from corrigible.rules.pack.load import load_pack
 
 
 class SpecWarning(UserWarning):
@@ -38,7 +37,7 @@ PLAIN_RPC = "grpc"
 """The same of the status codes of gRPC."""
 
 
-def build_known(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: bool = False) -> list[Known]:
+def build_known(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: bool = False) -> list[ApiProfile]:
     """Load packs, each with the adapter of its name. Operations are the adapter's, the pack's and the spec's.
 
     A spec alone is enough. Raises AuthoringError for a wrong pack or spec, with file and line.
@@ -54,7 +53,7 @@ def build_known(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: b
         ):
             if more is not None:
                 adapter = replace(adapter, operations=adapter.operations.joined(more))
-        known.append(Known(adapter, pack, RuleIndex(pack.rules), description))
+        known.append(ApiProfile(adapter, pack, RuleIndex(pack.rules), description))
     return known
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from corrigible.rules.failure import CorrigibleError
+from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.printable import shown_on
 
 from .command import demo, description, descriptors, measure, pack, proxy, sandbox, translate

@@ -5,7 +5,7 @@ The service answers with its diagnosis and knows nothing of feedback; the middle
 
 from __future__ import annotations
 
-from corrigible.adapters.recipe import service
+from corrigible.adapters.demo.recipe import service
 
 from .asgi import ReflectiveMiddleware
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from corrigible.schema.exchange import Json
 
-from .failure import CorrigibleError
+from .errors import CorrigibleError
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")

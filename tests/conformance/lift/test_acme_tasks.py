@@ -9,14 +9,14 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.recipe.tasks import tasks as recipe_tasks
+from corrigible.adapters.demo.recipe.tasks import tasks as recipe_tasks
 from corrigible.conformance.lift import task as lift
 from corrigible.conformance.lift.score import at, unlike
 from corrigible.conformance.lift.task import Read, Task, fill, read_tasks
 from corrigible.proxy.build import build_translator
-from corrigible.proxy.lookup import drive_sync
-from corrigible.proxy.translate import Annotate
-from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply

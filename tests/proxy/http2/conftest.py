@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
-from corrigible.proxy.tls import Identity, Trust
+from corrigible.proxy.tls_files import Identity, Trust
 
 pytest.importorskip("mitmproxy")
 from hpack import Decoder, Encoder

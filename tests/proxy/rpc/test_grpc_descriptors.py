@@ -22,7 +22,7 @@ from google.protobuf import descriptor_pool  # noqa: E402  behind what may be mi
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet  # noqa: E402
 
 from corrigible.adapters.protobuf.descriptors import load  # noqa: E402
-from corrigible.rules.failure import AuthoringError  # noqa: E402
+from corrigible.rules.errors import AuthoringError  # noqa: E402
 
 KIND = """\
 syntax = "proto3";

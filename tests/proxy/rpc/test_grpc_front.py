@@ -13,19 +13,19 @@ import pytest
 grpc: Any = pytest.importorskip("grpc", reason="grpcio is not installed")
 aio: Any = pytest.importorskip("grpc.aio")
 
-from corrigible.proxy.grpc_carrier import FULL, Ending, Metadata, Room, serve  # noqa: E402  behind what may be missing
-from corrigible.proxy.grpc_upstream import open_upstream  # noqa: E402
+from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
+from corrigible.proxy.grpc.forwarder import FULL, CallResult, Metadata, Room, serve  # noqa: E402  behind what may be missing
 
 DENIED = json.dumps({"code": 7, "message": "not you", "size": 200, "metadata": 1}).encode()
 
 
-class Overseer:
+class CallObserver:
     """One who does with refusals what a test wants."""
 
     def __init__(self, answer: Metadata | Exception | None, *, unary: bool = False) -> None:
         self.answer, self.unary = answer, unary
-        self.refusals: list[Ending] = []
-        self.endings: list[Ending] = []
+        self.refusals: list[CallResult] = []
+        self.endings: list[CallResult] = []
 
     def is_unary(self, method: str) -> bool:
         return self.unary
@@ -33,17 +33,17 @@ class Overseer:
     def began(self, metadata: Metadata) -> None:
         pass
 
-    def ended(self, ending: Ending) -> None:
+    def ended(self, ending: CallResult) -> None:
         self.endings.append(ending)
 
-    async def corrected(self, refusal: Ending) -> Metadata | None:
+    async def corrected(self, refusal: CallResult) -> Metadata | None:
         self.refusals.append(refusal)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
 
 
-def through(overseer: Overseer, port: int, method: str, request: bytes) -> tuple[str, str, Metadata]:
+def through(overseer: CallObserver, port: int, method: str, request: bytes) -> tuple[str, str, Metadata]:
     """Make one unary call through a carrier in here."""
 
     async def main() -> tuple[str, str, Metadata]:
@@ -73,7 +73,7 @@ each_way = pytest.mark.parametrize("unary", [False, True], ids=["as a stream", "
 @each_way
 @pytest.mark.parametrize("answer", [None, RuntimeError("a bug"), MemoryError()], ids=["nothing", "bug", "memory"])
 def test_the_native_trailers_pass(answer: Exception | None, unary: bool, rpc: Any, probe: Any) -> None:
-    overseer = Overseer(answer, unary=unary)
+    overseer = CallObserver(answer, unary=unary)
     assert through(overseer, probe.port, "Fail", DENIED) == ("PERMISSION_DENIED", "not you", native(rpc))
     (refusal,) = overseer.refusals
     assert (refusal.method, refusal.request, refusal.code) == ("/probe.v1.Probe/Fail", DENIED, 7)
@@ -83,17 +83,17 @@ def test_the_native_trailers_pass(answer: Exception | None, unary: bool, rpc: An
 
 @each_way
 def test_other_trailers_go_out_instead(unary: bool, probe: Any) -> None:
-    overseer = Overseer((("x", "y"),), unary=unary)
+    overseer = CallObserver((("x", "y"),), unary=unary)
     assert through(overseer, probe.port, "Fail", DENIED) == ("PERMISSION_DENIED", "not you", (("x", "y"),))
 
 
 @each_way
 def test_who_fails_to_listen_stops_nothing(unary: bool, rpc: Any, probe: Any) -> None:
-    class Deaf(Overseer):
+    class Deaf(CallObserver):
         def began(self, metadata: Metadata) -> None:
             raise RuntimeError("a bug")
 
-        def ended(self, ending: Ending) -> None:
+        def ended(self, ending: CallResult) -> None:
             raise RuntimeError("a bug")
 
     assert through(Deaf(None, unary=unary), probe.port, "Echo", b"x") == ("OK", "", rpc.METADATA)
@@ -101,7 +101,7 @@ def test_who_fails_to_listen_stops_nothing(unary: bool, rpc: Any, probe: Any) ->
 
 @each_way
 def test_a_call_that_went_well_is_nobodys_business(unary: bool, rpc: Any, probe: Any) -> None:
-    overseer = Overseer(RuntimeError("a bug"), unary=unary)
+    overseer = CallObserver(RuntimeError("a bug"), unary=unary)
     assert through(overseer, probe.port, "Echo", b"x") == ("OK", "", rpc.METADATA)
     assert overseer.refusals == []
     assert [ending.code for ending in overseer.endings] == [0]
@@ -110,7 +110,7 @@ def test_a_call_that_went_well_is_nobodys_business(unary: bool, rpc: Any, probe:
 @pytest.mark.parametrize("method", ["a b", "b\r\nx: y", "\x00", "\x7f"])
 def test_a_method_that_is_no_path_reaches_nobody(method: str, probe: Any) -> None:
     """It would be another request to an upstream that is less strict."""
-    overseer = Overseer(None)
+    overseer = CallObserver(None)
     code, _, _ = through(overseer, probe.port, method, b"")
     assert code == "UNIMPLEMENTED"
     assert overseer.refusals == overseer.endings == []
@@ -118,7 +118,7 @@ def test_a_method_that_is_no_path_reaches_nobody(method: str, probe: Any) -> Non
 
 @each_way
 def test_a_request_that_is_too_large_is_not_kept(unary: bool, probe: Any) -> None:
-    overseer = Overseer(None, unary=unary)
+    overseer = CallObserver(None, unary=unary)
     large = json.dumps({"code": 7, "message": "not you", "filler": "x" * (1 << 20)}).encode()
     assert through(overseer, probe.port, "Fail", large)[0] == "PERMISSION_DENIED"
     assert overseer.refusals[0].request is None
@@ -182,7 +182,7 @@ def test_messages_that_find_no_room_end_their_call_and_leave_none_of_it_taken(un
 
     async def main() -> list[str]:
         upstream = open_upstream(f"127.0.0.1:{probe.port}")
-        server, own = await serve("127.0.0.1:0", upstream, Overseer(None, unary=unary), room=room)
+        server, own = await serve("127.0.0.1:0", upstream, CallObserver(None, unary=unary), room=room)
         said = []
         try:
             async with aio.insecure_channel(f"127.0.0.1:{own}") as channel:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from corrigible.rules.derive import guarded
+from corrigible.rules.engine.guarded_patch import guarded
 from corrigible.rules.pointer import MISSING, resolve
-from corrigible.rules.repair.breach import Breach
-from corrigible.rules.repair.repair import Repair, repair
+from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
@@ -29,7 +29,7 @@ def said(
     value: Json = MISSING,
 ) -> Repair:
     there = resolve(request.document(), pointer) if value is MISSING else value
-    repaired = repair(Breach(pointer, keyword, schema, there, siblings), request, "1.")
+    repaired = repair(SchemaViolation(pointer, keyword, schema, there, siblings), request, "1.")
     assert repaired is not None
     for suggestion in repaired.suggestions:
         guarded(request.document(), suggestion.get("patch", []))

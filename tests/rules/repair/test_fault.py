@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.rules.repair.breach import Breach
-from corrigible.rules.repair.fault import duplicates, fault, judged, same
-from corrigible.rules.repair.repair import repair
+from corrigible.rules.schema_repair.first_violation import duplicates, fault, judged, same
+from corrigible.rules.schema_repair.repair import repair
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
@@ -64,7 +64,7 @@ def test_whatever_is_repaired_fits_and_whatever_is_said_is_sound(schema: dict[st
         assert keyword is not None
         request = Request("POST", "/things", body={"list": [{"a": value, "name": "n"}]}, form=form)
         place = "/body/list/0/a"
-        said = repair(Breach(place, keyword, schema, value), request, "1.")
+        said = repair(SchemaViolation(place, keyword, schema, value), request, "1.")
         if said is None:
             continue
         wire = {

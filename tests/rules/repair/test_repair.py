@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.repair.breach import Breach
-from corrigible.rules.repair.repair import Repair, repair
+from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 
@@ -310,9 +310,9 @@ def test_the_caller_says_which_elements_to_keep() -> None:
 
 
 def test_nothing_is_said_about_what_is_no_longer_there() -> None:
-    assert repair(Breach("/body/a", "enum", {"enum": ["x"]}), post({}), "1.") is None
-    assert repair(Breach("/body/a", "additionalProperties", {}, 1), post({}), "1.") is None
-    assert repair(Breach("/body/a", "required", {}), post({"a": 1}), "1.") is None
+    assert repair(SchemaViolation("/body/a", "enum", {"enum": ["x"]}), post({}), "1.") is None
+    assert repair(SchemaViolation("/body/a", "additionalProperties", {}, 1), post({}), "1.") is None
+    assert repair(SchemaViolation("/body/a", "required", {}), post({"a": 1}), "1.") is None
 
 
 def test_a_member_that_every_form_wants_is_asked_for_with_the_values_of_all() -> None:

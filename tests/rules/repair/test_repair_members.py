@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.repair.renaming import may_limit
+from corrigible.rules.schema_repair.renaming import may_limit
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.repair.breach import Breach
-from corrigible.rules.repair.repair import Repair, repair
+from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 
 
 def path(request: Request, *offered: str) -> Repair | None:
-    return repair(Breach("/path", "path", {"enum": list(offered)}, request.path), request, "1.")
+    return repair(SchemaViolation("/path", "path", {"enum": list(offered)}, request.path), request, "1.")
 
 
 def method(request: Request, *offered: str) -> Repair | None:
-    return repair(Breach("/method", "method", {"enum": list(offered)}, request.method), request, "1.")
+    return repair(SchemaViolation("/method", "method", {"enum": list(offered)}, request.method), request, "1.")
 
 
 def after(said: Repair | None, request: Request) -> tuple[str, str] | None:
@@ -79,7 +79,7 @@ def test_of_two_near_paths_the_caller_picks() -> None:
 
 def test_a_value_of_a_path_is_asked_for_within_its_path() -> None:
     request = Request("GET", "/repos/o/r.x/pulls/abc")
-    said = repair(Breach("/path", "type", {"type": "integer"}, "abc"), request, "1.")
+    said = repair(SchemaViolation("/path", "type", {"type": "integer"}, "abc"), request, "1.")
     assert said is not None
     assert said.suggestions[0]["placeholders"] == [
         {
@@ -139,7 +139,7 @@ def test_reading_what_can_only_be_changed_is_nothing_to_speak_about() -> None:
 
 def test_a_parameter_of_the_path_is_repaired_in_its_segment() -> None:
     request = Request("PATCH", "/repos/o/r/issues/%2312", body={})
-    said = repair(Breach("/path", "type", {"type": "integer"}, "#12"), request, "1.")
+    said = repair(SchemaViolation("/path", "type", {"type": "integer"}, "#12"), request, "1.")
     assert after(said, request) == ("PATCH", "/repos/o/r/issues/12")
 
 
@@ -147,6 +147,6 @@ def test_a_parameter_of_the_path_is_repaired_in_its_segment() -> None:
 def test_a_parameter_of_the_path_is_asked_for(place: str) -> None:
     request = Request("PATCH", place, body={})
     value = "#12" if "%23" in place else "abc"
-    said = repair(Breach("/path", "type", {"type": "integer"}, value), request, "1.")
+    said = repair(SchemaViolation("/path", "type", {"type": "integer"}, value), request, "1.")
     assert said is not None
     assert [p["pointer"] for p in said.suggestions[0]["placeholders"]] == ["/path"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.repair.wire import read
+from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json
 
 ITEMS = {"type": "array", "items": {"type": "integer"}}

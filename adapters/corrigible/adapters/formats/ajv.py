@@ -11,8 +11,8 @@ from corrigible.rules.pointer import escape
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .located import member_pointer, part_of, pointer, steps
-from .said import others, text
+from .members import others, text
+from .pointers import member_pointer, part_of, pointer, steps
 
 _EXPRESS_CODE: Final = re.compile(r"^(\w+)\.openapi\.")
 _FASTIFY: Final = re.compile(r"^(?P<where>body|querystring|params|headers)(?P<path>/\S*)? (?P<said>.+)$", re.DOTALL)

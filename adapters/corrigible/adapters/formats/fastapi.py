@@ -11,8 +11,8 @@ from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .located import pointer
-from .said import text
+from .members import text
+from .pointers import pointer
 
 _CONSTRAINTS: Final = (
     (r"missing|value_error\.missing|missing_argument", "required"),

@@ -26,13 +26,13 @@ from corrigible.schema.exchange import Exchange, Json
 
 from .ajv import AJV
 from .fastapi import FASTAPI
+from .field_map import is_keyed, keyed
 from .graphql import GRAPHQL
 from .jsonapi import JSONAPI
-from .keyed import is_keyed, keyed
-from .located import about, member_pointer, part_of, pointer, steps
+from .members import others, text
 from .message import named
+from .pointers import about, member_pointer, part_of, pointer, steps
 from .problem import PROBLEM
-from .said import others, text
 from .spring import SPRING
 
 DIALECTS: Final = (FASTAPI, AJV, GRAPHQL, JSONAPI, SPRING, PROBLEM)

@@ -11,7 +11,7 @@ from corrigible.rules.pointer import escape
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .located import steps
+from .pointers import steps
 
 # graphql-js quotes with ", graphql-core with '; the newest releases of both say "has invalid value".
 _VARIABLE: Final = re.compile(

@@ -9,9 +9,9 @@ from typing import Final
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .located import member_pointer, pointer, steps
+from .members import others, text
 from .message import missing_member
-from .said import others, text
+from .pointers import member_pointer, pointer, steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from typing import Final
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .keyed import keyed
-from .located import about, member_pointer, part_of, pointer, steps
-from .said import others, text
+from .field_map import keyed
+from .members import others, text
+from .pointers import about, member_pointer, part_of, pointer, steps
 
 _LISTS: Final = ("validation", "errors", "violations", "invalid_params", "invalid-params", "issues", "details")
 _PLACES: Final = ("location", "pointer", "propertyPath", "instancePath", "field", "name", "param", "path", "property")

@@ -10,8 +10,8 @@ from typing import Final
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .located import pointer, steps
-from .said import others, text
+from .members import others, text
+from .pointers import pointer, steps
 
 _CONSTRAINTS: Final = {
     "NotNull": "required",

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from corrigible.rules.budget import Exhausted, spend
-from corrigible.rules.repair.fault import duplicates
-from corrigible.rules.repair.schema import Schema
+from corrigible.rules.schema_repair.first_violation import duplicates
+from corrigible.rules.schema_repair.schema import Schema
 from corrigible.schema.exchange import Json
 
 from .branch import CHOSEN

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.rules.repair.schema import ALTERNATIVES, Schema, kind_of, parts
+from corrigible.rules.schema_repair.schema import ALTERNATIVES, Schema, kind_of, parts
 from corrigible.schema.exchange import Json
 
-from .place import target
+from .schema_path import target
 
 WIDEST: Final = 10_000
 """Schemas that hold at one place of an instance, all of `allOf` and the alternatives written out."""

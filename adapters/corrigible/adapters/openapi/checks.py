@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from corrigible.rules.near import nearest
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
-from corrigible.rules.repair.breach import Breach
-from corrigible.rules.repair.schema import member, parts
-from corrigible.rules.repair.wire import read
+from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.schema_repair.schema import member, parts
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json, Request
 
 from .judge import Judge, Path, Spot
 from .parameter import JSON, Sent, query_locate, query_object
-from .place import small
+from .schema_path import small
 
 _NOT_JUDGED: Final = frozenset({"accept", "content-type", "authorization"})
 _CREDENTIAL: Final = re.compile(
@@ -37,14 +37,14 @@ class Checks:
             by_place[one["in"]].append(one)
         self.path, self.query, self.headers = by_place["path"], by_place["query"], by_place["header"]
 
-    def breaches(self, request: Request, values: Mapping[str, str]) -> Iterator[Breach]:
+    def schema_violations(self, request: Request, values: Mapping[str, str]) -> Iterator[SchemaViolation]:
         """Yield what a request breaks; `values` are its path parameters."""
         yield from self._of_path(values)
         yield from self._of_query(request)
         yield from self._of_headers(request)
         yield from self._of_body(request)
 
-    def misspelt(self, request: Request, pointer: str) -> Breach | None:
+    def misspelt(self, request: Request, pointer: str) -> SchemaViolation | None:
         """Return the breach of an undeclared member at a pointer, whether or not the description allows it."""
         place, *path = segments(pointer)
         if resolve(request.document(), pointer) is MISSING:
@@ -76,7 +76,7 @@ class Checks:
                 self._judges[name] = None  # a schema that cannot be compiled refuses nothing
         return self._judges[name]
 
-    def _of_path(self, values: Mapping[str, str]) -> Iterator[Breach]:
+    def _of_path(self, values: Mapping[str, str]) -> Iterator[SchemaViolation]:
         for one in self.path:
             given = values.get(one["name"])
             if given is None or one.get("style", "simple") != "simple":
@@ -86,9 +86,9 @@ class Checks:
                 continue
             spot = Spot("/path", given)
             value = given.split(",") if _holds(one["schema"], judge.schema, "array") else given
-            yield from judge.breaches(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
+            yield from judge.schema_violations(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
 
-    def _of_query(self, request: Request) -> Iterator[Breach]:
+    def _of_query(self, request: Request) -> Iterator[SchemaViolation]:
         names = tuple(one["name"] for one in self.query)
         schema = {
             "type": "object",
@@ -108,22 +108,24 @@ class Checks:
                 ending = name[len(head) :] if bracket else ""
                 yield self._unknown_parameter(request, name, tuple(one + ending for one in names))
         empty = {name for name, said in sent.items() if said.value is MISSING}
-        for breach in judge.breaches(instance, lambda path: query_locate(request.query, sent, path)):
+        for breach in judge.schema_violations(instance, lambda path: query_locate(request.query, sent, path)):
             name = segments(breach.pointer)[1] if breach.pointer.count("/") > 1 else ""
             if breach.keyword == "required" and name in empty:
                 continue
             yield _rejoined(breach, sent.get(name), judge)
 
-    def _unknown_parameter(self, request: Request, name: str, names: tuple[str, ...]) -> Breach:
+    def _unknown_parameter(self, request: Request, name: str, names: tuple[str, ...]) -> SchemaViolation:
         root = self.root({})
         schema = {
             "type": "object",
             "properties": {one["name"]: small(one["schema"], root, 1) for one in self.query},
             "additionalProperties": False,
         }
-        return Breach(f"/query/{escape(name)}", "additionalProperties", schema, request.query.get(name, MISSING), names)
+        return SchemaViolation(
+            f"/query/{escape(name)}", "additionalProperties", schema, request.query.get(name, MISSING), names
+        )
 
-    def _of_headers(self, request: Request) -> Iterator[Breach]:
+    def _of_headers(self, request: Request) -> Iterator[SchemaViolation]:
         for one in self.headers:
             name = one["name"].lower()
             if name in _NOT_JUDGED or _CREDENTIAL.search(name):
@@ -132,20 +134,20 @@ class Checks:
             root = self.root({})
             if given is None:
                 if one.get("required"):
-                    yield Breach(f"/headers/{escape(name)}", "required", small(one["schema"], root))
+                    yield SchemaViolation(f"/headers/{escape(name)}", "required", small(one["schema"], root))
                 continue
             judge = self._judge(f"header {name}", one["schema"])
             if judge is not None and not one.get("json") and not one.get("opaque"):
                 value = given.split(",") if _holds(one["schema"], root, "array") else given
                 spot = Spot(f"/headers/{escape(name)}", given)
-                yield from judge.breaches(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
+                yield from judge.schema_violations(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
 
     def _body_judge(self, request: Request) -> Judge | None:
         media = self.record.get("body", {}).get("media", {})
         chosen = _media(media, request)
         return None if chosen is None else self._judge(f"body {chosen}", media[chosen]["schema"])
 
-    def _of_body(self, request: Request) -> Iterator[Breach]:
+    def _of_body(self, request: Request) -> Iterator[SchemaViolation]:
         judge = self._body_judge(request)
         if judge is None:
             return
@@ -153,14 +155,14 @@ class Checks:
         if body is None:
             needed = any(part.get("required") for part in parts(judge.schema, judge.schema, alternatives=False))
             if needed or self.record["body"].get("required"):
-                yield Breach("/body", "required", small(judge.schema, judge.schema))
+                yield SchemaViolation("/body", "required", small(judge.schema, judge.schema))
             return
         if isinstance(body, str) and not _holds(judge.schema, judge.schema, "string"):
             return  # text that could not be decoded: what it would be is not known
         if request.form:
             _, encoding = self.body_schema(request)
             body = _form(body, judge, encoding)
-        yield from judge.breaches(body, lambda path: _in_body(request, path))
+        yield from judge.schema_violations(body, lambda path: _in_body(request, path))
 
 
 def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
@@ -213,7 +215,7 @@ def _holds(schema: Json, root: Mapping[str, Json], kind: str) -> bool:
     return any(kind in _types(part) for part in parts(schema, root))
 
 
-def _rejoined(breach: Breach, sent: Sent | None, judge: Judge) -> Breach:
+def _rejoined(breach: SchemaViolation, sent: Sent | None, judge: Judge) -> SchemaViolation:
     """Where what is wrong is inside one text, speak of the text: of a wrong element in `a,b,c` say what would do."""
     if sent is None or not sent.joined:
         return breach
@@ -221,7 +223,7 @@ def _rejoined(breach: Breach, sent: Sent | None, judge: Judge) -> Breach:
     if sent.joined == JSON:
         held = small(judge.schema["properties"][name], judge.schema)
         schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": held}
-        return Breach(f"/query/{escape(sent.names[''])}", "contentSchema", schema, sent.text)
+        return SchemaViolation(f"/query/{escape(sent.names[''])}", "contentSchema", schema, sent.text)
     if breach.pointer.count("/") != 2 or not isinstance(breach.value, str):
         return breach
     listed, choices = breach.value.split(sent.joined), breach.schema.get("enum", [breach.schema.get("const")])

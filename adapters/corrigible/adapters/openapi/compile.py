@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from corrigible.rules.failure import AuthoringError, Place
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.schema.exchange import Json
 
 from .branch import Widths
+from .cache_file import stored
 from .code import Codes
 from .formal import problems
 from .schema import Schemas
 from .source import SourceFiles
-from .stored import stored
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _REFUSAL = re.compile(r"[45](?:\d\d|XX)|default", re.IGNORECASE)

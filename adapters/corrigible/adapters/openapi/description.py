@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from corrigible.adapters.operation import Operations
-from corrigible.rules.repair.breach import Breach
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
+from .cache_file import Stored, unshipped
 from .checks import Checks
 from .facts import facts
-from .near import NearOperations
-from .stored import Stored, unshipped
+from .suggest import NearOperations
 
 _KEPT_OPERATIONS = 64
 """How many operations stay compiled: some hundred kilobytes each."""
@@ -28,7 +28,7 @@ class Description:
         self.version: str = stored.index["version"]
         self.problems: tuple[str, ...] = tuple(stored.index["problems"] or ())
         """What is formally wrong with the description, each with file and line, where that was looked at."""
-        self._last: tuple[tuple[Request, str, tuple[Breach, ...]], ...] = ()
+        self._last: tuple[tuple[Request, str, tuple[SchemaViolation, ...]], ...] = ()
         """What was judged last, a request and its repair: complaints of one answer ask about it, each at its place."""
         self._checks = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._compiled)
         self._facts = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._said)
@@ -37,7 +37,7 @@ class Description:
     def operations(self) -> Operations:
         return Operations(self._stored.index["operations"])
 
-    def breaches(self, request: Request, operation: str, at: str = "") -> tuple[Breach, ...]:
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return where a request breaks the description of its operation, misspelt names before what is missing.
 
         `at`, a pointer that a complaint names, leaves what stands there or below it. An undeclared member that is there
@@ -50,7 +50,7 @@ class Description:
         if known is None:
             found = self.operations.find(request.method, request.path)
             values = found[1] if found is not None and found[0] == operation else {}
-            broken = tuple([self._meant(request, breach) for breach in checks.breaches(request, values)])
+            broken = tuple([self._meant(request, breach) for breach in checks.schema_violations(request, values)])
             known = (request, operation, broken)
         else:
             broken = known[2]
@@ -71,7 +71,7 @@ class Description:
         parameters = (self._stored.operation(operation) or {}).get("parameters", ())
         return any(one["in"] == "query" and one["name"] == name for one in parameters)
 
-    def nearest_operation(self, method: str, path: str) -> Breach | None:
+    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths, or methods of the same path, that may have been meant by one that is no operation."""
         return self._near.nearest(method, path)
 
@@ -87,7 +87,7 @@ class Description:
             status: () if place is None else tuple(lists[place]) for status, place in record.get("refusals", {}).items()
         }
 
-    def _meant(self, request: Request, breach: Breach) -> Breach:
+    def _meant(self, request: Request, breach: SchemaViolation) -> SchemaViolation:
         """Take a parameter of the path that does not fit for a misspelt path, where another path is near."""
         if breach.pointer != "/path" or not isinstance(breach.value, str):
             return breach
@@ -108,7 +108,7 @@ class Description:
         return {} if checks is None else facts(checks)
 
 
-def _is_about(breach: Breach, pointer: str) -> bool:
+def _is_about(breach: SchemaViolation, pointer: str) -> bool:
     return breach.pointer == pointer or breach.pointer.startswith(f"{pointer}/")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from corrigible.rules.repair.schema import Schema, parts
+from corrigible.rules.schema_repair.schema import Schema, parts
 from corrigible.schema.exchange import Json
 
 from .checks import Checks
-from .place import declared, is_unset, target
+from .schema_path import declared, is_unset, target
 
 _KEPT: Final = (
     *("type", "enum", "const", "format", "pattern", "default", "minimum", "maximum", "exclusiveMinimum"),

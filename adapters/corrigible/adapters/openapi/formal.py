@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from corrigible.rules.failure import AuthoringError, Place
-from corrigible.rules.source import read_source
+from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.language.yaml_source import read_source
 
 from .source import SourceFiles
 

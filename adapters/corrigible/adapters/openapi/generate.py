@@ -14,11 +14,11 @@ from pathlib import Path
 
 import orjson
 
-from corrigible.rules.failure import AuthoringError
+from corrigible.rules.errors import AuthoringError
 
+from .cache_file import shipped
 from .child import confine
 from .compile import compiled
-from .stored import shipped
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,17 +10,17 @@ from typing import Any, Final, NamedTuple
 import jsonschema_rs
 
 from corrigible.rules.budget import spend, weight
-from corrigible.rules.near import nearest
 from corrigible.rules.pointer import MISSING, escape
-from corrigible.rules.repair.breach import MOST, Breach
-from corrigible.rules.repair.fault import compiled, fault
-from corrigible.rules.repair.level import REQUIRED
-from corrigible.rules.repair.schema import ALTERNATIVES, Schema, parts
+from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.schema_repair.first_violation import compiled, fault
+from corrigible.rules.schema_repair.nesting import REQUIRED
+from corrigible.rules.schema_repair.schema import ALTERNATIVES, Schema, parts
+from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json
 
 from .bounded import LARGE, Known, Part, part_of, price
 from .branch import chosen_first
-from .place import at, declared, is_unset, small, target
+from .schema_path import at, declared, is_unset, small, target
 
 _KEPT_PLACES: Final = 64
 _VALUES_A_STEP: Final = 8
@@ -63,7 +63,7 @@ class Judge:
         self._elements = functools.lru_cache(maxsize=_KEPT_PLACES)(self._element)
         self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
 
-    def breaches(self, instance: Json, locate: Locate) -> list[Breach]:
+    def schema_violations(self, instance: Json, locate: Locate) -> list[SchemaViolation]:
         """Return what the instance breaks, misspelt names first."""
         size = weight(instance, LARGE + 1)
         spend(2 + size // _VALUES_A_STEP)
@@ -75,7 +75,7 @@ class Judge:
         found = self._broken(part, lambda path: locate(part.place(path)), whole=whole)
         return sorted(found, key=lambda breach: breach.keyword != "additionalProperties")
 
-    def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[Breach]:
+    def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[SchemaViolation]:
         seen, size, _ = part
         spend(price(seen, self._told))
         errors = list(self._teller.iter_errors(seen))
@@ -86,14 +86,14 @@ class Judge:
         found = [one._replace(value=MISSING) if one.keyword == "required" else one for one in found]
         return [*self._respelt(found, seen, locate), *found, *self._too_long(part, locate)]
 
-    def _too_long(self, part: Part, locate: Locate) -> Iterator[Breach]:
+    def _too_long(self, part: Part, locate: Locate) -> Iterator[SchemaViolation]:
         """Yield arrays that have too many elements, which of a part cannot be seen."""
         for path in part.elements:
             spot = locate(path)
             for schema in at(self.schema, [str(step) for step in path]):
                 said = small(schema, self.schema)
                 if isinstance(spot.value, list) and len(spot.value) > said.get("maxItems", len(spot.value)):
-                    yield Breach(spot.pointer, "maxItems", said, spot.value)
+                    yield SchemaViolation(spot.pointer, "maxItems", said, spot.value)
                     break
 
     def _fitting(self, path: Path) -> Callable[[Json], bool] | None:
@@ -109,7 +109,7 @@ class Judge:
         except ValueError:
             return None
 
-    def misspelt(self, path: Path, locate: Locate) -> Breach | None:
+    def misspelt(self, path: Path, locate: Locate) -> SchemaViolation | None:
         """Return the breach of a member that is not declared, where others are; whether or not it is allowed."""
         names = self._declared(path[:-1]).members
         return self._unknown(path, locate) if names and str(path[-1]) not in names else None
@@ -133,7 +133,7 @@ class Judge:
         }
         return _Object(members, closed)
 
-    def _respelt(self, found: Sequence[Breach], instance: Json, locate: Locate) -> Iterator[Breach]:
+    def _respelt(self, found: Sequence[SchemaViolation], instance: Json, locate: Locate) -> Iterator[SchemaViolation]:
         """Yield undeclared members, allowed as such, that are nearly called like a missing one."""
         missing = {breach.pointer for breach in found if breach.keyword == "required"}
         told = {breach.pointer for breach in found if breach.keyword == "additionalProperties"}
@@ -152,7 +152,7 @@ class Judge:
                 if len(near) == 1 and near[0] in absent and _below(here, name) not in told:
                     yield self._unknown([*path, name], locate)
 
-    def _of(self, error: jsonschema_rs.ValidationError, locate: Locate) -> Iterator[Breach]:
+    def _of(self, error: jsonschema_rs.ValidationError, locate: Locate) -> Iterator[SchemaViolation]:
         kind: Any = error.kind  # its members depend on its name
         path = error.instance_path
         name: str = kind.name
@@ -167,24 +167,28 @@ class Judge:
                     yield self._unknown([*path, unexpected], locate)
         elif name == "falseSchema" and path and isinstance(path[-1], int):
             spot = locate(path[:-1])
-            yield Breach(spot.pointer, "maxItems", {"type": "array", "maxItems": path[-1]}, spot.value)
+            yield SchemaViolation(spot.pointer, "maxItems", {"type": "array", "maxItems": path[-1]}, spot.value)
         elif name == "falseSchema":
             yield self._unknown(path, locate)
         else:
             spot = locate(path)
-            yield Breach(spot.pointer, name, small(self._walked(error.schema_path[:-1]), self.schema), spot.value)
+            yield SchemaViolation(
+                spot.pointer, name, small(self._walked(error.schema_path[:-1]), self.schema), spot.value
+            )
 
-    def _missing(self, path: Path, locate: Locate) -> Breach:
+    def _missing(self, path: Path, locate: Locate) -> SchemaViolation:
         names = self._declared(path[:-1]).members
         inner = small(names.get(str(path[-1]), {}), self.schema)
         spot = locate(path)
-        return Breach(spot.pointer, "required", inner, spot.value, tuple(names))
+        return SchemaViolation(spot.pointer, "required", inner, spot.value, tuple(names))
 
-    def _unknown(self, path: Path, locate: Locate) -> Breach:
+    def _unknown(self, path: Path, locate: Locate) -> SchemaViolation:
         spot = locate(path)
         around = self._declared(path[:-1])
         outer = self._declared(path[:-2]).closed if len(path) > 1 and isinstance(path[-2], str) else None
-        return Breach(spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members), outer)
+        return SchemaViolation(
+            spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members), outer
+        )
 
     def _walked(self, path: Path) -> Json:
         here: Any = self._told
@@ -192,7 +196,7 @@ class Judge:
             here = here[int(part)] if isinstance(here, list) else here[str(part)]
         return here
 
-    def _alternatives(self, error: jsonschema_rs.ValidationError, locate: Locate) -> Iterator[Breach]:
+    def _alternatives(self, error: jsonschema_rs.ValidationError, locate: Locate) -> Iterator[SchemaViolation]:
         schema = self._walked(error.schema_path[:-1])
         branches = self._walked(error.schema_path)
         kind: Any = error.kind
@@ -223,9 +227,9 @@ class Judge:
         spot = locate(error.instance_path)
         names = self._declared(error.instance_path).members
         alternatives = [_complete(small(branches[index], self.schema), names, self.schema) for index in best]
-        yield Breach(spot.pointer, "anyOf", {"anyOf": alternatives}, spot.value)
+        yield SchemaViolation(spot.pointer, "anyOf", {"anyOf": alternatives}, spot.value)
 
-    def _unnamed(self, schema: Schema, error: jsonschema_rs.ValidationError, locate: Locate) -> Breach | None:
+    def _unnamed(self, schema: Schema, error: jsonschema_rs.ValidationError, locate: Locate) -> SchemaViolation | None:
         """Return the breach of a discriminating member that names no alternative."""
         said = schema.get("discriminator")
         if said is None or not isinstance(error.instance, Mapping):
@@ -236,11 +240,15 @@ class Judge:
         around = self._declared(error.instance_path)
         if name not in error.instance:
             pointer = locate([*error.instance_path, name]).pointer
-            return Breach(pointer, "required", {"type": "string", "enum": values}, MISSING, tuple(around.members))
+            return SchemaViolation(
+                pointer, "required", {"type": "string", "enum": values}, MISSING, tuple(around.members)
+            )
         spot = locate([*error.instance_path, name])
-        return Breach(spot.pointer, "enum", {"type": "string", "enum": values}, spot.value)
+        return SchemaViolation(spot.pointer, "enum", {"type": "string", "enum": values}, spot.value)
 
-    def _enumerated(self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], locate: Locate) -> Breach | None:
+    def _enumerated(
+        self, contexts: Sequence[Sequence[jsonschema_rs.ValidationError]], locate: Locate
+    ) -> SchemaViolation | None:
         """Fold alternatives into one list of values, where a closed list at one and the same place is what refuses."""
         if len({tuple(error.instance_path) for errors in contexts for error in errors}) != 1:
             return None
@@ -252,7 +260,7 @@ class Judge:
             schema = self._walked(closed[0].schema_path[:-1])
             values += [schema["const"]] if "const" in schema else schema["enum"]
         spot = locate(contexts[0][0].instance_path)
-        return Breach(spot.pointer, "enum", {"enum": list(dict.fromkeys(values))}, spot.value)
+        return SchemaViolation(spot.pointer, "enum", {"enum": list(dict.fromkeys(values))}, spot.value)
 
     def _told_apart(self, best: list[int], branches: Sequence[Json], value: Json) -> list[int]:
         """Of alternatives that refuse a scalar by its type, prefer the array that would hold it as its one element."""
@@ -270,7 +278,7 @@ class Judge:
 _TOO_FEW: Final = frozenset({"minItems", "minProperties", "contains", "minContains", "dependentRequired"})
 
 
-def _is_only_of_part(breach: Breach) -> bool:
+def _is_only_of_part(breach: SchemaViolation) -> bool:
     """Whether what is wrong may be so only because a part of the request was looked at."""
     return breach.keyword in _TOO_FEW or (breach.keyword == "required" and breach.value is not MISSING)
 

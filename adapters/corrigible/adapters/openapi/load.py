@@ -10,13 +10,13 @@ from pathlib import Path
 import orjson
 
 from corrigible.adapters.sandbox.cache import cache_folder
-from corrigible.rules.failure import AuthoringError, Place
+from corrigible.rules.errors import AuthoringError, Place
 
+from .cache_file import FORMAT, NotCompiled, Stored, shipped
 from .child import run_child
 from .compile import compiled
 from .description import Description
 from .source import digest
-from .stored import FORMAT, NotCompiled, Stored, shipped
 
 _SMALL = 512 * 1024
 """Bytes up to which a description is compiled in this process: a larger one would leave its memory behind here."""

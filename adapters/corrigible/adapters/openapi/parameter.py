@@ -9,8 +9,8 @@ import orjson
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve
-from corrigible.rules.repair.schema import Schema, parts, types
-from corrigible.rules.repair.wire import read
+from corrigible.rules.schema_repair.schema import Schema, parts, types
+from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json
 
 from .judge import Path, Spot

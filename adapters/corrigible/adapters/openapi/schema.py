@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from corrigible.rules.repair.fault import judged
+from corrigible.rules.schema_repair.first_violation import judged
 from corrigible.schema.exchange import Json
 
 from .source import SourceFiles

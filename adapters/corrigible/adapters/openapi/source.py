@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import orjson
 
-from corrigible.rules.failure import AuthoringError, Place
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.exchange import Json
 

@@ -1,7 +1,7 @@
 """YAML as OpenAPI means it: version 1.2, where `no`, `on` and `14:00` are texts.
 
-Rule packs are read by `corrigible.rules.source`, which remembers lines: a description of ten megabytes has no use for
-them.
+`corrigible.rules.language.yaml_source` reads rule packs, and remembers lines: a description of ten megabytes needs none
+of that.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import yaml
 
-from corrigible.rules.failure import AuthoringError, Place
-from corrigible.rules.source import read_source
-from corrigible.rules.yaml_tree import composed
+from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.language.yaml_source import read_source
+from corrigible.rules.language.yaml_tree import composed
 
 DEEPEST: Final = 200
 _MOST: Final = 4_000_000

@@ -16,7 +16,7 @@ from typing import Final
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-from corrigible.rules.failure import AuthoringError, Place, gather
+from corrigible.rules.errors import AuthoringError, Place, gather
 
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;', re.MULTILINE)
 _COMPLAINT: Final = re.compile(r"^(?P<file>.+?\.proto):(?:(?P<line>\d+):\d+: )?(?P<said>.+)$")

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any, Final
 
 from corrigible.adapters.operation import Operations
-from corrigible.rules.near import nearest
-from corrigible.rules.repair.breach import MOST, Breach
+from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 from .constraint import Constraints, gateway_paths
@@ -29,7 +29,7 @@ class ProtobufDescription:
         self.operations = Operations(dict(_paths(descriptors)))
         self._facts: dict[str, dict[str, Json]] = {}
 
-    def breaches(self, request: Request, operation: str, at: str = "") -> tuple[Breach, ...]:
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return where a request breaks its message, misspelt names first; with `at` only what stands there or below.
 
         The name of a `oneof` stands for what is wrong with its members.
@@ -40,7 +40,7 @@ class ProtobufDescription:
         found = islice(self._judge.message(method.takes, request.body, "/body", "" if at == "/body" else at), MOST)
         return tuple(sorted(_once(found), key=lambda breach: breach.keyword != "additionalProperties"))
 
-    def nearest_operation(self, method: str, path: str) -> Breach | None:
+    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return the methods that an unknown one may mean: of its own service, or of the same name in a near one."""
         called = path if method == "POST" else method
         service, _, name = called.rpartition("/")
@@ -52,7 +52,7 @@ class ProtobufDescription:
         services = [service] if service in by_service else _near_services(service, list(by_service))
         near = [f"{one}/{other}" for one in services for other in _near_names(name, by_service[one])]
         place = "path" if method == "POST" else "method"
-        return Breach(f"/{place}", place, {"enum": near[:_MOST_NAMED]}, called) if near else None
+        return SchemaViolation(f"/{place}", place, {"enum": near[:_MOST_NAMED]}, called) if near else None
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of the message, one level deep."""
@@ -84,7 +84,7 @@ def _paths(descriptors: Descriptors) -> Iterator[tuple[str, str]]:
         yield path, method[1:]
 
 
-def _once(found: Iterator[Breach]) -> Iterator[Breach]:
+def _once(found: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
     seen = set[tuple[str, str]]()
     for breach in found:
         if (breach.pointer, breach.keyword) not in seen:

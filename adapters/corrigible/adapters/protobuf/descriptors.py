@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.message import DecodeError, Message
 
-from corrigible.rules.failure import AuthoringError, Place
+from corrigible.rules.errors import AuthoringError, Place
 from corrigible.schema.exchange import Json
 
 

@@ -11,8 +11,8 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape
-from corrigible.rules.repair.breach import Breach
-from corrigible.rules.repair.fault import duplicates, fault
+from corrigible.rules.schema_repair.first_violation import duplicates, fault
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json
 
 from .constraint import Constraints, Rules, is_judged_if_set, is_never_judged
@@ -52,13 +52,13 @@ class Judge:
             )
         return self._shapes[name]
 
-    def message(self, message: Any, value: Mapping[str, Json], pointer: str, at: str = "") -> Iterator[Breach]:
+    def message(self, message: Any, value: Mapping[str, Json], pointer: str, at: str = "") -> Iterator[SchemaViolation]:
         """Yield the breaches of a message that stands at `pointer`; with `at` those at or below a place."""
         names, siblings, closed = self._shape(message)
         spend(len(value) + _A_FIELD * len(siblings))
         for name in value:
             if name not in names and _concerns(place := f"{pointer}/{escape(name)}", at):
-                yield Breach(place, "additionalProperties", closed, value[name], siblings)
+                yield SchemaViolation(place, "additionalProperties", closed, value[name], siblings)
         for field in message.fields:
             name = field.name if field.name in value and field.json_name not in value else field.json_name
             place = f"{pointer}/{escape(name)}"
@@ -66,7 +66,7 @@ class Judge:
                 yield from self._field(field, value.get(name), place, at, siblings)
         yield from self._of_several(message, value, pointer, at)
 
-    def _of_several(self, message: Any, value: Mapping[str, Json], pointer: str, at: str) -> Iterator[Breach]:
+    def _of_several(self, message: Any, value: Mapping[str, Json], pointer: str, at: str) -> Iterator[SchemaViolation]:
         for oneof in message.oneofs:
             named = at == f"{pointer}/{escape(oneof.name)}"
             if (not at or named) and self._constraints.is_required(oneof):
@@ -79,11 +79,11 @@ class Judge:
             there = [field.json_name for field in members if _is_set(field, value)]
             if len(there) > 1:
                 forms = [{"type": "object", "required": [name]} for name in there]
-                yield Breach(pointer, "not", {"type": "object", "oneOf": forms}, dict(value))
+                yield SchemaViolation(pointer, "not", {"type": "object", "oneOf": forms}, dict(value))
             elif one.get("required") is True:
                 yield from self._at_least_one(members, value, pointer)
 
-    def _at_least_one(self, fields: list[Any], value: Mapping[str, Json], pointer: str) -> Iterator[Breach]:
+    def _at_least_one(self, fields: list[Any], value: Mapping[str, Json], pointer: str) -> Iterator[SchemaViolation]:
         if any(_is_set(field, value) for field in fields):
             return
         forms = [
@@ -94,9 +94,11 @@ class Judge:
             }
             for field in fields
         ]
-        yield Breach(pointer, "anyOf", {"anyOf": forms}, dict(value))
+        yield SchemaViolation(pointer, "anyOf", {"anyOf": forms}, dict(value))
 
-    def _field(self, field: Any, value: Json, place: str, at: str, siblings: tuple[str, ...]) -> Iterator[Breach]:
+    def _field(
+        self, field: Any, value: Json, place: str, at: str, siblings: tuple[str, ...]
+    ) -> Iterator[SchemaViolation]:
         rules = self._constraints.of_field(field)
         if is_never_judged(rules):
             rules = {}
@@ -126,13 +128,13 @@ class Judge:
         }
         return {**schema, "items": whole} if field.is_repeated else whole
 
-    def _absent(self, field: Any, rules: Rules, place: str, siblings: tuple[str, ...]) -> Iterator[Breach]:
+    def _absent(self, field: Any, rules: Rules, place: str, siblings: tuple[str, ...]) -> Iterator[SchemaViolation]:
         """Yield what a missing value breaks: it is required, or its default is not allowed."""
         key = (field.full_name, bool(rules))  # without rules: they are never to be judged
         if key not in self._lacking:
             self._lacking[key] = self._lacked(field, rules)
         if (asked := self._lacking[key]) is not None:
-            yield Breach(place, "required", asked, MISSING, siblings)
+            yield SchemaViolation(place, "required", asked, MISSING, siblings)
 
     def _lacked(self, field: Any, rules: Rules) -> Schema | None:
         schema = field_schema(field, rules)
@@ -148,14 +150,14 @@ class Judge:
                 return {"type": "boolean"} if schema.get("type") == "boolean" else self._wanted(field, rules)
         return None
 
-    def _map(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:
+    def _map(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[SchemaViolation]:
         said = rules.get("map", {})
         schema = field_schema(field, rules)
         if not isinstance(value, Mapping):
-            yield Breach(place, "type", schema, value)
+            yield SchemaViolation(place, "type", schema, value)
             return
         if (pairs := _broken_pairs(value, schema)) is not None and _is_below(place, at):
-            yield Breach(place, pairs, schema, dict(value))
+            yield SchemaViolation(place, pairs, schema, dict(value))
         parts = field.message_type.fields_by_name
         keys = value_schema(parts["key"], said.get("keys", {})) if said.get("keys") else {}
         spend(_A_FIELD * len(value))
@@ -166,33 +168,33 @@ class Judge:
             if keys and _broken_key(key, keys, said["keys"]):
                 # Another key is another entry: the whole is in question.
                 spend(len(value) // _MEMBERS_A_STEP)
-                yield Breach(place, "propertyNames", {"type": "object", "propertyNames": keys}, dict(value))
+                yield SchemaViolation(place, "propertyNames", {"type": "object", "propertyNames": keys}, dict(value))
             yield from self._one(parts["value"], inner, said.get("values", {}), inside, at)
 
-    def _list(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:
+    def _list(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[SchemaViolation]:
         said = rules.get("repeated", {})
         schema = field_schema(field, rules)
         if not isinstance(value, list):
-            yield Breach(place, "type", schema, value)
+            yield SchemaViolation(place, "type", schema, value)
             return
         if _is_below(place, at):
             for keyword in ("minItems", "maxItems"):
                 if keyword in schema and fault(value, {keyword: schema[keyword]}) is not None:
-                    yield Breach(place, keyword, schema, value)
+                    yield SchemaViolation(place, keyword, schema, value)
             if schema.get("uniqueItems") is True and duplicates(value):
-                yield Breach(place, "uniqueItems", schema, value)
+                yield SchemaViolation(place, "uniqueItems", schema, value)
         spend(_A_FIELD * len(value))
         for index, inner in enumerate(value):
             if _concerns(f"{place}/{index}", at):
                 yield from self._one(field, inner, said.get("items", {}), f"{place}/{index}", at)
 
-    def _one(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[Breach]:
+    def _one(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[SchemaViolation]:
         """Yield what one value breaks: a scalar, a message, an element of a list, a value of a map."""
         if field.message_type is not None and not is_opaque(field):
             if isinstance(value, Mapping):
                 yield from self.message(field.message_type, value, place, at)
             else:
-                yield Breach(place, "type", {"type": "object"}, value)
+                yield SchemaViolation(place, "type", {"type": "object"}, value)
             return
         if not _is_below(place, at) or is_never_judged(rules):
             return
@@ -211,7 +213,7 @@ class Judge:
             schema = {**schema, **limits}
             keyword = fault(seen, limits) or _odd(kind, seen, rules)
         if keyword is not None:
-            yield Breach(place, keyword, schema, value)
+            yield SchemaViolation(place, keyword, schema, value)
 
 
 def _concerns(place: str, at: str) -> bool:

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-from corrigible.rules.repair.mend import PREFIX
-from corrigible.rules.repair.repair import AS_TEXT, IS_LIST
+from corrigible.rules.schema_repair.repair import AS_TEXT, IS_LIST
+from corrigible.rules.schema_repair.repair_value import PREFIX
 from corrigible.schema.exchange import Json
 
 from .constraint import Rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrigible.rules.failure import CorrigibleError
+from corrigible.rules.errors import CorrigibleError
 
 
 class SandboxError(CorrigibleError):

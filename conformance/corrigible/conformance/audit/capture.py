@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
+from corrigible.conformance.misuse import Misused
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
-from ..misuse import Misused
 from .material import Matter, Subject, answer_texts, digest, fixes_of, parsed
 from .text import Text
 from .value import Fix, Held, distinct, scalars

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import jsonpointer
 
+from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json
 
-from ..misuse import Misused
 from .text import Text
 from .value import Fix, Held, Scalar, distinct, plain, scalars
 

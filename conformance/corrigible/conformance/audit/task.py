@@ -24,9 +24,9 @@ from typing import Final
 
 import yaml
 
+from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json
 
-from ..misuse import Misused
 from .material import Matter, Subject, digest, leaves
 from .text import Text
 from .value import Fix, Held, as_number, distinct, scalars

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..check import Check
+from corrigible.conformance.check import Check
+
 from . import (
     audit,
     consumer,

@@ -12,13 +12,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from corrigible.conformance.check import Finding, NotApplicable
+from corrigible.conformance.coding import encoded, readable
+from corrigible.conformance.reference.upstream import Script, chunked
+from corrigible.conformance.subject import Pair, Subject
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema.exchange import Json
 
-from ..check import Finding, NotApplicable
-from ..coding import encoded, readable
-from ..reference.upstream import Script, chunked
-from ..subject import Pair, Subject
-from ..wire import Got, Sent
 from .refused import ASK, KNOWN, NEEDS_A_LOOK, QUERY, again, lost, must_have_spoken, native, plain, spoke
 from .unchanged import differences, headers, text
 

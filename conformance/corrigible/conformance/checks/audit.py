@@ -7,12 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ..audit.audit import Audit, audit, gather
-from ..audit.material import command
-from ..audit.search import Hit
-from ..check import Check, CouldNotTell, Finding, NotApplicable
-from ..misuse import Misused
-from ..subject import Subject
+from corrigible.conformance.audit.audit import Audit, audit, gather
+from corrigible.conformance.audit.material import command
+from corrigible.conformance.audit.search import Hit
+from corrigible.conformance.check import Check, CouldNotTell, Finding, NotApplicable
+from corrigible.conformance.misuse import Misused
+from corrigible.conformance.subject import Subject
 
 
 @lru_cache(maxsize=8)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from ..check import CouldNotTell, Finding
-from ..reference.upstream import CASE, Script, answer
-from ..subject import Subject
-from ..talk import Talk, head
-from ..wire import Sent
+from corrigible.conformance.check import CouldNotTell, Finding
+from corrigible.conformance.reference.upstream import CASE, Script, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.talk import Talk, head
+from corrigible.conformance.wire import Sent
+
 from .passing import ASK, GET, JSON
 from .refused import QUERY
 

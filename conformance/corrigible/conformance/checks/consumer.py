@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from corrigible.conformance.check import ABSENT, Check, CouldNotTell, Finding
+from corrigible.conformance.launch import SUITE, words
+from corrigible.conformance.misuse import Misused
+from corrigible.conformance.respondent import PATIENCE, NoAnswer, Respondent
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.vector import Consumer, Group, consumer, difference
 from corrigible.schema.exchange import Json
-
-from ..check import ABSENT, Check, CouldNotTell, Finding
-from ..launch import SUITE, words
-from ..misuse import Misused
-from ..respondent import PATIENCE, NoAnswer, Respondent
-from ..subject import Subject
-from ..vector import Consumer, Group, consumer, difference
 
 OUTCOMES: Final = ("next", "terminal", "needs_input", "error")
 _MOST_RESTARTS: Final = 3

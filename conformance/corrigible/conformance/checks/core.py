@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from corrigible.conformance.check import Check, CouldNotTell, Finding, NotApplicable, Role
+from corrigible.conformance.judge.judgement import judged
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.vector import difference
+from corrigible.conformance.wire import Got, Sent, request_document
 from corrigible.schema import MEMBER, ContractError, NeedsInput, Next, Request, Terminal, apply
 from corrigible.schema.exchange import Json
 
-from ..check import Check, CouldNotTell, Finding, NotApplicable, Role
-from ..judge.judgement import judged
-from ..subject import Subject
-from ..vector import difference
-from ..wire import Got, Sent, request_document
 from .provocation import (
     ASK,
     PROFILES,

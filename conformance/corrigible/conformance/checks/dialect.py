@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from .. import vector
-from ..check import Check, Finding
-from ..reference.upstream import Received, Script, answer
-from ..subject import Subject
-from ..wire import request_document
+from corrigible.conformance import vector
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.reference.upstream import Received, Script, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import request_document
+
 from .exchange import script
 from .provocation import ASK, PROFILES, answered, as_sent, is_trial, standing_in
 

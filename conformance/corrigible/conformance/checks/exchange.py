@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from corrigible.conformance.check import CouldNotTell, Finding
+from corrigible.conformance.judge.kept import Difference
+from corrigible.conformance.reference.upstream import Script, answer
+from corrigible.conformance.vector import Exchange, leads_to
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema.exchange import Json, Request
-
-from ..check import CouldNotTell, Finding
-from ..judge.kept import Difference
-from ..reference.upstream import Script, answer
-from ..vector import Exchange, leads_to
-from ..wire import Got, Sent
 
 _JSON: Final = ("Content-Type", "application/json")
 

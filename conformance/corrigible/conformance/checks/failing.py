@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from ..check import Finding, NotApplicable
-from ..reference.upstream import CASE, Pause, Script, answer, chunked
-from ..subject import Pair, Subject
-from ..wire import Got, Sent
+from corrigible.conformance.check import Finding, NotApplicable
+from corrigible.conformance.reference.upstream import CASE, Pause, Script, answer, chunked
+from corrigible.conformance.subject import Pair, Subject
+from corrigible.conformance.wire import Got, Sent
+
 from .passing import GET, JSON
 from .refused import KNOWN, NEEDS_A_LOOK, again, lost, native, spoke
 from .unchanged import differences

@@ -12,11 +12,11 @@ from typing import Final
 
 import h11
 
-from ..check import Finding
-from ..reference.upstream import CASE, answer
-from ..subject import Subject
-from ..talk import Talk
-from ..wire import Sent
+from corrigible.conformance.check import Finding
+from corrigible.conformance.reference.upstream import CASE, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.talk import Talk
+from corrigible.conformance.wire import Sent
 
 PATIENCE: Final = 1.5
 """Seconds in which a refusal comes. Who waits for more instead gets none."""

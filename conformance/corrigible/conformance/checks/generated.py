@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from corrigible.conformance import generate
+from corrigible.conformance.check import Check, CouldNotTell, Finding, NotApplicable
+from corrigible.conformance.generate import Generated
+from corrigible.conformance.judge.description import Breach, Description
+from corrigible.conformance.judge.judgement import judged
+from corrigible.conformance.judge.told import Told
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema import MEMBER, ContractError, Next, Request, apply
 from corrigible.schema.exchange import Json
 
-from .. import generate
-from ..check import Check, CouldNotTell, Finding, NotApplicable
-from ..generate import Generated
-from ..judge.description import Breach, Description
-from ..judge.judgement import judged
-from ..judge.told import Told
-from ..subject import Subject
-from ..wire import Got, Sent
 from .provocation import as_sent, description, told
 
 PROFILES: Final = frozenset({"http-json", "problem+json"})

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, Final
 
-from ..check import Check, CouldNotTell, Finding
-from ..subject import Subject
+from corrigible.conformance.check import Check, CouldNotTell, Finding
+from corrigible.conformance.subject import Subject
 
 _GRPC: Final = frozenset({"grpc"})
 

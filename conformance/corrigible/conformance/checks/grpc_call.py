@@ -11,15 +11,14 @@ from typing import Final, NamedTuple
 
 import grpc
 
+from corrigible.conformance.check import ABSENT, Absent, CouldNotTell, Finding
+from corrigible.conformance.grpc_trace import noting
+from corrigible.conformance.grpc_wire import GrpcGot, GrpcSent, GrpcWire, grpcurl
+from corrigible.conformance.reference import grpc_shop
+from corrigible.conformance.reference.grpc_upstream import Answer, Answering, GrpcUpstream, Metadata, Received
+from corrigible.conformance.reference.upstream import CASE
+from corrigible.conformance.subject import Subject
 from corrigible.schema.exchange import Json
-
-from ..check import ABSENT, Absent, CouldNotTell, Finding
-from ..grpc_trace import noting
-from ..grpc_wire import GrpcGot, GrpcSent, GrpcWire, grpcurl
-from ..reference import grpc_shop
-from ..reference.grpc_upstream import Answer, Answering, GrpcUpstream, Metadata, Received
-from ..reference.upstream import CASE
-from ..subject import Subject
 
 PREFERENCE: Final = "recovery-feedback"
 _PATIENCE: Final = 5.0

@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import grpc
 
-from ..check import Finding
-from ..grpc_wire import GrpcGot, GrpcSent
-from ..reference.grpc_shop import SERVICE, Violation, bad_request, error_info
-from ..reference.grpc_upstream import HEALTH, REFLECTION, Answer, Metadata, refusal
-from ..reference.upstream import CASE
-from ..subject import Subject
+from corrigible.conformance.check import Finding
+from corrigible.conformance.grpc_wire import GrpcGot, GrpcSent
+from corrigible.conformance.reference.grpc_shop import SERVICE, Violation, bad_request, error_info
+from corrigible.conformance.reference.grpc_upstream import HEALTH, REFLECTION, Answer, Metadata, refusal
+from corrigible.conformance.reference.upstream import CASE
+from corrigible.conformance.subject import Subject
+
 from .grpc_call import PREFERENCE, Calls, calling, differences, named, shown, shown_messages
 
 _METADATA: Final[Metadata] = (

@@ -11,11 +11,11 @@ from typing import Final, Literal
 
 from google.protobuf import json_format
 
+from corrigible.conformance.grpc_wire import GrpcGot, GrpcSent
+from corrigible.conformance.reference import grpc_shop
 from corrigible.schema.exchange import Json
 from corrigible.schema.reader import Next
 
-from ..grpc_wire import GrpcGot, GrpcSent
-from ..reference import grpc_shop
 from .grpc_call import Calls
 
 Leads = Literal["next", "terminal", "ask", "anything"]

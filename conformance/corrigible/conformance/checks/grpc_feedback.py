@@ -10,18 +10,18 @@ from google.protobuf import duration_pb2, json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.rpc import error_details_pb2
 
+from corrigible.conformance import vector
+from corrigible.conformance.check import Finding, NotApplicable
+from corrigible.conformance.grpc_wire import GrpcGot, GrpcSent, grpcurl, request_document
+from corrigible.conformance.judge.judgement import judged
+from corrigible.conformance.judge.told import Told, patch_of
+from corrigible.conformance.reference import grpc_shop
+from corrigible.conformance.reference.grpc_upstream import refusal
+from corrigible.conformance.subject import Subject
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 
-from .. import vector
-from ..check import Finding, NotApplicable
-from ..grpc_wire import GrpcGot, GrpcSent, grpcurl, request_document
-from ..judge.judgement import judged
-from ..judge.told import Told, patch_of
-from ..reference import grpc_shop
-from ..reference.grpc_upstream import refusal
-from ..subject import Subject
 from .grpc_call import Calls, calling, differences
 from .grpc_case import CASES, Tried, following, reasons, tried
 

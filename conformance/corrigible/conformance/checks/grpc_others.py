@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..check import Finding
-from ..grpc_wire import GrpcSent, GrpcWire
-from ..meanwhile import meanwhile
-from ..reference import grpc_shop
-from ..reference.grpc_upstream import Answer
-from ..subject import Subject
+from corrigible.conformance.check import Finding
+from corrigible.conformance.grpc_wire import GrpcSent, GrpcWire
+from corrigible.conformance.meanwhile import meanwhile
+from corrigible.conformance.reference import grpc_shop
+from corrigible.conformance.reference.grpc_upstream import Answer
+from corrigible.conformance.subject import Subject
+
 from .grpc_call import PREFERENCE, Calls, calling, named
 from .worst import LONGEST, STRAIGHT, Worst
 

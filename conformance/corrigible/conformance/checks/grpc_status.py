@@ -9,13 +9,13 @@ from google.protobuf import any_pb2, duration_pb2
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2 as details_pb2
 
+from corrigible.conformance.check import Finding
+from corrigible.conformance.grpc_wire import OURS, GrpcGot, GrpcWire
+from corrigible.conformance.reference.grpc_shop import Violation, bad_request, error_info, status_bytes
+from corrigible.conformance.reference.grpc_upstream import DETAILS, Answer, refusal
+from corrigible.conformance.subject import Subject
 from corrigible.schema.exchange import Json
 
-from ..check import Finding
-from ..grpc_wire import OURS, GrpcGot, GrpcWire
-from ..reference.grpc_shop import Violation, bad_request, error_info, status_bytes
-from ..reference.grpc_upstream import DETAILS, Answer, refusal
-from ..subject import Subject
 from .grpc_call import Calls, Pair, calling, differences, named
 
 MOST_ADDED: Final = 4096

@@ -10,16 +10,16 @@ from typing import Any, Final
 from google.protobuf import json_format
 from google.rpc import error_details_pb2 as known
 
+from corrigible.conformance.check import CouldNotTell, Finding, NotApplicable
+from corrigible.conformance.grpc_wire import GrpcGot, GrpcSent, request_document
+from corrigible.conformance.judge.trust import forms, hidden
+from corrigible.conformance.reference.grpc_shop import PRODUCTS, Shop, Violation, bad_request, error_info, path, request
+from corrigible.conformance.reference.grpc_upstream import Answer, Received, refusal
+from corrigible.conformance.subject import Subject
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json
 from corrigible.schema.reader import Next, apply
 
-from ..check import CouldNotTell, Finding, NotApplicable
-from ..grpc_wire import GrpcGot, GrpcSent, request_document
-from ..judge.trust import forms, hidden
-from ..reference.grpc_shop import PRODUCTS, Shop, Violation, bad_request, error_info, path, request
-from ..reference.grpc_upstream import Answer, Received, refusal
-from ..subject import Subject
 from .grpc_call import PREFERENCE, Calls, calling
 from .grpc_case import following
 from .injection import payloads

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
-from ..certificate import write_certificate
-from ..check import Check, CouldNotTell, Finding, NotApplicable
-from ..http2_wire import (
+from corrigible.conformance.certificate import write_certificate
+from corrigible.conformance.check import Check, CouldNotTell, Finding, NotApplicable
+from corrigible.conformance.http2_wire import (
     CONTINUATION,
     DATA,
     END_HEADERS,
@@ -33,9 +33,9 @@ from ..http2_wire import (
     frame,
     window,
 )
-from ..reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
-from ..subject import Subject
-from ..wire import Sent
+from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Sent
 
 PATIENCE: Final = 5.0
 MOST_HELD: Final = 16 << 20

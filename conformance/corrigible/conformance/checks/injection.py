@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.judge.told import texts
+from corrigible.conformance.judge.trust import hidden
+from corrigible.conformance.reference.upstream import Received, Script, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.vector import FOLDER
+from corrigible.conformance.wire import Got, Line, Sent
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 
-from ..check import Check, Finding
-from ..judge.told import texts
-from ..judge.trust import hidden
-from ..reference.upstream import Received, Script, answer
-from ..subject import Subject
-from ..vector import FOLDER
-from ..wire import Got, Line, Sent
 from .provocation import ASK, PROFILES, answered, as_sent, is_trial, native, silent, standing_in
 
 _FILE: Final = FOLDER / "injection.json"

@@ -9,13 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.judge import edit, intent, pace, shape, trust
+from corrigible.conformance.judge.told import Registered, Told
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema.exchange import Json, Request
-
-from ..check import Check, Finding
-from ..judge import edit, intent, pace, shape, trust
-from ..judge.told import Registered, Told
-from ..subject import Subject
-from ..wire import Got, Sent
 
 Judge = Callable[[Told], Iterator[Finding]]
 Answers = Callable[[Subject], Iterator[Told]]

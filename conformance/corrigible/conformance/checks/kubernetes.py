@@ -11,18 +11,18 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.judge.kept import differences
+from corrigible.conformance.judge.told import Told
+from corrigible.conformance.reference.kubernetes import ApiServer, Known, is_dry_run, status
+from corrigible.conformance.reference.upstream import Answering, Pause, Received, Script, answer, chunked
+from corrigible.conformance.subject import Pair, Subject
+from corrigible.conformance.vector import Exchange, exchange
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema.carrier import CAUSE
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
 
-from ..check import Check, Finding
-from ..judge.kept import differences
-from ..judge.told import Told
-from ..reference.kubernetes import ApiServer, Known, is_dry_run, status
-from ..reference.upstream import Answering, Pause, Received, Script, answer, chunked
-from ..subject import Pair, Subject
-from ..vector import Exchange, exchange
-from ..wire import Got, Sent
 from . import judged
 from .exchange import answered, body_of, encoded, finding, leads, script, sent
 from .unchanged import found

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ..check import Check, Finding, NotApplicable
-from ..reference.upstream import answer
-from ..subject import Subject
-from ..wire import Got, Sent
+from corrigible.conformance.check import Check, Finding, NotApplicable
+from corrigible.conformance.reference.upstream import answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Got, Sent
+
 from .passing import JSON
 from .refused import KNOWN
 

@@ -6,17 +6,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from corrigible.conformance.check import ABSENT, Check, Finding, NotApplicable
+from corrigible.conformance.judge.kept import differences
+from corrigible.conformance.judge.told import Told
+from corrigible.conformance.reference.upstream import Script, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.vector import Exchange, exchange
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
 
-from ..check import ABSENT, Check, Finding, NotApplicable
-from ..judge.kept import differences
-from ..judge.told import Told
-from ..reference.upstream import Script, answer
-from ..subject import Subject
-from ..vector import Exchange, exchange
-from ..wire import Got, Sent
 from . import judged
 from .exchange import answered, body_of, encoded, finding, leads, script, sent
 from .unchanged import found

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ..check import Check, Finding
-from ..reference.upstream import answer
-from ..subject import Subject
-from ..wire import Got, Sent
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.reference.upstream import answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Got, Sent
+
 from .passing import GET, JSON
 from .refused import ASK, KNOWN, QUERY, again, feedback, must_have_spoken, native, spoke
 from .unchanged import differences

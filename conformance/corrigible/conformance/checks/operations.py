@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import request_document
 from corrigible.schema import ContractError, Next, apply
 
-from ..check import Check, Finding
-from ..subject import Subject
-from ..wire import request_document
 from .core import ROLES, follow, holding
 from .provocation import PROFILES, Refused, judged_ones
 

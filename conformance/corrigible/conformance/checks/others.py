@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..check import Finding
-from ..meanwhile import meanwhile
-from ..reference.upstream import CASE, Answering, Received, Script, answer
-from ..subject import Pair, Subject
-from ..wire import Got, Sent, Wire
+from corrigible.conformance.check import Finding
+from corrigible.conformance.meanwhile import meanwhile
+from corrigible.conformance.reference.upstream import CASE, Answering, Received, Script, answer
+from corrigible.conformance.subject import Pair, Subject
+from corrigible.conformance.wire import Got, Sent, Wire
+
 from .passing import ASK, JSON
 from .provocation import is_trial, standing_in
 from .refused import KNOWN, NEEDS_A_LOOK, ORDER, again, lost, native

@@ -18,12 +18,11 @@ import re2
 import yaml
 from jsonschema import Draft202012Validator
 
+from corrigible.conformance.audit.material import command, rendered
+from corrigible.conformance.check import Check, CouldNotTell, Finding, NotApplicable
+from corrigible.conformance.misuse import Misused
+from corrigible.conformance.subject import Subject
 from corrigible.schema.exchange import Json
-
-from ..audit.material import command, rendered
-from ..check import Check, CouldNotTell, Finding, NotApplicable
-from ..misuse import Misused
-from ..subject import Subject
 
 ORIGINS: Final = ("recorded", "documented", "synthetic")
 _SECONDS = 120.0

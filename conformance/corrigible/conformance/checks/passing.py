@@ -11,8 +11,8 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..reference.upstream import Script, answer, chunked
-from ..wire import Sent
+from corrigible.conformance.reference.upstream import Script, answer, chunked
+from corrigible.conformance.wire import Sent
 
 JSON: Final = ("Content-Type", "application/json")
 ASK: Final = ("Prefer", "recovery-feedback=reflective")

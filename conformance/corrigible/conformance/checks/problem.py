@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from corrigible.conformance.check import Check, CouldNotTell, Finding
+from corrigible.conformance.judge.kept import differences
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema.feedback import MEMBER
 
-from ..check import Check, CouldNotTell, Finding
-from ..judge.kept import differences
-from ..subject import Subject
-from ..wire import Got, Sent
 from .exchange import body_of, finding
 from .provocation import ASK, answered, as_sent, provocations, provoked
 

@@ -16,16 +16,15 @@ from urllib.parse import urlencode
 
 import yaml
 
+from corrigible.conformance.check import CouldNotTell, Finding, NotApplicable
+from corrigible.conformance.judge.description import Description
+from corrigible.conformance.judge.told import Registered, Told
+from corrigible.conformance.reference import api
+from corrigible.conformance.reference.upstream import Received, Script, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.vector import request_of
+from corrigible.conformance.wire import Got, Line, Sent, request_document
 from corrigible.schema.exchange import Json, Request
-
-from ..check import CouldNotTell, Finding, NotApplicable
-from ..judge.description import Description
-from ..judge.told import Registered, Told
-from ..reference import api
-from ..reference.upstream import Received, Script, answer
-from ..subject import Subject
-from ..vector import request_of
-from ..wire import Got, Line, Sent, request_document
 
 ASK: Final = ("Prefer", "recovery-feedback=reflective")
 PROFILES: Final = frozenset({"http-json", "problem+json"})

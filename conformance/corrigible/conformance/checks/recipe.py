@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.judge.told import Registered, Told
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.vector import Exchange, exchange
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.word import BASE_ACTIONS
 
-from ..check import Check, Finding
-from ..judge.told import Registered, Told
-from ..subject import Subject
-from ..vector import Exchange, exchange
-from ..wire import Got, Sent
 from . import judged
 from .exchange import answered, body_of, encoded, leads, script, sent
 

@@ -9,14 +9,13 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
+from corrigible.conformance.check import CouldNotTell, NotApplicable
+from corrigible.conformance.coding import OFFERED, decoded
+from corrigible.conformance.judge.kept import Difference, differences
+from corrigible.conformance.reference.upstream import Script, answer
+from corrigible.conformance.subject import Pair, Subject
+from corrigible.conformance.wire import Got, Sent, Wire
 from corrigible.schema.exchange import Json
-
-from ..check import CouldNotTell, NotApplicable
-from ..coding import OFFERED, decoded
-from ..judge.kept import Difference, differences
-from ..reference.upstream import Script, answer
-from ..subject import Pair, Subject
-from ..wire import Got, Sent, Wire
 
 JSON: Final = ("Content-Type", "application/json")
 ASK: Final = ("Prefer", "recovery-feedback=reflective")

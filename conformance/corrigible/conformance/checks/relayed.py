@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.judge.told import TERMINAL, base_action, listed, patch_of, texts
+from corrigible.conformance.reference.upstream import answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema.exchange import Json
 
-from ..check import Check, Finding
-from ..judge.told import TERMINAL, base_action, listed, patch_of, texts
-from ..reference.upstream import answer
-from ..subject import Subject
-from ..wire import Got, Sent
 from .exchange import encoded
 
 PROFILE: Final = "kubernetes-api"

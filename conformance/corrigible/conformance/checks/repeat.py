@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.judge.told import base_action
+from corrigible.conformance.reference.upstream import Received, Script
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import request_document
 from corrigible.schema import ContractError, Next, Request, apply
 from corrigible.schema.exchange import Json
 
-from ..check import Check, Finding
-from ..judge.told import base_action
-from ..reference.upstream import Received, Script
-from ..subject import Subject
-from ..wire import request_document
 from .provocation import ASK, PROFILES, answered, as_sent, is_trial, native, silent, standing_in
 
 _MOST: Final = 4

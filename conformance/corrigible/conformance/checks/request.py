@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from ..check import Finding
-from ..reference.upstream import answer
-from ..subject import Subject
-from ..wire import Sent
+from corrigible.conformance.check import Finding
+from corrigible.conformance.reference.upstream import answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Sent
+
 from .passing import JSON
 from .unchanged import headers, text
 

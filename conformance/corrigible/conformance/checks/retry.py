@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Final
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.judge.judgement import judged
+from corrigible.conformance.judge.told import Told
+from corrigible.conformance.subject import Subject
 from corrigible.schema import Request
 
-from ..check import Check, Finding
-from ..judge.judgement import judged
-from ..judge.told import Told
-from ..subject import Subject
 from .core import ROLES, holding
 from .provocation import ASK, PROFILES, answered, as_sent, native, silent, standing_in, told
 

@@ -9,11 +9,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from ..check import Finding
-from ..reference.upstream import CASE, Echo, Hear, Part, Script, Wait, answer
-from ..subject import Subject
-from ..talk import Talk, head
-from ..wire import Headers, Sent
+from corrigible.conformance.check import Finding
+from corrigible.conformance.reference.upstream import CASE, Echo, Hear, Part, Script, Wait, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.talk import Talk, head
+from corrigible.conformance.wire import Headers, Sent
+
 from .passing import ASK, GET
 
 PATIENCE: Final = 2.5

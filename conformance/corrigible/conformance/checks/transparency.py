@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from ..check import Check, CouldNotTell, Finding
-from ..subject import Pair, Subject
+from corrigible.conformance.check import Check, CouldNotTell, Finding
+from corrigible.conformance.subject import Pair, Subject
+
 from . import annotated, bodiless, failing, passing, request, stream
 from .passing import Case
 from .refused import linked, spoke

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from urllib.parse import unquote
 
+from corrigible.conformance.check import Check, Finding
+from corrigible.conformance.judge.patched import same, stages
+from corrigible.conformance.judge.trust import forms
+from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
+from corrigible.conformance.subject import Subject
+from corrigible.conformance.wire import Got, Sent
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 
-from ..check import Check, Finding
-from ..judge.patched import same, stages
-from ..judge.trust import forms
-from ..reference.upstream import Received, Script, Upstream, answer
-from ..subject import Subject
-from ..wire import Got, Sent
 from . import injection, repeat
 from .core import ROLES, holding
 from .provocation import (

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from corrigible.conformance.check import ABSENT, Absent, Finding
+from corrigible.conformance.subject import Pair
+from corrigible.conformance.wire import Got, Headers, Sent
 from corrigible.schema.exchange import Json
-
-from ..check import ABSENT, Absent, Finding
-from ..subject import Pair
-from ..wire import Got, Headers, Sent
 
 OF_ONE_CONNECTION: Final = frozenset(
     {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}

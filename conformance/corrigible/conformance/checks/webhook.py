@@ -10,16 +10,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from corrigible.conformance.check import ABSENT, Check, Finding
+from corrigible.conformance.judge.kept import differences
+from corrigible.conformance.judge.told import Told
+from corrigible.conformance.reference.upstream import Pause, Script, answer
+from corrigible.conformance.subject import Pair, Subject
+from corrigible.conformance.vector import Exchange, exchange
+from corrigible.conformance.wire import Sent, request_document
 from corrigible.schema.carrier import CAUSE, carried
 from corrigible.schema.exchange import Json, Request
 
-from ..check import ABSENT, Check, Finding
-from ..judge.kept import differences
-from ..judge.told import Told
-from ..reference.upstream import Pause, Script, answer
-from ..subject import Pair, Subject
-from ..vector import Exchange, exchange
-from ..wire import Sent, request_document
 from . import judged
 from .exchange import answered, body_of, encoded, finding, leads, script, sent
 from .kubernetes import LONGEST

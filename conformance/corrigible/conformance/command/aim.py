@@ -14,17 +14,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, cast
 
+from corrigible.conformance.check import PROFILES, ROLES, Role
+from corrigible.conformance.config import Config, SubjectConfig, load
+from corrigible.conformance.generate import load as load_description
+from corrigible.conformance.launch import SUITE, search_path
+from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.record import Clause, Head, Judged
+from corrigible.conformance.requirement import LEVELS, book
+from corrigible.conformance.runner import Chosen
+from corrigible.conformance.stage import Spec
 from corrigible.schema.exchange import Json
-
-from ..check import PROFILES, ROLES, Role
-from ..config import Config, SubjectConfig, load
-from ..generate import load as load_description
-from ..launch import SUITE, search_path
-from ..misuse import Misused, meant
-from ..record import Clause, Head, Judged
-from ..requirement import LEVELS, book
-from ..runner import Chosen
-from ..stage import Spec
 
 OWN: Final = SUITE / "corrigible.yaml"
 """The config that judges our own proxy."""

@@ -13,10 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..audit.audit import Audit, audit, document, gather
-from ..audit.material import Subject, command
-from ..audit.search import Hit
-from ..misuse import Misused
+from corrigible.conformance.audit.audit import Audit, audit, document, gather
+from corrigible.conformance.audit.material import Subject, command
+from corrigible.conformance.audit.search import Hit
+from corrigible.conformance.misuse import Misused
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

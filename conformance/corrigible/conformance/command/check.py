@@ -8,20 +8,21 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..check import Check
-from ..checks import CHECKS
-from ..config import KnownFailing
-from ..known import known_failing, refuse_unmatched
-from ..misuse import Misused, meant
-from ..pattern import matches
-from ..record import Entry
-from ..report import terminal
-from ..report.growing import Growing
-from ..report.progress import progress
-from ..report.write import RENDER, wanted, write
-from ..runner import Chosen, Rules, choose
-from ..runner import run as run_checks
-from ..stage import stage
+from corrigible.conformance.check import Check
+from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.config import KnownFailing
+from corrigible.conformance.known import known_failing, refuse_unmatched
+from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.pattern import matches
+from corrigible.conformance.record import Entry
+from corrigible.conformance.report import terminal
+from corrigible.conformance.report.growing import Growing
+from corrigible.conformance.report.progress import progress
+from corrigible.conformance.report.write import RENDER, wanted, write
+from corrigible.conformance.runner import Chosen, Rules, choose
+from corrigible.conformance.runner import run as run_checks
+from corrigible.conformance.stage import stage
+
 from . import aim
 
 if TYPE_CHECKING:

@@ -12,13 +12,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from ..audit.audit import audit, document, gather
-from ..audit.material import command
-from ..lift.agent.move import Agent
-from ..lift.plan import Plan, digest_of
-from ..lift.run import TASKS, Planned, look_up
-from ..lift.task import TaskError
-from ..misuse import Misused
+from corrigible.conformance.audit.audit import audit, document, gather
+from corrigible.conformance.audit.material import command
+from corrigible.conformance.lift.agent.move import Agent
+from corrigible.conformance.lift.plan import Plan, digest_of
+from corrigible.conformance.lift.run import TASKS, Planned, look_up
+from corrigible.conformance.lift.task import TaskError
+from corrigible.conformance.misuse import Misused
+
 from .audit import report
 
 CERTIFICATE: Final = "certificate.json"

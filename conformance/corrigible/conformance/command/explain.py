@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from ..check import PROFILES, ROLES, Check
-from ..checks import CHECKS
-from ..misuse import Misused, meant
-from ..requirement import Requirement, book
+from corrigible.conformance.check import PROFILES, ROLES, Check
+from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.requirement import Requirement, book
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

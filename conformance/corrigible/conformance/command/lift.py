@@ -9,14 +9,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigible.conformance.lift.agent.model import option
+from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.plan import Plan, made, read_plan
+from corrigible.conformance.lift.progress import progress
+from corrigible.conformance.lift.run import Tally, run
+from corrigible.conformance.lift.store import opened
 from corrigible.schema.exchange import Json
 
-from ..lift.agent.model import option
-from ..lift.arm import Arm
-from ..lift.plan import Plan, made, read_plan
-from ..lift.progress import progress
-from ..lift.run import Tally, run
-from ..lift.store import opened
 from . import chosen
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..misuse import Misused
+from corrigible.conformance.misuse import Misused
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -35,7 +35,7 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print, and return the exit status."""
-    from ..lift.statistics.power import detectable, power_of, tasks_needed
+    from corrigible.conformance.lift.statistics.power import detectable, power_of, tasks_needed
 
     shares: list[float] = args.discordance or [0.3, 0.4]
     gains: list[float] = args.difference or [0.1, 0.15, 0.2, 0.3]

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..lift.arm import Arm
-from ..lift.store import read
-from ..misuse import Misused, meant
+from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.store import read
+from corrigible.conformance.misuse import Misused, meant
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -38,9 +38,9 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print and write what was asked for."""
     try:
-        from ..lift.metrics.group import latest
-        from ..lift.report import document, page, terminal
-        from ..lift.summary import summarise
+        from corrigible.conformance.lift.metrics.group import latest
+        from corrigible.conformance.lift.report import document, page, terminal
+        from corrigible.conformance.lift.summary import summarise
     except ModuleNotFoundError as problem:
         raise Misused(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
     log = read(args.folder)

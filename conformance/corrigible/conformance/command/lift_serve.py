@@ -6,14 +6,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
+from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.plan import Plan, made, read_plan
+from corrigible.conformance.lift.serve import Desk, Server
+from corrigible.conformance.lift.store import opened
+from corrigible.conformance.lift.visit import Guest
+from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json
 
-from ..lift.arm import Arm
-from ..lift.plan import Plan, made, read_plan
-from ..lift.serve import Desk, Server
-from ..lift.store import opened
-from ..lift.visit import Guest
-from ..misuse import Misused
 from . import chosen
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..lift.run import TASKS, task_files
-from ..lift.task import Task, TaskError
-from ..lift.world import worlds
-from ..misuse import Misused
+from corrigible.conformance.lift.run import TASKS, task_files
+from corrigible.conformance.lift.task import Task, TaskError
+from corrigible.conformance.lift.world import worlds
+from corrigible.conformance.misuse import Misused
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -11,13 +11,12 @@ from contextlib import ExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from corrigible.conformance.launch import SUITE
+from corrigible.conformance.misuse import Misused
+from corrigible.conformance.reference.api import Shop
+from corrigible.conformance.reference.upstream import Upstream
+from corrigible.conformance.wire import Sent, curl
 from corrigible.schema.exchange import Json
-
-from ..launch import SUITE
-from ..misuse import Misused
-from ..reference.api import Shop
-from ..reference.upstream import Upstream
-from ..wire import Sent, curl
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..check import PROFILES, Check
-from ..checks import CHECKS
-from ..checks.consumer import asking
-from ..misuse import Misused, meant
-from ..record import Entry
-from ..record import read as read_record
-from ..report import terminal
-from ..report.plain import visible
-from ..runner import Rules, choose
-from ..runner import run as run_checks
-from ..stage import stage
-from ..vector import Group, consumer
+from corrigible.conformance.check import PROFILES, Check
+from corrigible.conformance.checks import CHECKS
+from corrigible.conformance.checks.consumer import asking
+from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.record import Entry
+from corrigible.conformance.record import read as read_record
+from corrigible.conformance.report import terminal
+from corrigible.conformance.report.plain import visible
+from corrigible.conformance.runner import Rules, choose
+from corrigible.conformance.runner import run as run_checks
+from corrigible.conformance.stage import stage
+from corrigible.conformance.vector import Group, consumer
+
 from . import aim
 from .check import coloured
 

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..record import read
-from ..report import terminal
-from ..report.write import RENDER, wanted, write
+from corrigible.conformance.record import read
+from corrigible.conformance.report import terminal
+from corrigible.conformance.report.write import RENDER, wanted, write
+
 from .check import coloured
 
 if TYPE_CHECKING:

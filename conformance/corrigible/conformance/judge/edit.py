@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import jsonpatch
 
+from corrigible.conformance.check import Finding
 from corrigible.schema.exchange import Json, Request
 
-from ..check import Finding
 from .patched import Unapplied, leads_to, patched, same, stages
 from .told import MISSING, Missing, Told, at, base_action, listed, parts, patch_of
 

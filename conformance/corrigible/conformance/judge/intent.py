@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from corrigible.conformance.check import Finding
 from corrigible.schema.exchange import Json
 
-from ..check import Finding
 from .edit import invalid
 from .loss import leaves, lost
 from .pace import is_safe

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from ..check import Finding
+from corrigible.conformance.check import Finding
+
 from . import edit, intent, near, pace, shape, trust
 from .told import Told
 

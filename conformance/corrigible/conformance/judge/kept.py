@@ -10,9 +10,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from corrigible.conformance.check import ABSENT, Absent
 from corrigible.schema.exchange import Json
-
-from ..check import ABSENT, Absent
 
 NOTHING: Final[frozenset[str]] = frozenset()
 

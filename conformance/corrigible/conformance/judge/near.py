@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from rapidfuzz.distance import OSA
 
+from corrigible.conformance.check import Finding
 from corrigible.schema.exchange import Json
 
-from ..check import Finding
 from .edit import invalid
 from .patched import stages
 from .told import Told, at, parts, patch_of

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from corrigible.conformance.check import ABSENT, Finding
 from corrigible.schema.exchange import Json
 
-from ..check import ABSENT, Finding
 from .told import Told, patch_of
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})

@@ -8,9 +8,9 @@ from typing import Final
 
 from jsonschema import Draft202012Validator
 
+from corrigible.conformance.check import ABSENT, Finding
 from corrigible.schema.exchange import Json
 
-from ..check import ABSENT, Finding
 from .told import BASE, TERMINAL, Told, base_action
 
 _TYPES: Final = ("recovery_guidance", "intent_disambiguation", "confidence_signal")

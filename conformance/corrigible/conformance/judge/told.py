@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from corrigible.conformance.wire import Sent
 from corrigible.schema.exchange import Json, Request
 
-from ..wire import Sent
 from .description import Description
 
 BASE: Final = (

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote
 
+from corrigible.conformance.check import ABSENT, Finding
 from corrigible.schema.exchange import Json
 
-from ..check import ABSENT, Finding
 from .told import TERMINAL, Told, base_action, patch_of, texts
 
 _LONGEST: Final = 1000

@@ -11,10 +11,10 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
+from corrigible.conformance.lift.agent.move import Agent, Briefing, Ending, Reflection, Seen, Send, Stop, Usage
+from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json, Request
 
-from ..misuse import Misused
-from .agent.move import Agent, Briefing, Ending, Reflection, Seen, Send, Stop, Usage
 from .arm import Arm
 from .canonical import Canon
 from .client import Answer, Unreachable

@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from corrigible.conformance.lift.agent.move import Agent
 from corrigible.schema.exchange import Json
 
-from .agent.move import Agent
 from .plan import Plan, digest_of
 from .record import Manifest
 from .task import Task, TaskFile

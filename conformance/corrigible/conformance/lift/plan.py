@@ -14,9 +14,9 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from corrigible.conformance.misuse import Misused, meant
 from corrigible.schema.exchange import Json
 
-from ..misuse import Misused, meant
 from .arm import Arm
 
 SCRIPTED: Final = "scripted"

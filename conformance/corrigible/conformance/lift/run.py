@@ -16,11 +16,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from corrigible.conformance.lift.agent.catalogue import agents as catalogue
+from corrigible.conformance.lift.agent.move import Agent
+from corrigible.conformance.misuse import Misused, meant
 from corrigible.schema.exchange import Json
 
-from ..misuse import Misused, meant
-from .agent.catalogue import agents as catalogue
-from .agent.move import Agent
 from .arm import WRONG_ON_PURPOSE, Arm
 from .episode import Job, play
 from .manifest import key_of, manifest

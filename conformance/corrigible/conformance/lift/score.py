@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from corrigible.conformance.lift.agent.move import Ending, Reflection, Seen
 from corrigible.schema.carrier import find
 from corrigible.schema.document import scalar_text
 from corrigible.schema.error import ReaderError
@@ -19,7 +20,6 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, parse
 from corrigible.schema.reader import Next, apply
 
-from .agent.move import Ending, Reflection, Seen
 from .client import Answer
 from .record import ADVISED
 from .task import Kept, Read, Task

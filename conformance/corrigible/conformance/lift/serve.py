@@ -21,11 +21,11 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
+from corrigible.conformance.lift.agent.move import Seen
+from corrigible.conformance.misuse import Misused
+from corrigible.conformance.wire import Sent, request_document
 from corrigible.schema.exchange import Json, Request
 
-from ..misuse import Misused
-from ..wire import Sent, request_document
-from .agent.move import Seen
 from .arm import Arm
 from .episode import Job, play
 from .manifest import manifest

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from corrigible.conformance.lift.agent.move import Seen
 from corrigible.schema.carrier import CAUSE
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.word import TERMINAL_ACTIONS
 
-from .agent.move import Seen
 from .arm import Arm
 
 Feedback = Mapping[str, Json]

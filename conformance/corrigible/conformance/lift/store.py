@@ -17,7 +17,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from ..misuse import Misused
+from corrigible.conformance.misuse import Misused
+
 from .record import FORMAT, Episode, Manifest
 
 LOG: Final = "log.jsonl"

@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from corrigible.conformance.lift.metrics.comparison import Comparison, comparisons
+from corrigible.conformance.lift.metrics.conduct import Circles, Harm, Uptake, circles, harms, uptakes
+from corrigible.conformance.lift.metrics.effort import Effort, efforts
+from corrigible.conformance.lift.metrics.group import POOLED, Group, groups, latest, name_of
+from corrigible.conformance.lift.metrics.loss import Crash, Dropped, crashes, dropped
+from corrigible.conformance.lift.metrics.rate import Rate, rates, rates_by
+from corrigible.conformance.lift.metrics.reflection import Death, Flips, deaths, flips
+from corrigible.conformance.lift.statistics.estimate import Estimate
 from corrigible.schema.exchange import Json
 
 from .arm import Arm
-from .metrics.comparison import Comparison, comparisons
-from .metrics.conduct import Circles, Harm, Uptake, circles, harms, uptakes
-from .metrics.effort import Effort, efforts
-from .metrics.group import POOLED, Group, groups, latest, name_of
-from .metrics.loss import Crash, Dropped, crashes, dropped
-from .metrics.rate import Rate, rates, rates_by
-from .metrics.reflection import Death, Flips, deaths, flips
 from .record import FAITHFUL, Episode, Manifest
-from .statistics.estimate import Estimate
 from .store import Log
 
 FORMAT: Final = "corrigible-lift-report/1"

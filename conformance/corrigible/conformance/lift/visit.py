@@ -12,9 +12,9 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from corrigible.conformance.lift.agent.move import Briefing, Ending, Kind, Move, Seen, Send, Stop
 from corrigible.schema.exchange import Json, Request
 
-from .agent.move import Briefing, Ending, Kind, Move, Seen, Send, Stop
 from .score import is_safe
 
 ENDINGS: Final[tuple[Ending, ...]] = ("done", "impossible", "needs input", "gave up")

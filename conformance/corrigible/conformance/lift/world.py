@@ -21,10 +21,10 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from corrigible.conformance.launch import Launched, free_port, search_path, words
+from corrigible.conformance.misuse import Misused, meant
 from corrigible.schema.exchange import Json
 
-from ..launch import Launched, free_port, search_path, words
-from ..misuse import Misused, meant
 from .client import Client, HttpClient
 from .keeper import Keeper
 from .task import Setup, fill

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
+from corrigible.conformance.judge.description import Breach, Description, Route
+from corrigible.conformance.wire import Sent
 from corrigible.schema.exchange import Json
 
-from ..judge.description import Breach, Description, Route
-from ..wire import Sent
 from .upstream import Received, Script, answer
 
 HERE: Final = Path(__file__).parent

@@ -17,8 +17,8 @@ from typing import Final
 
 import h11
 
-from .. import http2_wire
-from ..http2_wire import (
+from corrigible.conformance import http2_wire
+from corrigible.conformance.http2_wire import (
     ACK,
     DATA,
     END_HEADERS,

@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl
 
 import yaml
 
+from corrigible.conformance.wire import Sent
 from corrigible.schema.exchange import Json
 
-from ..wire import Sent
 from .upstream import Received, Script, answer
 
 DRY_RUN: Final = ("dryRun", "All")

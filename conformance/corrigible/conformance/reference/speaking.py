@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
+from corrigible.conformance.vector import Exchange, exchange
+from corrigible.conformance.wire import request_document
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
 
-from ..vector import Exchange, exchange
-from ..wire import request_document
 from .upstream import Received, Script, answer
 
 PROFILES: Final = ("graphql", "mcp")

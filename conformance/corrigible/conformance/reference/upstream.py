@@ -18,9 +18,8 @@ from typing import Final
 
 import h11
 
+from corrigible.conformance.wire import Sent
 from corrigible.schema.exchange import Json
-
-from ..wire import Sent
 
 CASE: Final = "conformance-case"
 """The request header that picks a script. A proxy forwards it as any other header."""

@@ -6,9 +6,8 @@ import difflib
 import json
 from typing import Final
 
+from corrigible.conformance.check import Absent
 from corrigible.schema.exchange import Json
-
-from ..check import Absent
 
 _LONGEST: Final = 40
 _WIDEST: Final = 2000

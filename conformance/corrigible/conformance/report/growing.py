@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TextIO
 
-from ..misuse import Misused
-from ..record import Entry, Foot, Head, line
+from corrigible.conformance.misuse import Misused
+from corrigible.conformance.record import Entry, Foot, Head, line
+
 from .write import Wanted
 
 

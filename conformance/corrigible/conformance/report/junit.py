@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
-from ..outcome import Outcome
-from ..record import Entry, Record
+from corrigible.conformance.outcome import Outcome
+from corrigible.conformance.record import Entry, Record
+
 from .difference import difference
 from .plain import one_line, visible
 

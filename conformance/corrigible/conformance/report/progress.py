@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from ..meanwhile import meanwhile
-from ..record import Entry
+from corrigible.conformance.meanwhile import meanwhile
+from corrigible.conformance.record import Entry
 
 EVERY: Final = 5.0
 """Seconds between two lines. A run that takes less says nothing."""

@@ -6,10 +6,10 @@ import hashlib
 import json
 from typing import Final
 
+from corrigible.conformance.outcome import Outcome
+from corrigible.conformance.record import Entry, Flaw, Record
 from corrigible.schema.exchange import Json
 
-from ..outcome import Outcome
-from ..record import Entry, Flaw, Record
 from .difference import difference
 from .plain import visible
 

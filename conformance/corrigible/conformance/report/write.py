@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ..misuse import Misused, meant
-from ..record import Record, lines
+from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.record import Record, lines
+
 from . import badge, junit, markdown, page, sarif
 
 RENDER: Final[Mapping[str, Callable[[Record], str]]] = {

@@ -13,18 +13,17 @@ import orjson
 
 from corrigible.adapters.openapi.load import load
 from corrigible.adapters.operation import Operations
-from corrigible.rules.case import load_cases
-from corrigible.rules.failure import AuthoringError, Place
-from corrigible.rules.pack import rule_files
+from corrigible.proxy.build import build_known
+from corrigible.proxy.core.engine import ApiProfile, Translator
+from corrigible.proxy.http.corrector import Corrector
+from corrigible.proxy.http.request_reader import read_request
+from corrigible.proxy.pack_tools.coverage import Coverage, Error, Exercise, Row, Seen, coverage
+from corrigible.proxy.recording.reader import Recording, capture, decoded, read_recording
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.pack.cases import load_cases
+from corrigible.rules.pack.load import rule_files
 from corrigible.schema.exchange import Exchange, Json
-
-from ..build import build_known
-from ..corrector import Corrector
-from ..coverage import Coverage, Error, Exercise, Row, Seen, coverage
-from ..document import read_request
-from ..lookup import drive_sync
-from ..recording import Recording, capture, decoded, read_recording
-from ..translate import Known, Translator
 
 _SHOWN_RULES = 2
 
@@ -85,14 +84,14 @@ def run(args: argparse.Namespace) -> int:
     return 1
 
 
-def _description(known: Known, spec: Path | None) -> Documented | None:
+def _description(known: ApiProfile, spec: Path | None) -> Documented | None:
     if spec is not None:
         return load(spec)
     shipped = known.adapter.description() if known.adapter.description is not None else None
     return shipped if isinstance(shipped, Documented) else None
 
 
-def documented(known: Known, description: Documented | None) -> Iterator[Error]:
+def documented(known: ApiProfile, description: Documented | None) -> Iterator[Error]:
     """Yield what the description lists: a status of an operation, with each code that its schema names."""
     if description is None:
         return
@@ -107,7 +106,7 @@ def documented(known: Known, description: Documented | None) -> Iterator[Error]:
             yield from (Error(name, status, code) for code in codes or ("",))
 
 
-def exercises(known: Known) -> list[Exercise]:
+def exercises(known: ApiProfile) -> list[Exercise]:
     """Return the cases in which a rule of the pack speaks."""
     found = []
     for file in rule_files(known.pack.path):
@@ -118,7 +117,7 @@ def exercises(known: Known) -> list[Exercise]:
     return found
 
 
-def observed(known: Known, file: Path) -> Iterator[Seen]:
+def observed(known: ApiProfile, file: Path) -> Iterator[Seen]:
     """Yield the refusals of a file of recorded traffic. Raises AuthoringError that says what is wrong with it."""
     corrector = Corrector(Translator([known]))
     if file.suffix != ".jsonl":
@@ -147,7 +146,7 @@ def observed(known: Known, file: Path) -> Iterator[Seen]:
             raise AuthoringError(Place(file, number), 'expected a journal entry, or "request" and "response"')
 
 
-def _journalled(known: Known, said: Mapping[str, Json]) -> Iterator[Seen]:
+def _journalled(known: ApiProfile, said: Mapping[str, Json]) -> Iterator[Seen]:
     status, rules = said.get("status"), tuple(map(str, said.get("rules") or ()))
     if not isinstance(status, int) or (status < 400 and not rules):
         return
@@ -156,7 +155,7 @@ def _journalled(known: Known, said: Mapping[str, Json]) -> Iterator[Seen]:
     yield Seen(Error(operation, str(status)), rules, said.get("outcome") != "untouched")
 
 
-def _recorded(known: Known, corrector: Corrector, recording: Recording) -> Iterator[Seen]:
+def _recorded(known: ApiProfile, corrector: Corrector, recording: Recording) -> Iterator[Seen]:
     for one in recording.exchanges:
         if not corrector.wants_body(one.request, one.response):
             continue
@@ -177,7 +176,7 @@ def _recorded(known: Known, corrector: Corrector, recording: Recording) -> Itera
             yield Seen(error, outcome.rules, outcome.rewrite is not None)
 
 
-def _errors(known: Known, exchange: Exchange) -> list[Error]:
+def _errors(known: ApiProfile, exchange: Exchange) -> list[Error]:
     """Return what kinds of errors an answer holds: one for each code it names, one where it names none."""
     operation = _operation(known, exchange.request.method, exchange.request.path)
     try:
@@ -189,7 +188,7 @@ def _errors(known: Known, exchange: Exchange) -> list[Error]:
     return [Error(operation, str(exchange.status), code) for code in named or [""]]
 
 
-def _operation(known: Known, method: str, path: str) -> str:
+def _operation(known: ApiProfile, method: str, path: str) -> str:
     found = known.adapter.operations.find(method.upper(), path)
     return found[0] if found is not None else ""
 

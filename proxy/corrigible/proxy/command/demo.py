@@ -13,16 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from corrigible.adapters.kubernetes.sandbox import TOKENS, authority, find_apiserver
-from corrigible.adapters.recipe.tasks import task as recipe_task
+from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_apiserver
+from corrigible.adapters.demo.recipe.tasks import task as recipe_task
 from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.rules.failure import CorrigibleError, meant
+from corrigible.proxy.api_client import Answer, Caller
+from corrigible.proxy.sandboxes import SANDBOXES, proxy_for
+from corrigible.rules.errors import CorrigibleError, meant
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.reader import Next, apply
-
-from ..caller import Answer, Caller
-from ..sandbox import SANDBOXES, proxy_for
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

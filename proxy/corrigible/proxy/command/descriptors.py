@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from corrigible.adapters.catalogue import ADAPTERS
+from corrigible.adapters.registry import ADAPTERS
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -7,12 +7,13 @@ import re
 from pathlib import Path
 from typing import Final
 
-from ..build import build_loops, build_translator
-from ..journal import Journal
-from ..limit import Limits
-from ..mode import Mode
-from ..tls import Identity, Trust
-from .misuse import Address, Misused
+from corrigible.proxy.access_log.entry import Journal
+from corrigible.proxy.build import build_loops, build_translator
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.tls_files import Identity, Trust
+
+from .usage_error import Address, UsageError
 
 _HTTP_ONLY: Final = {"upstream": None, "spec": None, "engine_mode": "reverse", "addons": "lean"}
 """Options that are about HTTP, with their defaults."""
@@ -40,27 +41,27 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -> int:
-    """Serve. Raises Misused, CorrigibleError and OSError for what is wrong with the arguments."""
+    """Serve. Raises UsageError, CorrigibleError and OSError for what is wrong with the arguments."""
     for option, default in _HTTP_ONLY.items():
         if getattr(args, option, default) != default:
-            raise Misused(f"--{option.replace('_', '-')} has no meaning with --grpc-upstream")
+            raise UsageError(f"--{option.replace('_', '-')} has no meaning with --grpc-upstream")
     scheme, upstream = parse_target(args.grpc_upstream)
     if upstream == f"{listen.host}:{listen.port}":
-        raise Misused(f"--grpc-upstream {upstream}: that is where this proxy listens")
+        raise UsageError(f"--grpc-upstream {upstream}: that is where this proxy listens")
     trust, identity = _trust(args, scheme), _identity(args)
     try:
-        from ..grpc import GrpcSettings
-        from ..grpc import run as serve
-        from ..grpc_upstream import NoCertificate
+        from corrigible.proxy.grpc.channel import NoCertificate
+        from corrigible.proxy.grpc.server import GrpcSettings
+        from corrigible.proxy.grpc.server import run as serve
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
-        raise Misused("grpcio is not installed: pip install 'corrigible[grpc]'") from None
+        raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
     translator = build_translator(args.pack, limits=limits, rpc=True)
     try:
         journal = Journal(args.log) if args.log is not None else None
     except OSError as problem:
-        raise Misused(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
+        raise UsageError(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
     settings = GrpcSettings(
         upstream=upstream,
         listen=f"{f'[{listen.host}]' if ':' in listen.host else listen.host}:{listen.port}",
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
             loops=build_loops(),
         )
     except NoCertificate as problem:
-        raise Misused(f"--upstream-insecure: {problem}") from None
+        raise UsageError(f"--upstream-insecure: {problem}") from None
 
 
 def parse_target(text: str) -> tuple[str, str]:
@@ -89,20 +90,20 @@ def parse_target(text: str) -> tuple[str, str]:
     found = _TARGET.fullmatch(text)
     scheme = (found["scheme"] or "") if found is not None else ""
     if found is None or (scheme and scheme not in _SCHEMES):
-        raise Misused(f"--grpc-upstream {text}: not HOST:PORT or https://HOST:PORT")
+        raise UsageError(f"--grpc-upstream {text}: not HOST:PORT or https://HOST:PORT")
     port = int(found["port"] or _PORTS.get(scheme, 0))
     if not 0 < port <= 65535:
-        raise Misused(f"--grpc-upstream {text}: not HOST:PORT or https://HOST:PORT")
+        raise UsageError(f"--grpc-upstream {text}: not HOST:PORT or https://HOST:PORT")
     return scheme, f"{found['host']}:{port}"
 
 
 def _trust(args: argparse.Namespace, scheme: str) -> Trust:
     trust = Trust(args.upstream_ca, args.upstream_insecure, args.upstream_cert)
     if trust.ca is not None and trust.insecure:
-        raise Misused("--upstream-ca and --upstream-insecure: give one of the two")
+        raise UsageError("--upstream-ca and --upstream-insecure: give one of the two")
     if trust != Trust() and not _SCHEMES.get(scheme, True):
         given = "ca" if trust.ca is not None else "insecure" if trust.insecure else "cert"
-        raise Misused(f"--upstream-{given} has no meaning with --grpc-upstream {args.grpc_upstream}")
+        raise UsageError(f"--upstream-{given} has no meaning with --grpc-upstream {args.grpc_upstream}")
     trust.check()
     return trust
 
@@ -110,7 +111,7 @@ def _trust(args: argparse.Namespace, scheme: str) -> Trust:
 def _identity(args: argparse.Namespace) -> Identity | None:
     if args.tls_cert is None:
         if args.tls_key is not None:
-            raise Misused("--tls-key needs --tls-cert")
+            raise UsageError("--tls-key needs --tls-cert")
         return None
     identity = Identity(args.tls_cert, args.tls_key)
     identity.check()

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import Server
+from corrigible.proxy.api_client import Caller
+from corrigible.proxy.core.mode import PREFERENCE
+from corrigible.proxy.measure.catalogue import TASKS
+from corrigible.proxy.measure.episode import Episode, play
+from corrigible.proxy.measure.task import Expectation, Task, TaskError, TaskFile
+from corrigible.proxy.measure.verdict import Verdict, judge
+from corrigible.proxy.sandboxes import SANDBOXES, proxy_for
 from corrigible.schema.exchange import Json
-
-from ..caller import Caller
-from ..measure.catalogue import TASKS
-from ..measure.episode import Episode, play
-from ..measure.task import Expectation, Task, TaskError, TaskFile
-from ..measure.verdict import Verdict, judge
-from ..mode import PREFERENCE
-from ..sandbox import SANDBOXES, proxy_for
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -7,16 +7,16 @@ import json
 import sys
 from pathlib import Path
 
-from corrigible.rules.case import load_cases
-from corrigible.rules.failure import AuthoringError, gather
-from corrigible.rules.pack import built_in, load_pack, rule_files
-from corrigible.rules.page import page
-from corrigible.rules.scaffold import new_pack, new_rule
-from corrigible.rules.shape import editor_schemas
+from corrigible.proxy.build import build_corrector
+from corrigible.proxy.pack_tools.case_runner import Trial, losses_unsaid, try_pack
+from corrigible.proxy.recording.reader import read_recording
+from corrigible.rules.errors import AuthoringError, gather
+from corrigible.rules.language.editor_schema import editor_schemas
+from corrigible.rules.pack.cases import load_cases
+from corrigible.rules.pack.load import built_in, load_pack, rule_files
+from corrigible.rules.pack.markdown import page
+from corrigible.rules.pack.scaffold import new_pack, new_rule
 
-from ..build import build_corrector
-from ..recording import read_recording
-from ..trial import Trial, losses_unsaid, try_pack
 from . import coverage, render, translate
 
 

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
 
-from corrigible.rules.failure import CorrigibleError, meant
+from corrigible.proxy.access_log.entry import Journal
+from corrigible.proxy.build import SpecWarning, build_corrector, build_dispatcher, build_loops
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.relay_seal import KEY_VARIABLE, Relay, read_key
+from corrigible.proxy.runtime.fork_server import Served
+from corrigible.proxy.tls_files import Identity, Trust, WrongFile
+from corrigible.rules.errors import CorrigibleError, meant
 
-from ..build import SpecWarning, build_corrector, build_dispatcher, build_loops
-from ..forkserver import Served
-from ..journal import Journal
-from ..limit import Limits
-from ..mode import Mode
-from ..relay import KEY_VARIABLE, Relay, read_key
-from ..tls import Identity, Trust, WrongFile
 from . import grpc
-from .misuse import Address, Misused
+from .usage_error import Address, UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -113,17 +113,17 @@ def run(args: argparse.Namespace) -> int:
         if args.grpc_upstream is not None:
             return grpc.run(args, mode, listen, limits)
         if args.descriptors is not None:
-            raise Misused("--descriptors needs --grpc-upstream")
+            raise UsageError("--descriptors needs --grpc-upstream")
         upstream = _upstream(args.upstream, engine_mode, listen)
         trust, identity = _trust(args, upstream), _identity(args, engine_mode)
         if not args.pack and args.spec is None:
-            raise Misused("give at least one --pack, or a --spec")
-    except (Misused, WrongFile, CorrigibleError, OSError) as problem:
+            raise UsageError("give at least one --pack, or a --spec")
+    except (UsageError, WrongFile, CorrigibleError, OSError) as problem:
         return _complain(problem, 2)
     try:
         # Slow to import, and an extra: not before the arguments are known to be good.
-        from ..mitm import Settings
-        from ..mitm import run as serve
+        from corrigible.proxy.mitm.server import Settings
+        from corrigible.proxy.mitm.server import run as serve
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("mitmproxy", "mitmproxy_rs"):
             raise
@@ -171,7 +171,7 @@ def parse_listen(text: str) -> Address:
     """Read `HOST:PORT`; `:PORT` and `PORT` are local ones."""
     host, _, port = text.rpartition(":")
     if not (port.isascii() and port.isdigit() and int(port) <= 65535) or (":" in host and not host.startswith("[")):
-        raise Misused(f"--listen {text}: not HOST:PORT")
+        raise UsageError(f"--listen {text}: not HOST:PORT")
     return Address(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
 
 
@@ -183,35 +183,35 @@ def parse_upstream(text: str) -> str:
     except ValueError:
         host = None
     if not host or parts.scheme not in ("http", "https"):
-        raise Misused(f"--upstream {text}: not http[s]://host[:port]")
+        raise UsageError(f"--upstream {text}: not http[s]://host[:port]")
     if parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise Misused(f"--upstream {text}: an origin only, without path, query or credentials")
+        raise UsageError(f"--upstream {text}: an origin only, without path, query or credentials")
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{f':{port}' if port else ''}"
 
 
 def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str | None:
     if engine_mode != "reverse":
         if text is not None:
-            raise Misused(f"--upstream has no meaning with --engine-mode {engine_mode}")
+            raise UsageError(f"--upstream has no meaning with --engine-mode {engine_mode}")
         return None
     if text is None:
-        raise Misused("give --upstream URL (only --engine-mode regular and transparent go without)")
+        raise UsageError("give --upstream URL (only --engine-mode regular and transparent go without)")
     upstream = parse_upstream(text)
     parts = urlsplit(upstream)
     if listen.port and (parts.hostname, parts.port) == listen:
-        raise Misused(f"--upstream {upstream}: that is where this proxy listens")
+        raise UsageError(f"--upstream {upstream}: that is where this proxy listens")
     return upstream
 
 
 def _trust(args: argparse.Namespace, upstream: str | None) -> Trust:
     trust = Trust(args.upstream_ca, args.upstream_insecure, args.upstream_cert)
     if trust.ca is not None and trust.insecure:
-        raise Misused("--upstream-ca and --upstream-insecure: give one of the two")
+        raise UsageError("--upstream-ca and --upstream-insecure: give one of the two")
     given = {"--upstream-ca": trust.ca, "--upstream-insecure": trust.insecure, "--upstream-cert": trust.certificate}
     if upstream is not None and not upstream.startswith("https:"):
         for option, value in given.items():
             if value:
-                raise Misused(f"{option} has no meaning with --upstream {upstream}")
+                raise UsageError(f"{option} has no meaning with --upstream {upstream}")
     trust.check()
     return trust
 
@@ -219,10 +219,10 @@ def _trust(args: argparse.Namespace, upstream: str | None) -> Trust:
 def _identity(args: argparse.Namespace, engine_mode: EngineMode) -> Identity | None:
     if args.tls_cert is None:
         if args.tls_key is not None:
-            raise Misused("--tls-key needs --tls-cert")
+            raise UsageError("--tls-key needs --tls-cert")
         return None
     if engine_mode != "reverse":
-        raise Misused(f"--tls-cert has no meaning with --engine-mode {engine_mode}")
+        raise UsageError(f"--tls-cert has no meaning with --engine-mode {engine_mode}")
     identity = Identity(args.tls_cert, args.tls_key)
     identity.check()
     return identity
@@ -234,13 +234,13 @@ def _limits(text: str | float) -> Limits:
     except ValueError:
         seconds = 0
     if not 0 < seconds <= _LONGEST:  # not a number is refused here as well
-        raise Misused(f"--time-limit {text}: not a number of seconds over 0, up to {_LONGEST:.0f}")
+        raise UsageError(f"--time-limit {text}: not a number of seconds over 0, up to {_LONGEST:.0f}")
     return Limits.within(seconds)
 
 
 def _one_of(word: str, known: Sequence[str], option: str) -> str:
     if word not in known:
-        raise Misused(f"{option} {word}: there is {', '.join(known)}{meant(word, known)}")
+        raise UsageError(f"{option} {word}: there is {', '.join(known)}{meant(word, known)}")
     return word
 
 

@@ -7,9 +7,8 @@ import sys
 
 import orjson
 
-from corrigible.rules.pack import built_in
-
-from ..rendering import render
+from corrigible.proxy.pack_tools.export import render
+from corrigible.rules.pack.load import built_in
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -10,10 +10,9 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from corrigible.adapters.acme.sandbox import acme
+from corrigible.adapters.demo.acme.sandbox import acme
 from corrigible.adapters.sandbox.error import SandboxError
-
-from ..sandbox import SANDBOXES, find_server
+from corrigible.proxy.sandboxes import SANDBOXES, find_server
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

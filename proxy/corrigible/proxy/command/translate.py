@@ -7,17 +7,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corrigible.proxy.build import build_corrector
+from corrigible.proxy.core.engine import Explanation
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.recording.exchange import Recorded
+from corrigible.proxy.recording.reader import Recording, decoded, read_recording
+from corrigible.proxy.runtime.lookup_runner import drive_sync
 from corrigible.schema.exchange import Json
 
-from ..build import build_corrector
-from ..lookup import drive_sync
-from ..mode import Mode
-from ..recorded import Recorded
-from ..recording import Recording, decoded, read_recording
-from ..translate import Explanation
-
 if TYPE_CHECKING:
-    from ..corrector import Corrector
+    from corrigible.proxy.http.corrector import Corrector
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

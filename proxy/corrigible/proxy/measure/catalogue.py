@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Final
 
-from corrigible.adapters.recipe.tasks import tasks as recipe_tasks
+from corrigible.adapters.demo.recipe.tasks import tasks as recipe_tasks
 
 from .task import Call, Expectation, Task, TaskFile, read_tasks
 
@@ -15,12 +15,12 @@ _MAY_CHANGE: Final = frozenset({"ingredients", "substitute"})
 
 
 def _stripe() -> TaskFile:
-    text = files("corrigible.adapters").joinpath("stripe", "tasks.yaml").read_text(encoding="utf-8")
+    text = files("corrigible.adapters.apis.stripe").joinpath("tasks.yaml").read_text(encoding="utf-8")
     return read_tasks(text, "stripe/tasks.yaml")
 
 
 def _github() -> TaskFile:
-    text = files("corrigible.adapters").joinpath("github", "tasks.yaml").read_text(encoding="utf-8")
+    text = files("corrigible.adapters.apis.github").joinpath("tasks.yaml").read_text(encoding="utf-8")
     return read_tasks(text, "github/tasks.yaml")
 
 

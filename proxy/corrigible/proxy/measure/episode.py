@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import parse_qsl, urlsplit
 
+from corrigible.proxy.api_client import Answer, Sender
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 
-from ..caller import Answer, Sender
 from .task import Task, fill
 
 ATTEMPTS = 5

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from corrigible.rules.failure import CorrigibleError
+from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.exchange import Json, Request
 
 _SAVED = re.compile(r"\{(\w+)\}")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 
-from ...misuse import Misused, meant
-from ..plan import SCRIPTED, AgentPlan
+from corrigible.conformance.lift.plan import SCRIPTED, AgentPlan
+from corrigible.conformance.misuse import Misused, meant
+
 from .move import Agent
 from .scripted import AGENTS, named
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..record import Episode
-from ..statistics.estimate import (
+from corrigible.conformance.lift.record import Episode
+from corrigible.conformance.lift.statistics.estimate import (
     Clustering,
     Difference,
     Estimate,
@@ -23,7 +23,15 @@ from ..statistics.estimate import (
     token_ratio,
     wilson,
 )
-from ..statistics.observation import Observation, Paired, by_task, counts, paired, task_differences
+from corrigible.conformance.lift.statistics.observation import (
+    Observation,
+    Paired,
+    by_task,
+    counts,
+    paired,
+    task_differences,
+)
+
 from .group import POOLED, Group, name_of, observations
 
 

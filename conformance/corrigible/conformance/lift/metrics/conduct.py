@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from corrigible.conformance.lift.arm import WRONG_ON_PURPOSE
+from corrigible.conformance.lift.record import ADVISED, Episode, Turn
+from corrigible.conformance.lift.statistics.estimate import Estimate, wilson
+from corrigible.conformance.lift.statistics.observation import Counts
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
-from ..arm import WRONG_ON_PURPOSE
-from ..record import ADVISED, Episode, Turn
-from ..statistics.estimate import Estimate, wilson
-from ..statistics.observation import Counts
 from .group import Group, calls, name_of
 
 COLLATERAL: Final = "changed"

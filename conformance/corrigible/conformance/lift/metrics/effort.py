@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ..record import Episode
-from ..statistics.estimate import Estimate, bootstrapped_mean, tokens_per_success, wilson
-from ..statistics.observation import Counts
+from corrigible.conformance.lift.record import Episode
+from corrigible.conformance.lift.statistics.estimate import Estimate, bootstrapped_mean, tokens_per_success, wilson
+from corrigible.conformance.lift.statistics.observation import Counts
+
 from .group import Group, calls, name_of, observations, split
 
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
+from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.record import Episode, Manifest, Turn
+from corrigible.conformance.lift.statistics.observation import Observation
 from corrigible.schema.exchange import Json
-
-from ..arm import Arm
-from ..record import Episode, Manifest, Turn
-from ..statistics.observation import Observation
 
 KINDS: Final = ("model", "external", "scripted")
 """In the order in which reports show them."""

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..record import Episode
+from corrigible.conformance.lift.record import Episode
+
 from .group import Group, name_of, split
 
 

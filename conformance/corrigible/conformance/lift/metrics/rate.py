@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from math import comb
 from statistics import fmean
 
-from ..record import Episode
-from ..statistics.estimate import Clustering, Estimate, clustering, wilson
-from ..statistics.observation import Counts
+from corrigible.conformance.lift.record import Episode
+from corrigible.conformance.lift.statistics.estimate import Clustering, Estimate, clustering, wilson
+from corrigible.conformance.lift.statistics.observation import Counts
+
 from .group import POOLED, Group, name_of, split
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from ..record import Episode, Reflected
-from ..statistics.estimate import Estimate, bootstrapped_mean, mcnemar, newcombe, wilson
-from ..statistics.observation import Counts, Paired
+from corrigible.conformance.lift.record import Episode, Reflected
+from corrigible.conformance.lift.statistics.estimate import Estimate, bootstrapped_mean, mcnemar, newcombe, wilson
+from corrigible.conformance.lift.statistics.observation import Counts, Paired
+
 from .group import Group, name_of, split
 
 _BASELINES: Final = ("free", "none")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ..summary import Summary
+from corrigible.conformance.lift.summary import Summary
 
 
 def render(summary: Summary) -> str:

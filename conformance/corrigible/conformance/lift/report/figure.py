@@ -12,8 +12,8 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from ...report.plain import visible
-from ..statistics.estimate import Estimate
+from corrigible.conformance.lift.statistics.estimate import Estimate
+from corrigible.conformance.report.plain import visible
 
 COLOURS: Final[Mapping[str, str]] = {
     "none": "--arm-none",

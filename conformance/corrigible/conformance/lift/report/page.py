@@ -8,13 +8,14 @@ from typing import Final
 import jinja2
 from markupsafe import Markup
 
-from ...report.plain import visible
-from ..metrics.comparison import Comparison
-from ..metrics.group import POOLED
-from ..metrics.rate import Rate
-from ..record import FAITHFUL, Episode
-from ..statistics.estimate import Estimate
-from ..summary import Section, Summary, p_text, points_of
+from corrigible.conformance.lift.metrics.comparison import Comparison
+from corrigible.conformance.lift.metrics.group import POOLED
+from corrigible.conformance.lift.metrics.rate import Rate
+from corrigible.conformance.lift.record import FAITHFUL, Episode
+from corrigible.conformance.lift.statistics.estimate import Estimate
+from corrigible.conformance.lift.summary import Section, Summary, p_text, points_of
+from corrigible.conformance.report.plain import visible
+
 from .figure import Bar, Dot, colour, curves, dots, forest, panels
 from .viewer import LIMIT, pack
 

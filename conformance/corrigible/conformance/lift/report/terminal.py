@@ -12,13 +12,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ...report.plain import one_line
-from ..metrics.comparison import Comparison
-from ..metrics.group import POOLED
-from ..metrics.rate import Rate
-from ..record import FAITHFUL
-from ..statistics.estimate import Estimate
-from ..summary import Section, Summary, p_text, points_of
+from corrigible.conformance.lift.metrics.comparison import Comparison
+from corrigible.conformance.lift.metrics.group import POOLED
+from corrigible.conformance.lift.metrics.rate import Rate
+from corrigible.conformance.lift.record import FAITHFUL
+from corrigible.conformance.lift.statistics.estimate import Estimate
+from corrigible.conformance.lift.summary import Section, Summary, p_text, points_of
+from corrigible.conformance.report.plain import one_line
 
 WIDTH: Final = 100
 SHORT: Final = {

@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.metrics.group import name_of, split
+from corrigible.conformance.lift.record import Episode, Turn
 from corrigible.schema.exchange import Json
-
-from ..arm import Arm
-from ..metrics.group import name_of, split
-from ..record import Episode, Turn
 
 LIMIT: Final = 12_000_000
 """Bytes of blocks in a page, as they stand in it."""

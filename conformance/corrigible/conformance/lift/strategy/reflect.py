@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Final, Protocol
 
+from corrigible.conformance.lift.agent.move import Reflection
 from corrigible.schema.exchange import Json
 
-from ..agent.move import Reflection
 from .category import CATEGORIES, NAMES
 
 SAME_RULE: Final = 0.8

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
+from corrigible.conformance.lift.agent.move import Ending
 from corrigible.schema.document import CREDENTIALS, SENDERS_OWN, header_problem, is_method, is_path, scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from ..move import Ending
 from .conversation import DECODER, Reply
 
 _ENDINGS: Final[Mapping[str, Ending]] = {

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from corrigible.conformance.lift.agent.move import Usage
 from corrigible.schema.exchange import Json
 
-from ..move import Usage
 from .conversation import Question, Reply, Said, Sampling, Spoke, Told, ToolCall, Why
 
 NAME: Final = "anthropic"

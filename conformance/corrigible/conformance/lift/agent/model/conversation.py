@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from corrigible.conformance.lift.agent.move import Usage
 from corrigible.schema.exchange import Json
-
-from ..move import Usage
 
 Why = Literal["tool", "end", "length", "refusal"]
 """Why a model stopped: to call a tool, by itself, at the limit of tokens, because it (or a filter) would not."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Reflection, Seen, Send, Stop, Usage
+from corrigible.conformance.lift.score import is_safe
+from corrigible.conformance.lift.strategy.reflect import Answer, Strategy, Trajectory, Trial, as_told
 from corrigible.schema.exchange import Json, Request
 
-from ...score import is_safe
-from ...strategy.reflect import Answer, Strategy, Trajectory, Trial, as_told
-from ..move import Briefing, Move, Reflection, Seen, Send, Stop, Usage
 from . import prompt
 from .action import Call, Finish, Unreadable, action
 from .conversation import PARALLEL, Entry, Question, Reply, Said, Sampling, Spoke, Told

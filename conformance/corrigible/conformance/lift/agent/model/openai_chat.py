@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from corrigible.conformance.lift.agent.move import Usage
 from corrigible.schema.exchange import Json
 
-from ..move import Usage
 from .conversation import DECODER, Question, Reply, Said, Sampling, Spoke, Tool, ToolCall, Why
 
 NAME: Final = "openai"

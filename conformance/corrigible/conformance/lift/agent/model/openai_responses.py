@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from corrigible.conformance.lift.agent.move import Usage
 from corrigible.schema.exchange import Json
 
-from ..move import Usage
 from .conversation import Question, Reply, Said, Sampling, Spoke, Tool, Why
 from .openai_chat import called
 

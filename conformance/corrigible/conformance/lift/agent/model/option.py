@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
+from corrigible.conformance.lift.strategy.reflect import STRATEGIES
+from corrigible.conformance.misuse import Misused
 from corrigible.schema.exchange import Json
 
-from ....misuse import Misused
-from ...strategy.reflect import STRATEGIES
 from .provider import PROVIDERS, named
 
 

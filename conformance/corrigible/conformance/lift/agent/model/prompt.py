@@ -10,11 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Seen
+from corrigible.conformance.lift.strategy.reflect import SCHEMA, WORDS
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.word import BaseAction
 
-from ...strategy.reflect import SCHEMA, WORDS
-from ..move import Briefing, Seen
 from .conversation import Tool
 
 Mode = Literal["tools", "json"]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from corrigible.conformance.lift.plan import AgentPlan
+from corrigible.conformance.lift.strategy.reflect import STRATEGIES
+from corrigible.conformance.misuse import Misused, meant
 from corrigible.schema.exchange import Json
 
-from ....misuse import Misused, meant
-from ...plan import AgentPlan
-from ...strategy.reflect import STRATEGIES
 from . import anthropic, openai_chat, openai_responses
 from .conversation import Question, Reply, Sampling
 from .loop import ModelAgent

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from ....misuse import Misused, meant
+from corrigible.conformance.misuse import Misused, meant
+
 from .prompt import Mode, Vocabulary
 
 

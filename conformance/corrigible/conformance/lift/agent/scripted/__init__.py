@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from ....misuse import Misused, meant
-from ..move import Agent
+from corrigible.conformance.lift.agent.move import Agent
+from corrigible.conformance.misuse import Misused, meant
+
 from .enumerator import Enumerator
 from .gullible import Gullible
 from .informed import Informed

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 
+from corrigible.conformance.lift.agent.move import Ending, Move, Seen, Send, Stop
 from corrigible.schema.carrier import find
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next, Terminal
 
-from ..move import Ending, Move, Seen, Send, Stop
 from .answer import is_broken_off
 
 BROKEN_OFF = Stop("stopped by loop breaker", "the loop breaker escalated")

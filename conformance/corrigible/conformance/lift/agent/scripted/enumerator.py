@@ -11,10 +11,10 @@ from typing import Any, Final, Literal
 
 from jsonschema import Draft202012Validator
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Stop
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from ..move import Briefing, Move, Seen, Send, Stop
 from .answer import Complaint, complaints, names_of
 from .description import Description
 from .message_regex import place_of, told

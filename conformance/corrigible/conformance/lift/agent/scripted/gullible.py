@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Stop
 from corrigible.schema.carrier import find
 from corrigible.schema.document import is_method, is_path
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import apply
 
-from ..move import Briefing, Move, Seen, Send, Stop
 from .answer import is_broken_off, native, texts, written
 from .conversation import BROKEN_OFF, obeyed
 

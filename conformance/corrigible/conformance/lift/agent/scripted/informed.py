@@ -10,13 +10,13 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion, parse
 from corrigible.schema.reader import Next, apply
 from corrigible.schema.word import Applicability, FeedbackType, PatchVerb, Relation
 
-from ..move import Briefing, Move, Seen
 from .conversation import converse, obeyed
 from .fact import Facts
 from .place import ABSENT, home, parsed, pointer, value_at, with_value

@@ -6,12 +6,12 @@ from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Stop
 from corrigible.schema.edit import merge
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.word import Recovery
 
-from ..move import Briefing, Move, Seen, Send, Stop
 from .conversation import converse
 from .place import home
 

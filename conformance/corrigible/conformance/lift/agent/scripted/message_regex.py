@@ -6,10 +6,10 @@ from collections.abc import Generator, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Stop
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from ..move import Briefing, Move, Seen, Send, Stop
 from .answer import Complaint, complaints, names_of
 from .place import ABSENT, Place, folded, found, leaves, nodes, value_at, with_value, without
 from .prose import Prose, read

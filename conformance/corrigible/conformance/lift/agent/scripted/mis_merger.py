@@ -12,12 +12,12 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final, Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Stop
 from corrigible.schema.edit import merge
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, Suggestion, parse
 from corrigible.schema.reader import NeedsInput, Next, apply
 
-from ..move import Briefing, Move, Seen, Send, Stop
 from .conversation import converse, obeyed
 from .place import Place, home, nodes, with_value
 

@@ -7,10 +7,10 @@ from collections.abc import Generator, Mapping
 from random import Random
 from typing import Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import Next, apply
 
-from ..move import Briefing, Move, Seen, Send
 from .conversation import converse, obeyed
 from .place import leaves, pointer, value_at, with_value
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import apply
 
-from ..move import Briefing, Move, Seen
 from .conversation import converse, obeyed
 
 

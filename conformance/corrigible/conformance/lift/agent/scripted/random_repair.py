@@ -7,9 +7,9 @@ from copy import deepcopy
 from random import Random
 from typing import Final, Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Stop
 from corrigible.schema.exchange import Json, Request
 
-from ..move import Briefing, Move, Seen, Send, Stop
 from .noisy_literal import dice_of
 from .place import leaves, nodes, value_at, with_value, without
 

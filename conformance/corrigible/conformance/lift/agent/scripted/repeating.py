@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Stop
 from corrigible.schema.carrier import find
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.word import PatchVerb
 
-from ..move import Briefing, Move, Seen, Send, Stop
 from .answer import complaints, is_broken_off, names_of
 from .conversation import BROKEN_OFF, rekeyed
 from .place import ABSENT, Place, found, leaves, parsed, value_at, with_value

@@ -1,0 +1,1 @@
+"""One folder for each API of others that this distribution knows."""

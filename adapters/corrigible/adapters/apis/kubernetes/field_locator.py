@@ -1,0 +1,101 @@
+"""Where in a request the members are that a decoder of Go names, without indexes and in its own spelling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from corrigible.rules.language.quantity import quantity
+from corrigible.rules.pointer import MISSING, escape, segments
+from corrigible.schema.exchange import Json
+
+from .field_path import spread
+from .status_errors import Said
+
+_AMOUNT = re.compile(
+    r"/(?:limits|requests|hard|capacity|min|max|default|defaultRequest|overhead)/[^/]+$"
+    r"|/(?:sizeLimit|divisor|averageValue)$"
+)
+"""Where an amount stands, for complaints that do not say it."""
+
+
+def reached_by(said: Said, names: Sequence[str]) -> list[str]:
+    """Return the places a chain of names leads to, whatever lists are on the way; a spelling of another case counts."""
+    body = said.request.body
+    if said.request.method == "PATCH" and isinstance(body, list):
+        return _in_operations(body, names)
+    pointers = spread(body, names)
+    if pointers or not names:
+        return pointers
+    # ObjectMeta is `metadata`, and Go spells some names in its own way: the last name decides.
+    last = names[-1].lower()
+    return [there for there in _every(said.request.body) if there.rpartition("/")[2].lower() == last]
+
+
+def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str]:
+    """Return where the values of JSON patch operations stand that a chain of names leads to or into."""
+    out: list[str] = []
+    for index, operation in enumerate(operations):
+        path = operation.get("path") if isinstance(operation, Mapping) else None
+        if not isinstance(path, str) or "value" not in operation:
+            continue
+        reached = [part for part in segments(path) if not part.isdecimal() and part != "-"]
+        if reached[: len(names)] == list(names):
+            out.append(f"/body/{index}/value")
+        elif list(names[: len(reached)]) == reached:
+            inside = spread(operation["value"], names[len(reached) :])
+            out += [f"/body/{index}/value{there.removeprefix('/body')}" for there in inside]
+    return out
+
+
+def amounts(said: Said) -> Iterator[str]:
+    """Yield the texts of a request that stand where an amount belongs and are none."""
+    body = said.request.body
+    for index, operation in enumerate(body if said.request.method == "PATCH" and isinstance(body, list) else ()):
+        path = operation.get("path") if isinstance(operation, Mapping) else None
+        if isinstance(path, str) and _AMOUNT.search(path) and isinstance(operation.get("value"), str):
+            yield f"/body/{index}/value"
+    for pointer in _every(body):
+        if _AMOUNT.search(pointer) and isinstance(said.at(pointer), str) and quantity(said.at(pointer)) is None:
+            yield pointer
+
+
+def _every(value: Json, pointer: str = "/body") -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name in value:
+            yield f"{pointer}/{escape(str(name))}"
+            yield from _every(value[name], f"{pointer}/{escape(str(name))}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _every(inner, f"{pointer}/{index}")
+
+
+def scalars(said: Said, pointer: str) -> Iterator[str]:
+    """Yield a place, or the members right inside it where it is an object or a list."""
+    there = said.at(pointer)
+    if isinstance(there, Mapping):
+        yield from (f"{pointer}/{escape(str(name))}" for name in there)
+    elif isinstance(there, list):
+        yield from (f"{pointer}/{index}" for index in range(len(there)))
+    elif there is not MISSING:
+        yield pointer
+
+
+def first(said: Said, names: Sequence[str]) -> str:
+    """Return where a chain of names would lead, through the first element of every list."""
+    pointer, here = "/body", said.request.body
+    if said.request.method == "PATCH" and isinstance(here, list):
+        return pointer
+    for name in names:
+        while isinstance(here, list):
+            pointer, here = f"{pointer}/0", (here[0] if here else None)
+        pointer += f"/{escape(name)}"
+        here = here.get(name) if isinstance(here, Mapping) else None
+    return pointer
+
+
+def dotted(pointer: str) -> str:
+    out = ""
+    for part in segments(pointer)[1:]:
+        out += f"[{part}]" if part.isdecimal() else f"{'.' if out else ''}{part}"
+    return out

@@ -1,0 +1,18 @@
+"""The Stripe adapter."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from corrigible.adapters.base import Adapter
+from corrigible.adapters.operation import Operations
+
+from .description import description
+from .format import GATEWAY, STRIPE
+
+ADAPTER = Adapter(
+    name="stripe",
+    formats=(STRIPE, GATEWAY),  # the second reads what validating gateways in front of it say
+    operations=Operations.load(files(__package__).joinpath("operations.yaml").read_text("utf-8")),
+    description=description,
+)

@@ -1,0 +1,81 @@
+"""What is specific to one API: its dialects, its operations, where it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .operation import Operations
+
+
+class Format(Protocol):
+    """A native error dialect. It locates facts and never judges."""
+
+    @property
+    def name(self) -> str: ...
+
+    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        """Return what the answer complains about, or nothing where it does not speak this dialect."""
+        ...
+
+
+class Described(Protocol):
+    """An API's own description, as far as it says what a request may look like."""
+
+    @property
+    def operations(self) -> Operations: ...
+
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
+        """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
+        ...
+
+    def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
+        """Return what is wrong with a method and path that name no operation, with the near ones."""
+        ...
+
+    def facts(self, operation: str) -> Json:
+        """Return `{required, properties}` of an operation's body or query, the `spec` of expressions."""
+        ...
+
+
+Call = tuple[str, ...]
+"""What tells one call of an API from another, as the adapter spells it."""
+
+
+class Calls(NamedTuple):
+    """The calls that a request may be."""
+
+    calls: tuple[Call, ...]
+    uid: str = ""
+    """What the API calls this one question about a call; empty for the call itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    name: str
+    """Also the name of the pack it goes with."""
+    formats: tuple[Format, ...]
+    operations: Operations = field(default_factory=lambda: Operations({}))
+    refuses_with_success: frozenset[str] = frozenset()
+    """Operations whose 2xx JSON answers may be refusals."""
+    native_mode: bool = False
+    """The API itself understands `?mode=`, so it is not stripped."""
+    facts: Callable[[str], Json] | None = None
+    """From an operation's name to what its description says, the `spec` of expressions."""
+    description: Callable[[], Described] | None = None
+    """The description that ships with the adapter, read on first need."""
+    descriptors: Callable[[], bytes] | None = None
+    """The FileDescriptorSet that ships with the adapter of a gRPC API."""
+    present: Callable[[Exchange], Exchange | None] | None = None
+    """Re-expresses an exchange that carries another one, such as an AdmissionReview; None where it does not."""
+    may_refuse: Callable[[str, str, Mapping[str, str]], bool] | None = None
+    """Whether a 2xx answer to this method, path and these lower-case headers may be a refusal all the same."""
+    placement: Literal["member", "kubernetes", "graphql", "mcp"] = "member"
+    """Where feedback stands in an answer."""
+    calls: Callable[[Request], Calls] | None = None
+    """Which call a request is, told alike on both sides of an API server that asks others about it."""

@@ -1,0 +1,1 @@
+"""Services of our own, to learn from."""

@@ -1,0 +1,24 @@
+"""Acme billing, as the proxy knows it. Its errors are of the common shape, so no dialect of its own is needed."""
+
+from __future__ import annotations
+
+import functools
+from importlib.resources import as_file, files
+from typing import Final
+
+from corrigible.adapters.base import Adapter
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.openapi.description import Description
+from corrigible.adapters.openapi.load import load
+
+from .operations import OPERATIONS
+
+
+@functools.cache
+def description() -> Description:
+    """Read what the service says of its requests."""
+    with as_file(files(__package__).joinpath("openapi.yaml")) as path:
+        return load(path)
+
+
+ADAPTER: Final = Adapter(name="acme", formats=(GenericFormat(),), operations=OPERATIONS, description=description)

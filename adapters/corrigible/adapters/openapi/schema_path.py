@@ -1,0 +1,94 @@
+"""Finding one's way in a schema: what holds at a place, which members are declared there, a small schema of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from corrigible.rules.schema_repair.schema import ALTERNATIVES, Schema, member, parts
+from corrigible.schema.exchange import Json
+
+_COPIED: Final = (
+    *("type", "enum", "const", "format", "pattern", "default", "readOnly", "uniqueItems", "required"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+)
+_SHALLOW: Final = 2
+
+
+def target(schema: Schema, root: Schema) -> Schema:
+    """Return a schema, or what it refers to; through several references."""
+    for _ in range(32):
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            break
+        found = root.get("$defs", {}).get(reference.rpartition("/")[2])
+        if not isinstance(found, Mapping):
+            return {}
+        rest = {key: value for key, value in schema.items() if key not in ("$ref", "$defs")}
+        schema = {**found, **rest} if rest else found
+    return schema
+
+
+def at(root: Schema, path: Sequence[str | int]) -> list[Json]:
+    """Return the schemas that hold at a place of an instance; none where nothing is said of it."""
+    here: list[Json] = [root]
+    for name in path:
+        here = member(here, str(name), root)
+    return here
+
+
+def declared(schemas: Sequence[Json], root: Schema) -> dict[str, Json]:
+    """Return the members that some schemas declare, the first to declare one decides."""
+    found: dict[str, Json] = {}
+    for schema in schemas:
+        for part in parts(schema, root):
+            for name, inner in part.get("properties", {}).items():
+                found.setdefault(name, inner)
+    return found
+
+
+def is_unset(schema: Json) -> bool:
+    """Whether an alternative only says how a value is taken back: null, or an empty text."""
+    if not isinstance(schema, Mapping):
+        return False
+    return schema.get("type") == "null" or schema.get("enum") in ([""], [None], ["", None]) or schema.get("const") == ""
+
+
+def small(schema: Json, root: Schema, depth: int = _SHALLOW) -> dict[str, Json]:
+    """Return a self-contained schema that says the same in so many levels, and less below them."""
+    if not isinstance(schema, Mapping):
+        return {} if schema is not False else {"not": {}}
+    out: dict[str, Json] = {}
+    for part in parts(schema, root, alternatives=False):
+        out = _merged(out, _own(part, root, depth))
+    if depth <= 0:
+        out.pop("required", None)
+    return out
+
+
+def _own(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
+    """Return what a schema says itself, not what it refers to."""
+    out: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
+    if depth <= 0:
+        return out
+    for key in ALTERNATIVES:
+        if key in schema:
+            out[key] = [small(inner, root, depth - 1) for inner in schema[key]]
+    if isinstance(schema.get("items"), Mapping):
+        out["items"] = small(schema["items"], root, depth - 1)
+    if "properties" in schema:
+        out["properties"] = {name: small(inner, root, depth - 1) for name, inner in schema["properties"].items()}
+    if "additionalProperties" in schema:
+        inner = schema["additionalProperties"]
+        out["additionalProperties"] = small(inner, root, depth - 1) if isinstance(inner, Mapping) else inner
+    return out
+
+
+def _merged(one: dict[str, Json], other: Mapping[str, Json]) -> dict[str, Json]:
+    out = {**one, **other}
+    if "properties" in one and "properties" in other:
+        out["properties"] = {**one["properties"], **other["properties"]}
+    if "required" in one and "required" in other:
+        out["required"] = list(dict.fromkeys([*one["required"], *other["required"]]))
+    return out

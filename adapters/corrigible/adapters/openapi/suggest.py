@@ -1,0 +1,169 @@
+"""Paths and methods that no operation has, and the operations that may have been meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from rapidfuzz.distance import OSA
+
+from corrigible.adapters.operation import MixedPattern, Operations, mixed_pattern
+from corrigible.rules.budget import spend
+from corrigible.rules.safety.nearness import is_plural, is_same, is_slip
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+
+_MOST: Final = 5
+_VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
+_FAR: Final = (99, 99)
+_READS: Final = frozenset({"GET", "HEAD"})
+"""Who reads what can only be changed has mistaken the path, not the method."""
+_LONGEST: Final = 40
+"""Segments: a longer path is nobody's misspelling."""
+_MOST_LETTERS: Final = 2048
+
+
+class _Node:
+    __slots__ = ("literal", "methods", "mixed", "tail", "variable")
+
+    def __init__(self) -> None:
+        self.literal: dict[str, _Node] = {}
+        self.mixed: dict[str, tuple[MixedPattern, _Node]] = {}
+        self.variable: _Node | None = None
+        self.methods: set[str] = set()
+        self.tail: set[str] = set()
+
+
+class _Candidate(NamedTuple):
+    cost: int
+    path: str
+
+
+class NearOperations:
+    """The paths of an API as a trie that is walked with a few mistakes allowed."""
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._root = _Node()
+        self._methods: dict[str, None] = {}
+        beginnings: dict[tuple[str, ...], int] = {}
+        for key in operations.templates:
+            method, _, template = key.partition(" ")
+            self._methods.setdefault(method.upper())
+            node = self._root
+            parts = template.strip("/").split("/")
+            for part in parts:
+                if part.startswith("{+"):
+                    node.tail.add(method.upper())
+                    break
+                if "{" in part and not re.fullmatch(r"\{[^{}]+\}", part):
+                    node = node.mixed.setdefault(part, (mixed_pattern(part), _Node()))[1]
+                elif part.startswith("{"):
+                    node.variable = node.variable or _Node()
+                    node = node.variable
+                else:
+                    node = node.literal.setdefault(part, _Node())
+            else:
+                node.methods.add(method.upper())
+            for length in (1, 2):
+                if len(parts) > length and not any("{" in part for part in parts[:length]):
+                    head = tuple(parts[:length])
+                    beginnings[head] = beginnings.get(head, 0) + 1
+        most = len(operations.templates) * 0.3
+        self._bases = [head for head, count in beginnings.items() if count >= most]
+
+    def nearest(self, method: str, path: str) -> SchemaViolation | None:
+        """Return a breach of the method where the path is known, else of the path; None where nothing is near."""
+        method = method.upper()
+        found = self._operations.find(method, path)
+        if found is not None:
+            # A variable that takes all that is left may have taken a misspelt path.
+            return self._near_path(method, path) if any("/" in value for value in found[1].values()) else None
+        others = [one for one in self._methods if self._operations.find(one, path) is not None]
+        wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
+        if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
+            return wrong
+        return self._near_path(method, path) or wrong
+
+    def instead(self, method: str, path: str, value: str) -> SchemaViolation | None:
+        """Return the paths that may have been meant by one whose parameter has a value that it cannot have.
+
+        `/user/repo` is taken for `/user/{id}`, and `/user/repos` was meant.
+        """
+        near = self._near_path(method.upper(), path)
+        if near is None:
+            return None
+        parts = path.split("/")
+        meant = [one for one in near.schema["enum"] if _exchanged(parts, one.split("/")) == [value]]
+        return near._replace(schema={"enum": meant}) if meant else None
+
+    def _near_path(self, method: str, path: str) -> SchemaViolation | None:
+        parts = [part for part in path.split("/") if part]
+        if not parts or len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
+            return None
+        found: dict[str, tuple[int, int]] = {}
+        for extra, variant in self._variants(parts):
+            for candidate in _walk(self._root, variant, method, 2 - min(extra, 1)):
+                cost = (candidate.cost + extra, abs(candidate.path.count("/") - len(parts)))
+                if candidate.path != path and cost < found.get(candidate.path, _FAR):
+                    found[candidate.path] = cost
+        if not found:
+            return None
+        least = min(found.values())
+        near = [one for one, cost in found.items() if cost == least]
+        near.sort(key=lambda one: OSA.distance(path, one))
+        return SchemaViolation("/path", "path", {"enum": near[:_MOST]}, path)
+
+    def _variants(self, parts: list[str]) -> Iterator[tuple[int, list[str]]]:
+        """Yield the path, and the path with what all paths begin with put before it, taken away or exchanged."""
+        yield 0, parts
+        for base in self._bases:
+            length = len(base)
+            if tuple(parts[:length]) != base:
+                yield 1, [*base, *parts]
+                if length == 1 and _VERSION.fullmatch(parts[0]) and _VERSION.fullmatch(base[0]):
+                    yield 1, [*base, *parts[1:]]
+        if len(parts) > 1:
+            yield 1, parts[1:]
+        if len(parts) > 2 and parts[0] == "api":
+            yield 1, parts[2:]
+
+
+def _walk(root: _Node, parts: list[str], method: str, budget: int) -> Iterator[_Candidate]:
+    """Yield concrete paths that have the method, with at most so many segments respelt."""
+    open_: list[tuple[_Node, int, int, tuple[str, ...]]] = [(root, 0, 0, ())]
+    while open_:
+        node, at, cost, walked = open_.pop()
+        spend(1 + len(node.literal) if cost < budget else 1)
+        if at == len(parts):
+            if method in node.methods:
+                yield _Candidate(cost, "/" + "/".join(walked))
+            continue
+        part = parts[at]
+        if method in node.tail:
+            yield _Candidate(cost, "/" + "/".join((*walked, *parts[at:])))
+        if node.variable is not None:
+            open_.append((node.variable, at + 1, cost, (*walked, part)))
+        for pattern, inner in node.mixed.values():
+            if pattern.fullmatch(part):
+                open_.append((inner, at + 1, cost, (*walked, part)))
+        if part in node.literal:
+            open_.append((node.literal[part], at + 1, cost, (*walked, part)))
+        if cost < budget:
+            for literal, inner in node.literal.items():
+                if literal != part and _is_near(part, literal):
+                    open_.append((inner, at + 1, cost + 1, (*walked, literal)))
+
+
+def _exchanged(parts: list[str], others: list[str]) -> list[str]:
+    if len(parts) != len(others):
+        return []
+    return [unquote(part) for part, other in zip(parts, others, strict=True) if part != other]
+
+
+def _is_near(part: str, literal: str) -> bool:
+    """Whether a segment is a misspelling of another: case, separators, number, one letter in four."""
+    if is_same(part, literal) or is_plural(part, literal):
+        return True
+    return min(len(part), len(literal)) >= 4 and part[0] == literal[0] and is_slip(part, literal)

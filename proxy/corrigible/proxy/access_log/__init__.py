@@ -1,0 +1,1 @@
+"""The access log: one JSON line for each exchange."""

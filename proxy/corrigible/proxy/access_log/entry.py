@@ -1,0 +1,182 @@
+"""The journal: one JSON line for each exchange and what was decided about it, secrets left out.
+
+Knows: exchanges that ended, what a secret looks like, one append-only file. Does not know: HTTP libraries,
+rules, headers or bodies (they never get here). Writing never raises: live traffic matters more than its record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from corrigible.proxy.http.feedback_store import DOCUMENTS
+
+from .log_file import LogFile
+
+REDACTED = "[redacted]"
+
+_SECRET_NAME = re.compile(
+    r"key|token|secret|passw|pwd|auth|credential|signature|session|cookie|jwt|otp|cvc|cvv|card_?number"
+    r"|(^|\[)(card|number|pan|pin|sig|code)(\]|$)",
+    re.IGNORECASE,
+)
+"""Parameter names whose values are never written."""
+
+_SECRET_VALUE = re.compile(
+    r"""
+      (?<![A-Za-z0-9]) (?: sk | rk | pk | tok | whsec | ek | gh[oprsu] | github_pat | glpat | xox[abprs] )
+          [-_] [A-Za-z0-9_\-]{3,}                                                   # prefixed keys and tokens
+    | (?<![A-Za-z0-9_]) [A-Za-z0-9_]+? _secret_ [A-Za-z0-9]+                          # pi_..._secret_...
+    | \b (?: bearer | basic ) (?: \s | %20 | \+ )+ [A-Za-z0-9._~+/=\-]+
+    | \b eyJ [A-Za-z0-9_\-]+ \. [A-Za-z0-9_\-]+ (?: \. [A-Za-z0-9_\-]* )?          # JSON Web Tokens
+    | \b AKIA [A-Z0-9]{12,}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_DIGITS = re.compile(r"(?<!\d)\d(?:(?:[ +\-]|%20)?\d){12,18}(?!\d)")
+
+
+def is_secret(name: str) -> bool:
+    """Whether what stands under this name is never written."""
+    return _SECRET_NAME.search(name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One exchange, when it is over."""
+
+    time: float
+    """Unix seconds when the request came in."""
+    id: str
+    method: str
+    path: str
+    """Path and query as sent: redacted when written, not before."""
+    status: int | None
+    """What the upstream answered; None where it did not."""
+    outcome: str
+    """`annotated`, `diagnosed` (mode verbose), `blanked` (traditional), `untouched`, or `failed` (no answer)."""
+    milliseconds: float
+    operation: str | None = None
+    rules: tuple[str, ...] = ()
+    reason: str | None = None
+    error: str | None = None
+    lookups: int = 0
+    feedback: Mapping[str, Any] | None = field(default=None)
+    """Only its verdict, its actions and the loop it is part of are written, never its values."""
+
+    def document(self) -> dict[str, Any]:
+        """Return what is written: a fixed order of members, and nothing secret."""
+        document: dict[str, Any] = {
+            "time": datetime.fromtimestamp(self.time, UTC).isoformat(timespec="milliseconds"),
+            "id": self.id,
+            "method": self.method,
+            "path": redact_target(self.path),
+            "operation": self.operation,
+            "status": self.status,
+            "outcome": self.outcome,
+            "rules": list(self.rules),
+            "reason": redact(self.reason) if self.reason else None,
+            "error": redact(self.error) if self.error else None,
+            "lookups": self.lookups,
+            "ms": round(self.milliseconds, 3),
+        }
+        if self.feedback is not None:
+            suggestions = self.feedback.get("suggestions") or ()
+            document["recovery"] = self.feedback.get("recovery")
+            document["actions"] = [suggestion.get("action") for suggestion in suggestions]
+            if "loop" in self.feedback:
+                document["loop"] = self.feedback["loop"]
+        return document
+
+
+class Journal:
+    """An append-only file of JSON lines. What cannot be written is dropped, counted, and said in a line of its own."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open the file for appending. Raises OSError where that is impossible: now, not on live traffic."""
+        self._file = LogFile(path, _lost)
+        self._unsayable = 0
+
+    @property
+    def dropped(self) -> int:
+        """How many lines could not be written."""
+        return self._file.dropped + self._unsayable
+
+    def write(self, entry: Entry) -> None:
+        """Append one line, soon."""
+        try:
+            self._file.write(_line(entry.document()))
+        except Exception:  # whatever it is, the exchange it describes must not suffer
+            self._unsayable += 1
+
+    def reopen(self) -> None:
+        """Go on in a new file of the same name. Raises OSError where there can be none; then the old one stays."""
+        self._file.reopen()
+
+    def close(self) -> None:
+        """Write what waits, for a moment at most, and close the file; later entries are dropped and counted."""
+        self._file.close()
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+
+
+def _lost(count: int) -> bytes:
+    return _line({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "dropped": count})
+
+
+def on_hangup(loop: asyncio.AbstractEventLoop, journal: Journal | None) -> None:
+    """Have SIGHUP reopen the log, as those who rotate logs expect; without one it ends nothing."""
+    if not hasattr(signal, "SIGHUP"):
+        return
+
+    def reopen() -> None:
+        try:
+            if journal is not None:
+                journal.reopen()
+        except OSError as problem:
+            said = (problem.strerror or str(problem)).lower()
+            print(f"corrigible proxy: the log goes on where it was: {said}", file=sys.stderr)
+
+    loop.add_signal_handler(signal.SIGHUP, reopen)
+
+
+_LONGEST = 2048
+"""Characters of a text that are written."""
+
+
+def redact(text: str) -> str:
+    """Return the text, its beginning at least, without keys, tokens, bearer credentials, client secrets and cards."""
+    clean = _DIGITS.sub(_unless_a_card, _SECRET_VALUE.sub(REDACTED, text[:_LONGEST]))
+    return clean if len(text) <= _LONGEST else f"{clean}..."
+
+
+def redact_target(target: str) -> str:
+    """Return a path and query without values that are or look secret, and without the names of kept documents."""
+    if target.startswith(DOCUMENTS):
+        return f"{DOCUMENTS}{REDACTED}"
+    path, mark, query = target[:_LONGEST].partition("?")
+    if not mark:
+        return redact(target)
+    pairs = []
+    for pair in query.split("&"):
+        name, equals, value = pair.partition("=")
+        hidden = equals and value and is_secret(name.replace("%5B", "[").replace("%5D", "]"))
+        pairs.append(f"{name}={REDACTED}" if hidden else redact(pair))
+    return f"{redact(path)}?{'&'.join(pairs)}" + ("..." if len(target) > _LONGEST else "")
+
+
+def _unless_a_card(match: re.Match[str]) -> str:
+    digits = [int(digit) for digit in match[0].replace("%20", "") if digit.isdigit()]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
+    return REDACTED if (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 else match[0]

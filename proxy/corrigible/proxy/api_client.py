@@ -1,0 +1,94 @@
+"""Send request documents to a server the way a client of its API would. Used by `demo` and `measure`."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+from urllib.parse import urlencode
+
+import httpx
+
+from corrigible.proxy.http.content_encoding import decoded
+from corrigible.schema.document import form_pairs, query_pairs
+from corrigible.schema.exchange import Json, Request
+
+_MOST = 64 << 20
+"""Bytes of an answer, decoded or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    reason: str
+    body: Json
+    """Decoded JSON, or text where it is none."""
+
+    @property
+    def feedback(self) -> Mapping[str, Json] | None:
+        """The `recovery_feedback` of this answer."""
+        found = self.body.get("recovery_feedback") if isinstance(self.body, dict) else None
+        return found if isinstance(found, dict) else None
+
+    @property
+    def succeeded(self) -> bool:
+        """Say whether the call did what it was for: 2xx, and no `success: false` inside."""
+        refused = isinstance(self.body, dict) and self.body.get("success") is False
+        return 200 <= self.status < 300 and not refused
+
+
+class Sender(Protocol):
+    """Whatever sends a request document somewhere."""
+
+    def send(self, request: Request) -> Answer: ...
+
+
+class Caller:
+    """A client of one server. `headers` go with every call and never enter a document: credentials."""
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None, *, authority: Path | None = None) -> None:
+        self._headers = dict(headers or {})
+        trust = ssl.create_default_context(cafile=authority) if authority is not None else True
+        self._client = httpx.Client(base_url=url, timeout=30.0, verify=trust, trust_env=False)  # no proxy on loopback
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def send(self, request: Request) -> Answer:
+        """Send one request and read its answer."""
+        headers = {**self._headers, **request.headers}
+        headers.pop("content-type", None)  # follows from the body below
+        content: bytes | None = None
+        if request.body is not None and request.form:
+            content = urlencode(list(form_pairs(request.body))).encode()
+            headers["content-type"] = "application/x-www-form-urlencoded"
+        elif request.body is not None:
+            content = json.dumps(request.body).encode()
+            headers["content-type"] = "application/json"
+        target = request.path + (f"?{urlencode(list(query_pairs(request.query)))}" if request.query else "")
+        with self._client.stream(request.method, target, content=content, headers=headers) as answer:
+            raw = bytearray()
+            for part in answer.iter_raw():
+                raw += part
+                if len(raw) > _MOST:
+                    raise httpx.DecodingError(f"an answer of over {_MOST} bytes")
+        try:
+            plain = decoded(answer.headers.multi_items(), bytes(raw), _MOST)
+        except ValueError as problem:
+            raise httpx.DecodingError(str(problem)) from None
+        try:
+            body = json.loads(plain)
+        except ValueError:
+            body = plain.decode("utf-8", "replace")
+        return Answer(answer.status_code, answer.reason_phrase, body)

@@ -1,0 +1,220 @@
+"""What a suggestion is worth, tried at the API itself: in a dry run that the API promises not to carry out.
+
+A dry run proves a repair only where it also refuses the request as it was (some complaints a dry run does not see), and
+where its answer holds what was sent: a server that accepts a request may drop half of it. What is refuted is not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import orjson
+
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.language.file_model import DryRunText
+from corrigible.rules.safety.stored import dropped, in_the_original
+from corrigible.rules.violation import Violation
+from corrigible.schema.document import query_pairs
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .intent import losing
+from .verify import after_edit
+
+Read = Callable[[Exchange, Json], Sequence[Violation]]
+Suggestion = dict[str, Any]
+_YAML = "yaml"
+_MOST_ALTERNATIVES = 3
+"""Alternatives that are tried until one keeps all of the request."""
+
+
+class Complaint(NamedTuple):
+    """What makes two complaints the same one."""
+
+    code: str
+    pointer: str
+    message: str
+
+
+class _Trial(NamedTuple):
+    """The suggestions that a reader would apply together, and the request after them."""
+
+    suggestions: Sequence[Suggestion]
+    after: Request
+
+
+class _Result(NamedTuple):
+    trial: _Trial
+    answer: LookupAnswer
+    lost: tuple[str, ...]
+    """Values of the request that the answer does not hold; of an answer that shows no object, not known."""
+    shown: bool
+    """Whether the answer shows what would be stored."""
+
+    @property
+    def accepted(self) -> bool:
+        return 200 <= self.answer.status < 300
+
+    @property
+    def keeps_all(self) -> bool:
+        return self.accepted and self.shown and not self.lost
+
+
+def dry_run(
+    said: Sequence[RuleResult],
+    violations: Sequence[Violation],
+    exchange: Exchange,
+    how: DryRunText,
+    read: Read,
+) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
+    """Try the request with all that is suggested for it, and mark or leave out suggestions by what comes back.
+
+    `violations` are those of `said`, in its order; `read` reads the complaints of an answer. Of alternatives of which
+    the first loses something, the next are tried, and one that keeps everything goes first.
+    """
+    request = exchange.request
+    trials = _trials(said, request)
+    if not trials or trials[0].after == request or not _is_triable(request, how):
+        return list(said)
+    if not all(_is_triable(trial.after, how) for trial in trials):
+        return list(said)
+    untouched = yield _asked(request, how)
+    if untouched.status != exchange.status or not set(map(_key, violations)) <= _complaints(untouched, exchange, read):
+        return list(said)
+    results: list[_Result] = []
+    for trial in trials:
+        results.append(_result(trial, (yield _asked(trial.after, how)), request, how))
+        if results[-1].keeps_all:
+            break
+    best = next((one for one in results if one.keeps_all), results[0])
+    if not best.accepted:
+        again = _complaints(best.answer, exchange, read) if best.answer.status >= 400 else set()
+        return list(_unrefuted(said, violations, again, best.trial.suggestions))
+    return [one._replace(suggestions=tuple(_judged(one.suggestions, results, best))) for one in said]
+
+
+def _judged(suggestions: Sequence[Suggestion], results: Sequence[_Result], best: _Result) -> list[Suggestion]:
+    """Mark what was tried and accepted: proved, or with what the API would drop. The best alternative goes first."""
+    out: list[Suggestion] = []
+    for suggestion in suggestions:
+        result = next((r for r in results if any(s is suggestion for s in r.trial.suggestions)), None)
+        if result is not None and result.answer.status >= 400:
+            continue
+        now = suggestion if result is None or not result.accepted else _marked(suggestion, result)
+        if result is best and result is not results[0]:
+            group = suggestion["group"]
+            out.insert(next((at for at, one in enumerate(out) if one.get("group") == group), len(out)), now)
+        else:
+            out.append(now)
+    return out
+
+
+def _unrefuted(
+    said: Sequence[RuleResult], violations: Sequence[Violation], again: set[Complaint], tried: Sequence[Suggestion]
+) -> Iterator[RuleResult]:
+    """Leave out what was tried for complaints that came again."""
+    for one, violation in zip(said, violations, strict=True):
+        kept = tuple(s for s in one.suggestions if not any(s is other for other in tried))
+        if _key(violation) not in again or len(kept) == len(one.suggestions):
+            yield one
+        elif kept:
+            yield one._replace(suggestions=kept)
+
+
+def _marked(suggestion: Suggestion, result: _Result) -> Suggestion:
+    if result.lost or not result.shown:
+        return losing({**suggestion, "verification": {"status": "unverified", "method": "dry_run"}}, result.lost)
+    out = {**suggestion, "verification": {"status": "verified", "method": "dry_run"}}
+    safety = suggestion["safety"]
+    if not safety["changes_intent"] and not safety.get("requires_confirmation"):
+        out["applicability"] = "MACHINE_APPLICABLE"
+    return out
+
+
+def _result(trial: _Trial, answer: LookupAnswer, request: Request, how: DryRunText) -> _Result:
+    stored = _decoded(answer) if 200 <= answer.status < 300 else None
+    shown = isinstance(stored, Mapping) and not (how.silent is not None and _holds(stored, how.silent))
+    lost = dropped(trial.after, stored, unanswered=how.unanswered) if shown else ()
+    return _Result(trial, answer, tuple(in_the_original(lost, trial.after, request)), shown)
+
+
+def _holds(document: Mapping[str, Any], members: Mapping[str, str]) -> bool:
+    return all(document.get(name) == value for name, value in members.items())
+
+
+def _decoded(answer: LookupAnswer) -> Json:
+    try:
+        return orjson.loads(answer.body)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _trials(said: Sequence[RuleResult], request: Request) -> list[_Trial]:
+    """Return what to try: all that a reader applies of its own accord; then, of one group, its next alternatives."""
+    first = [chosen for one in said for chosen in _triable(one)]
+    trials = [_Trial(first, request)]
+    if len(first) == 1 and _alternative(first[0]):
+        group = first[0]["group"]["id"]
+        members = [s for one in said for s in one.suggestions if _alternative(s) and s["group"]["id"] == group]
+        others = [s for s in members if s is not first[0] and _is_whole(s)]
+        trials += [_Trial([s], request) for s in others[: _MOST_ALTERNATIVES - 1]]
+    return [trial for trial in map(_applied, trials) if trial is not None]
+
+
+def _applied(trial: _Trial) -> _Trial | None:
+    after: Request | None = trial.after
+    for suggestion in trial.suggestions:
+        after = after_edit(suggestion, after) if after is not None else None
+    return None if after is None else trial._replace(after=after)
+
+
+def _alternative(suggestion: Mapping[str, Any]) -> bool:
+    return bool((suggestion.get("group") or {}).get("relation") == "one_of")
+
+
+def _is_whole(suggestion: Mapping[str, Any]) -> bool:
+    """Whether an edit is all that a suggestion asks for."""
+    return "patch" in suggestion and "steps" not in suggestion and "placeholders" not in suggestion
+
+
+def _triable(one: RuleResult) -> list[Suggestion]:
+    """Return the suggestions that a reader would apply of its own accord."""
+    chosen: list[Suggestion] = []
+    groups: set[str] = set()
+    for suggestion in one.suggestions if one.type == "recovery_guidance" else ():
+        if not _is_whole(suggestion):
+            continue
+        if _alternative(suggestion):
+            if suggestion["group"]["id"] in groups:
+                continue
+            groups.add(suggestion["group"]["id"])
+        chosen.append(suggestion)
+    return chosen
+
+
+def _is_triable(request: Request, how: DryRunText) -> bool:
+    carries = isinstance(request.body, (dict, list)) and not request.form
+    return carries and request.method in how.methods and not any(name in request.query for name in how.query)
+
+
+def _asked(request: Request, how: DryRunText) -> Lookup:
+    query = urlencode([*query_pairs(request.query), *how.query.items()])
+    media = request.headers.get("content-type", "").partition(";")[0].strip()
+    if not media or (_YAML in media and "+" not in media):
+        media = "application/json"  # the body goes out as JSON, which any `...+yaml` takes as well
+    return Lookup(f"{request.path}?{query}", request.method, orjson.dumps(request.body), media)
+
+
+def _complaints(answer: LookupAnswer, exchange: Exchange, read: Read) -> set[Complaint]:
+    try:
+        body = orjson.loads(answer.body)
+    except orjson.JSONDecodeError:
+        return set()
+    tried = Exchange(exchange.request, answer.status, {}, answer.body, exchange.id, exchange.started, exchange.elapsed)
+    return set(map(_key, read(tried, body)))
+
+
+def _key(violation: Violation) -> Complaint:
+    return Complaint(violation.code, violation.pointer, violation.message)

@@ -1,0 +1,215 @@
+"""From what the rules said to one feedback object on the wire, within its limits and free of secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from corrigible.rules.engine.evaluate import RuleResult, slower
+from corrigible.rules.errors import CorrigibleError
+from corrigible.rules.language.rule import TERMINAL
+from corrigible.rules.pointer import is_among, resolve, segments
+from corrigible.schema.document import is_path
+from corrigible.schema.exchange import Json, Request
+
+from .limits import Limits
+
+SCHEMA = "self-reflective-api/0.1"
+
+# Invisible to a person, not to a model: C0 and C1 controls, zero-width and bidirectional marks, line separators,
+# fillers, variation selectors, tags.
+_INVISIBLE = re.compile(
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+_SHORTEST_SECRET = 4
+"""A secret this long is looked for everywhere, a shorter one (a CVC) only as a whole value."""
+_SHORTEST_WHOLE_SECRET = 3
+
+
+class FeedbackRejected(CorrigibleError):
+    """The feedback must not be sent; the native answer passes."""
+
+
+def combine(said: Sequence[RuleResult]) -> dict[str, Json]:
+    """Fold what several rules said, root cause first, into one feedback object.
+
+    A terminal answer stands alone: while one of the errors has no way out, repairing the others does not help.
+    """
+    final = [one for one in said if one.recovery == "terminal"]
+    if final:
+        said = final[:1]
+    first = said[0]
+    suggestions = list(first.suggestions)
+    if first.recovery == "terminal" and suggestions[0].get("base_action", suggestions[0]["action"]) in TERMINAL:
+        del suggestions[1:]
+    kind, recovery, message = first.type, first.recovery, first.rule.diagnosis
+    if len(said) > 1:
+        suggestions = [suggestion for one in said for suggestion in one.suggestions]
+        message = " ".join(dict.fromkeys(one.rule.diagnosis for one in said))
+        if any(one.type == "intent_disambiguation" for one in said):
+            kind = "intent_disambiguation"
+        if any(one.recovery != recovery for one in said):
+            recovery = "correctable"
+    out: dict[str, Json] = {
+        "schema": SCHEMA,
+        "type": kind,
+        "message": message,
+        "recovery": recovery,
+        "suggestions": suggestions,
+    }
+    if out["recovery"] != "terminal":
+        retry: dict[str, Json] | None = None
+        for one in said:
+            if one.retry is not None:
+                retry = slower(retry, one.retry)
+        if retry is not None:
+            if recovery == "correctable" and retry.get("same_request") and any("patch" in s for s in suggestions):
+                retry["same_request"] = False
+            out["retry"] = retry
+    return out
+
+
+def mirror_retry_after(feedback: dict[str, Json], seconds: float | None) -> None:
+    """Make `retry.after_seconds` what the upstream's own Retry-After says, where it says anything."""
+    if seconds is None or feedback["recovery"] == "terminal":
+        return
+    retry = feedback.setdefault("retry", {"same_request": False})
+    retry["after_seconds"] = seconds
+
+
+def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str], limits: Limits) -> bytes:
+    """Return compact JSON, without alternatives that do not fit. FeedbackRejected where nothing is safe to say."""
+    for suggestion in [s for s in feedback["suggestions"] if _leads_away(s, request)]:
+        _drop(feedback["suggestions"], suggestion)
+    if not feedback["suggestions"]:
+        raise FeedbackRejected("a path that leaves its place")
+    moved = _unnamed_secrets(feedback, request, secrets) if secrets else []
+    while len(feedback["suggestions"]) > limits.suggestions:
+        _cut(feedback["suggestions"])
+    data = orjson.dumps(feedback)
+    while len(data) > limits.feedback:
+        if len(feedback["suggestions"]) == 1:
+            raise FeedbackRejected(f"{len(data)} bytes of feedback, the limit is {limits.feedback}")
+        _cut(feedback["suggestions"])
+        data = orjson.dumps(feedback)
+    if not data.isascii() or b"\\" in data or b"\x7f" in data:
+        for suggestion in [s for s in feedback["suggestions"] if _hidden_edit(s)]:
+            _drop(feedback["suggestions"], suggestion)
+        if not feedback["suggestions"]:
+            raise FeedbackRejected("an edit of invisible characters cannot be shown")
+        feedback.update(_visible(feedback))
+        data = orjson.dumps(feedback)
+    for secret in [*_secret_values(request, secrets), *moved]:
+        if len(secret) < _SHORTEST_SECRET:
+            repeated = _holds(feedback["suggestions"], secret)
+        else:
+            repeated = orjson.dumps(secret)[1:-1] in data
+        if repeated:
+            raise FeedbackRejected("a secret of the request would be repeated")
+    return data
+
+
+def _leads_away(suggestion: Mapping[str, Json], request: Request) -> bool:
+    """Whether it sends somebody to a path with dot segments or the like (SPEC.md 4.9)."""
+    paths = [op.get("value") for op in suggestion.get("patch", ()) if op["path"] == "/path" and op["op"] != "test"]
+    paths += [step.get("path") for step in suggestion.get("steps", ())]
+    parameters = suggestion.get("parameters")
+    result = parameters.get("path") if suggestion["action"] in TERMINAL and isinstance(parameters, Mapping) else None
+    if isinstance(result, str) and result.startswith("/"):
+        paths.append(result.partition("?")[0])
+    return any(isinstance(path, str) and path != request.path and not is_path(path) for path in paths)
+
+
+def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: frozenset[str]) -> list[str]:
+    """Return the secrets that stand under a misspelt name, and take them out of the edits that put them right."""
+    found: list[str] = []
+    for suggestion in feedback["suggestions"]:
+        patch = suggestion.get("patch", ())
+        from_places = [
+            str(op["from"]) for op in patch if op["op"] == "move" and is_among(segments(op["path"])[-1], secrets)
+        ]
+        if from_places:
+            found += [text for place in from_places for text in _scalars(resolve(request.document(), place))]
+            suggestion["parameters"] = {}
+            if not any(part.isdecimal() for place in from_places for part in segments(place)):  # there it is needed
+                suggestion["patch"] = [op for op in patch if op["op"] != "test" or op["path"] not in from_places]
+    return found
+
+
+def _cut(suggestions: list[dict[str, Json]]) -> None:
+    """Drop the last suggestion."""
+    _drop(suggestions, suggestions[-1])
+    if not suggestions:
+        raise FeedbackRejected("a group larger than the limit")
+
+
+def _drop(suggestions: list[dict[str, Json]], dropped: Mapping[str, Json]) -> None:
+    """Drop a suggestion, and with it the rest of a group that only makes sense whole."""
+    group = dropped.get("group")
+    whole = group is not None and group["relation"] != "one_of"
+    suggestions[:] = [s for s in suggestions if s is not dropped and not (whole and s.get("group") == group)]
+
+
+def _holds(value: Any, text: str) -> bool:
+    """Whether a text or number is a value somewhere inside."""
+    match value:
+        case dict():
+            return any(_holds(inner, text) for inner in value.values())
+        case list():
+            return any(_holds(inner, text) for inner in value)
+        case bool() | None:
+            return False
+        case _:
+            return str(value) == text
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, str):
+        return _INVISIBLE.sub("", value)
+    if isinstance(value, dict):
+        return {_visible(name): _visible(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_visible(inner) for inner in value]
+    return value
+
+
+def _hidden_edit(suggestion: Mapping[str, Json]) -> bool:
+    """Whether what it sends would no longer mean the same once invisible characters are gone."""
+    return any(
+        name in suggestion and _visible(suggestion[name]) != suggestion[name]
+        for name in ("patch", "steps", "placeholders")
+    )
+
+
+def _secret_values(request: Request, secrets: frozenset[str]) -> list[str]:
+    found: list[str] = []
+    if secrets:
+        for part in (request.body, request.query):
+            if part:
+                _collect(part, secrets, found)
+    return found
+
+
+def _collect(value: Any, secrets: frozenset[str], found: list[str]) -> None:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if is_among(name, secrets):
+                found.extend(_scalars(inner))
+            elif isinstance(inner, (dict, list)):
+                _collect(inner, secrets, found)
+    elif isinstance(value, list):
+        for inner in value:
+            _collect(inner, secrets, found)
+
+
+def _scalars(value: Any) -> Iterator[str]:
+    """Yield every text and number inside, those too short to be a secret left out."""
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _scalars(inner)
+    elif isinstance(value, (str, int, float)) and len(str(value)) >= _SHORTEST_WHOLE_SECRET and value is not True:
+        yield str(value)

@@ -1,0 +1,158 @@
+"""Whether a suggestion keeps what was asked for: computed from its edit, whoever made it.
+
+Knows: suggestions, requests, what look-ups showed. Does not know: rules, descriptions, formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.language.file_model import MeaningText
+from corrigible.rules.language.functions import wildcards
+from corrigible.rules.language.rule import TERMINAL
+from corrigible.rules.pack.load import Pack
+from corrigible.rules.pointer import MISSING, resolve
+from corrigible.rules.safety.loss import Seen, Survival, losses, losses_of_scalars
+from corrigible.schema.edit import same_json
+from corrigible.schema.exchange import Json, Request
+
+from .verify import after_edit
+
+_EDITS = ("patch", "parameters")
+
+
+def declare_losses(said: Sequence[RuleResult], request: Request, pack: Pack) -> list[RuleResult]:
+    """Return what was said, each suggestion with what it takes from the request: `loses`, and `changes_intent`.
+
+    Suggestions are applied one after the other, as readers do; of alternatives each for itself.
+    """
+    if len(said) == 1 and (quickly := _plain(said[0], request, pack)) is not None:
+        return [quickly]
+    current = request
+    out = []
+    for one in said:
+        marked, current = _marked(one.suggestions, request, current, pack, one.seen)
+        out.append(one._replace(suggestions=tuple(marked)))
+    return out
+
+
+def _plain(one: RuleResult, request: Request, pack: Pack) -> RuleResult | None:
+    """Return the only suggestion there is with what it loses, where its patch is a plain one."""
+    if len(one.suggestions) != 1 or pack.text.meanings:
+        return None
+    suggestion = one.suggestions[0]
+    if not suggestion.get("patch") or _is_tried(suggestion):
+        return None
+    survival = Survival(pack.guidance.tokens, one.seen, suggestion.get("steps"))
+    lost = losses_of_scalars(suggestion["patch"], request, survival)
+    if lost is None:
+        return None
+    return one._replace(suggestions=(losing(suggestion, lost),)) if lost else one
+
+
+def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> dict[str, Json]:
+    """Return feedback that somebody else made, each suggestion with what it takes from the request."""
+    marked, _ = _marked(feedback["suggestions"], request, request, pack, ())
+    return {**feedback, "suggestions": marked}
+
+
+def _marked(
+    suggestions: Sequence[dict[str, Any]], request: Request, current: Request, pack: Pack, seen: Sequence[Seen]
+) -> tuple[list[dict[str, Any]], Request]:
+    """Return suggestions with what they lose, and the request as they leave it."""
+    tokens, how = pack.guidance.tokens, pack.text.dry_run
+    version = how.version if how is not None else None
+    marked = []
+    starts: dict[str, Request] = {}
+    for suggestion in suggestions:
+        group = suggestion.get("group") or {}
+        if _is_terminal(suggestion) or not any(suggestion.get(name) for name in _EDITS):
+            marked.append(suggestion)
+            continue
+        start = starts.setdefault(group["id"], current) if group.get("relation") == "one_of" else current
+        base, after = start, after_edit(suggestion, start)
+        if after is None and start is not request:
+            base, after = request, after_edit(suggestion, request)
+        if after is None:
+            marked.append(suggestion)  # no reader applies it either
+            continue
+        survival = Survival(tokens, seen, suggestion.get("steps"), version if _is_tried(suggestion) else None)
+        lost = _sent(losses(base, after, survival, touched=_touched(suggestion)), base, request)
+        marked.append(_shifted(losing(suggestion, lost), base.body, after.body, pack.text.meanings))
+        if base is current:  # of alternatives the first one, as readers do
+            current = after
+    return marked, current
+
+
+def _sent(lost: Sequence[str], base: Request, request: Request) -> Sequence[str]:
+    """Return the places that the caller's own request has: what another suggestion put there was never sent."""
+    if base is request or not lost:
+        return lost
+    document = request.document()
+    return [one for one in lost if one.startswith("/headers/") or resolve(document, one) is not MISSING]
+
+
+def _shifted(
+    suggestion: dict[str, Json], before: Json, after: Json, meanings: Sequence[MeaningText]
+) -> dict[str, Json]:
+    """Return a suggestion that says which values mean something else after it, by the pack's table."""
+    for meaning in meanings:
+        if not (_holds(before, meaning.where) and _holds(after, meaning.becomes)) or _holds(before, meaning.becomes):
+            continue
+        places = [f"/body{place}" for place in wildcards(before, meaning.at)]
+        if meaning.is_about_a_value:
+            there = [p for p in places if same_json(resolve(before, p.removeprefix("/body")), meaning.value)]
+            suggestion = losing(suggestion, there)
+        elif len(places) < max(1, len(wildcards(before, meaning.at.rpartition("/")[0]))):
+            suggestion = _changing(suggestion)
+    return suggestion
+
+
+def _holds(body: Json, members: Mapping[str, Json]) -> bool:
+    return all(same_json(resolve(body, pointer), value) for pointer, value in members.items())
+
+
+def unsaid_losses(claimed: Sequence[RuleResult], declared: Sequence[RuleResult]) -> list[str]:
+    """Return what edits lose whose authors claim that they change no intent."""
+    return [
+        pointer
+        for one, other in zip(claimed, declared, strict=True)
+        for mine, computed in zip(one.suggestions, other.suggestions, strict=True)
+        if not mine["safety"]["changes_intent"]
+        for pointer in computed["safety"].get("loses", ())
+    ]
+
+
+def _is_tried(suggestion: Mapping[str, Any]) -> bool:
+    return bool(suggestion.get("verification") == {"status": "verified", "method": "dry_run"})
+
+
+def _is_terminal(suggestion: Mapping[str, Any]) -> bool:
+    return suggestion.get("base_action", suggestion["action"]) in TERMINAL
+
+
+def losing(suggestion: dict[str, Json], lost: Sequence[str]) -> dict[str, Any]:
+    """Return a suggestion that says what it loses; the same one where that is nothing."""
+    if not lost:
+        return suggestion
+    known = suggestion.get("safety", {}).get("loses", ())
+    out = _changing(suggestion)
+    return {**out, "safety": {**out["safety"], "loses": list(dict.fromkeys((*known, *lost)))}}
+
+
+def _changing(suggestion: dict[str, Json]) -> dict[str, Any]:
+    """Return a suggestion that says that it is not what was asked for."""
+    out = {**suggestion, "safety": {**suggestion.get("safety", {}), "changes_intent": True}}
+    if out.get("applicability") == "MACHINE_APPLICABLE":
+        out["applicability"] = "MAYBE_INCORRECT"
+    return out
+
+
+def _touched(suggestion: Mapping[str, Any]) -> list[str] | None:
+    """Return the places that an edit changes; None where all of the request may be other than it was."""
+    patch = suggestion.get("patch")
+    if not patch:
+        return None
+    return [op[name] for op in patch if op["op"] != "test" for name in ("path", "from") if name in op]

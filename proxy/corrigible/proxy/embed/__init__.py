@@ -1,0 +1,1 @@
+"""Where feedback goes in an answer, for each kind of body."""

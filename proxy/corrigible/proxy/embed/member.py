@@ -1,0 +1,216 @@
+"""Where feedback stands in an answer, for each way an adapter names: one member, or as Kubernetes' clients show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.core.mode import Mode
+from corrigible.rules.pointer import resolve, segments
+from corrigible.schema.carrier import CAUSE, SEAL
+from corrigible.schema.exchange import Json
+
+from .envelope import in_graphql, in_mcp
+from .json_splice import MEMBER, Members, add_members, splice
+from .status_details import detail, details_of
+
+_MOST_WARNINGS = 3
+_LONGEST_LINE = 120
+"""Kubernetes cuts longer warnings or drops them; people read shorter ones."""
+_LONGEST_VALUE = 40
+_AGENT = "corrigible"
+
+
+class Placed(NamedTuple):
+    """A native answer with what a mode adds to it."""
+
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def placed(
+    native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None] = lambda _: None
+) -> Placed | None:
+    """Return the native answer with what a mode adds to it; None where it has no place for that.
+
+    `sealed` vouches for the text of feedback that goes through an API server.
+    """
+    match decision.placement:
+        case "kubernetes":
+            return _kubernetes(native, decision, mode, sealed)
+        case "relayed":
+            parsed = decision.body
+            members = [(MEMBER.encode(), decision.encoded)] if mode is Mode.REFLECTIVE else []
+            return Placed(add_members(native, parsed, {"": members})) if members else None
+        case "graphql" | "mcp":
+            enveloped = in_graphql if decision.placement == "graphql" else in_mcp
+            body = enveloped(native, decision) if mode is Mode.REFLECTIVE else None
+            return Placed(body) if body is not None else None
+    return _member(native, decision, mode)
+
+
+def _member(native: bytes, decision: Annotate, mode: Mode) -> Placed | None:
+    """One member at the top, and a second time where a pack or a gateway's clients look: inside the native error."""
+    parsed = decision.body
+    if not isinstance(parsed, dict):
+        return None
+    additions: dict[str, Members] = {"": _top(parsed, decision, mode)}
+    if mode is not Mode.REFLECTIVE:
+        return Placed(add_members(native, parsed, additions))
+    details = details_of(parsed)
+    if details is not None:
+        top = [_piece(name, value) for name, value in additions[""]]
+        return Placed(splice(native, parsed, {"": top, details: [detail(decision.feedback)]}))
+    mirror = decision.pack.text.mirror
+    if mirror:
+        inner = resolve(parsed, mirror)
+        if isinstance(inner, dict) and MEMBER not in inner:
+            additions[mirror] = [(MEMBER.encode(), decision.encoded)]
+    return Placed(add_members(native, parsed, additions))
+
+
+def _top(parsed: Mapping[str, Json], decision: Annotate, mode: Mode) -> list[tuple[bytes, bytes]]:
+    top: list[tuple[bytes, bytes]] = []
+    if "validation_errors" not in parsed:
+        top.append((b"validation_errors", orjson.dumps(decision.diagnoses)))
+    if mode is Mode.REFLECTIVE:
+        top.append((MEMBER.encode(), decision.encoded))
+    return top
+
+
+def _kubernetes(native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]) -> Placed | None:
+    parsed = orjson.loads(native)
+    if not isinstance(parsed, dict):
+        return None
+    if parsed.get("kind") == "AdmissionReview":
+        return _review(native, parsed, decision, mode, sealed)
+    top = [_piece(name, value) for name, value in _top(parsed, decision, mode)]
+    if mode is not Mode.REFLECTIVE:
+        return Placed(splice(native, parsed, {"": top}))
+    suggestions = decision.feedback["suggestions"]
+    only = _only_field(parsed)
+    causes = [_cause(suggestion, only) for suggestion in suggestions]
+    warnings = tuple(("Warning", f"299 {_AGENT} {_quoted(line)}") for line in _lines(suggestions))
+    return Placed(splice(native, parsed, _nested(parsed, "", top, ("details", "causes"), causes)), warnings)
+
+
+def _review(
+    native: bytes, parsed: dict[str, Any], decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]
+) -> Placed | None:
+    """The API server keeps causes and warnings of a denial, and drops every member that it does not know."""
+    response = parsed.get("response")
+    if not isinstance(response, dict) or response.get("allowed") is not False:
+        return None
+    if mode is Mode.REFLECTIVE:
+        text = decision.encoded.decode()
+        causes = [orjson.dumps({"reason": CAUSE, "message": text})]
+        if (seal := sealed(text)) is not None:
+            causes.append(orjson.dumps({"reason": SEAL, "message": seal}))
+        lines = _lines(decision.feedback["suggestions"])
+    else:
+        causes = []
+        lines = [_short(diagnosis["message"]) for diagnosis in decision.diagnoses][:_MOST_WARNINGS]
+    additions: dict[str, list[bytes]] = {}
+    if causes:
+        additions |= _nested(parsed, "/response", [], ("status", "details", "causes"), causes)
+    warnings = _nested(parsed, "/response", [], ("warnings",), [orjson.dumps(line) for line in lines])
+    for pointer, pieces in warnings.items():
+        additions[pointer] = [*additions.get(pointer, ()), *pieces]
+    return Placed(splice(native, parsed, additions))
+
+
+def _nested(
+    parsed: Json, under: str, already: Sequence[bytes], names: Sequence[str], elements: Sequence[bytes]
+) -> dict[str, list[bytes]]:
+    """Return the additions that put elements into the array below an object, making what is not there on the way.
+
+    `already` goes into the object itself. A native value that is neither object nor array is left as it is.
+    """
+    out: dict[str, list[bytes]] = {under: list(already)}
+    here, pointer = resolve(parsed, under) if under else parsed, under
+    for depth, name in enumerate(names):
+        if not isinstance(here, dict):
+            return out
+        if name not in here:
+            value = b"[" + b",".join(elements) + b"]"
+            for inner in reversed(names[depth + 1 :]):
+                value = b"{" + _piece(inner.encode(), value) + b"}"
+            out.setdefault(pointer, []).append(_piece(name.encode(), value))
+            return out
+        here, pointer = here[name], f"{pointer}/{name}"
+    if isinstance(here, list):
+        out[pointer] = [*out.get(pointer, ()), *elements]
+    return out
+
+
+def _piece(name: bytes, value: bytes) -> bytes:
+    return b'"' + name + b'":' + value
+
+
+def _only_field(status: Mapping[str, Json]) -> str:
+    """Return the one field that a status complains about; empty where there are more, or none."""
+    causes = resolve(status, "/details/causes")
+    fields = {cause.get("field") for cause in causes if isinstance(cause, dict)} if isinstance(causes, list) else set()
+    only = fields.pop() if len(fields) == 1 else ""
+    return only if isinstance(only, str) else ""
+
+
+def _cause(suggestion: Mapping[str, Json], otherwise: str) -> bytes:
+    """kubectl prints each cause of an Invalid status as `* field: message`."""
+    cause = {"reason": CAUSE, "message": _short(_line(suggestion))}
+    named = [edit["path"] for edit in _edits(suggestion)] + [p["pointer"] for p in suggestion.get("placeholders", ())]
+    field = next((field for field in map(dotted, map(str, named)) if field), otherwise)
+    return orjson.dumps({**cause, "field": field} if field else cause)
+
+
+def _lines(suggestions: Iterable[Mapping[str, Json]]) -> list[str]:
+    return list(dict.fromkeys(_short(_line(suggestion)) for suggestion in suggestions))[:_MOST_WARNINGS]
+
+
+def _line(suggestion: Mapping[str, Json]) -> str:
+    """Return a suggestion in one line for a person: its message, and its edits where they are short."""
+    message = str(suggestion.get("message") or suggestion["action"])
+    edits = "; ".join(_said(edit) for edit in _edits(suggestion))
+    whole = f"{message} ({edits})" if edits else message
+    return whole if len(whole) <= _LONGEST_LINE else message
+
+
+def _edits(suggestion: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    yield from (edit for edit in suggestion.get("patch", ()) if edit["op"] != "test")
+
+
+def _said(edit: Mapping[str, Json]) -> str:
+    where = dotted(str(edit["path"])) or str(edit["path"])
+    if edit["op"] not in ("add", "replace"):
+        return f"{edit['op']} {where}"
+    value = orjson.dumps(edit.get("value")).decode()
+    return f"{where}={value}" if len(value) <= _LONGEST_VALUE else f"set {where}"
+
+
+def dotted(pointer: str) -> str:
+    """Spell a place of the body or the query as Kubernetes does: `spec.containers[0].image`; empty for any other."""
+    parts = segments(pointer)
+    if len(parts) < 2 or parts[0] not in ("body", "query"):
+        return ""
+    out = ""
+    for part in parts[1:]:
+        if part.isdecimal() or part == "-" or not part.replace("-", "").replace("_", "").isalnum():
+            out += f"[{part}]"
+        else:
+            out += f".{part}" if out else part
+    return out
+
+
+def _short(line: str) -> str:
+    """Return a line of printable ASCII that is short enough to be shown."""
+    plain = "".join(char if " " <= char <= "~" else "?" for char in " ".join(line.split()))
+    return plain if len(plain) <= _LONGEST_LINE else f"{plain[: _LONGEST_LINE - 3]}..."
+
+
+def _quoted(text: str) -> str:
+    """RFC 9110 section 5.6.4: a quoted-string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,170 @@
+"""`corrigible proxy --grpc-upstream`: one server, one upstream, the pipeline between them."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from corrigible.adapters.protobuf.descriptors import Descriptors, load
+from corrigible.proxy.access_log.entry import Entry, Journal, on_hangup
+from corrigible.proxy.build import build_dispatcher
+from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.core.shared_loops import LoopsApart
+from corrigible.proxy.runtime.dispatcher import Dispatcher
+from corrigible.proxy.runtime.fork_server import Served
+from corrigible.proxy.tls_files import USUAL, Identity, Trust
+
+from .channel import Upstream, identified, open_upstream, secured
+from .corrector import GrpcJudge
+from .forwarder import GONE, serve
+from .front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
+from .status import HTTP
+
+_GRACE = 5.0
+"""Seconds that calls under way have to end once the proxy is told to stop; told again, they have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrpcSettings:
+    upstream: str
+    """HOST:PORT."""
+    listen: str
+    """HOST:PORT, 0 for a free one."""
+    descriptors: Path | None = None
+    """None for those that ship with the adapters; where none do, the upstream is asked."""
+    mode: Mode = Mode.REFLECTIVE
+    tls: bool = False
+    """Whether the upstream is spoken to with TLS."""
+    trust: Trust = USUAL
+    identity: Identity | None = None
+    """None where callers come in the clear."""
+
+
+def run(
+    settings: GrpcSettings,
+    translator: Translator,
+    *,
+    journal: Journal | None,
+    line: Callable[[str], str],
+    loops: LoopsApart,
+) -> int:
+    """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1.
+
+    Raises AuthoringError for wrong descriptors, NoCertificate where the upstream has none to believe in.
+    """
+    descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped(translator)
+    translator.warm_up()
+    judge = GrpcJudge(translator, descriptors, mode=settings.mode, loops=loops)
+    served: Served = {"judge": judge.judge, "read": judge.read, "succeeded": loops.succeeded}
+    # Before gRPC has threads.
+    with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:
+        status = _run(settings, judge, dispatcher, journal, line, described=descriptors is not None)
+    for summary in dispatcher.summary():
+        _complain(summary)
+    if journal is not None:
+        journal.close()
+        if journal.dropped:
+            _complain(f"{journal.dropped} log lines could not be written")
+    return status
+
+
+def _run(
+    settings: GrpcSettings,
+    judge: GrpcJudge,
+    dispatcher: Dispatcher,
+    journal: Journal | None,
+    line: Callable[[str], str],
+    *,
+    described: bool,
+) -> int:
+    how = secured(settings.upstream, settings.trust) if settings.tls else None
+    if settings.trust.insecure:
+        _complain(
+            "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
+        )
+    told = _recorder(journal) if journal is not None else None
+
+    async def main() -> int:
+        upstream = open_upstream(settings.upstream, how)
+        front = GrpcFront(judge, upstream, dispatcher, described=described, told=told, complain=_complain)
+        try:
+            on_hangup(asyncio.get_running_loop(), journal)
+            return await _serve(settings, upstream, front, line)
+        finally:
+            if front.reflection is not None:
+                front.reflection.stop()
+            await upstream.close()
+
+    return asyncio.run(main())
+
+
+def shipped(translator: Translator) -> Descriptors | None:
+    """Return what the adapters know of the APIs' messages, None where they know nothing."""
+    sets = [known.adapter.descriptors() for known in translator.known if known.adapter.descriptors is not None]
+    if not sets:
+        return None
+    return Descriptors([file for data in sets for file in FileDescriptorSet.FromString(data).file])
+
+
+async def _serve(settings: GrpcSettings, upstream: Upstream, front: GrpcFront, line: Callable[[str], str]) -> int:
+    credentials = identified(settings.identity) if settings.identity is not None else None
+    try:
+        server, port = await serve(settings.listen, upstream, front, credentials)
+    except RuntimeError:
+        _complain(f"cannot listen on {settings.listen}")
+        return 1
+    if front.reflection is not None:
+        front.reflection.begin()
+    stop, hurry = asyncio.Event(), asyncio.Event()
+
+    def told() -> None:
+        (hurry if stop.is_set() else stop).set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, told)
+    print(line(f"{settings.listen.rpartition(':')[0]}:{port}"), file=sys.stderr, flush=True)
+    await stop.wait()
+    draining, hurrying = asyncio.ensure_future(server.stop(_GRACE)), asyncio.ensure_future(hurry.wait())
+    await asyncio.wait((draining, hurrying), return_when=asyncio.FIRST_COMPLETED)
+    hurrying.cancel()
+    await server.stop(None)
+    await draining
+    return 0
+
+
+def _complain(problem: str) -> None:
+    print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
+
+
+def _recorder(journal: Journal) -> Callable[[CallOutcome], None]:
+    def record(said: CallOutcome) -> None:
+        ending, verdict = said.ending, said.verdict
+        gone = ending.message == GONE and not verdict.reason
+        journal.write(
+            Entry(
+                time=ending.started,
+                id=said.id,
+                method="GRPC",
+                path=ending.method,
+                status=None if gone else HTTP[ending.code],
+                outcome="annotated" if verdict.trailers is not None else "failed" if gone else "untouched",
+                milliseconds=(time.time() - ending.started) * 1000,
+                operation=verdict.operation or None,
+                rules=verdict.rules,
+                reason=verdict.reason or None,
+                error=GONE if gone else verdict.error,
+                lookups=said.lookups,
+                feedback=verdict.feedback,
+            )
+        )
+
+    return record

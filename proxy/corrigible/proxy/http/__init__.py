@@ -1,0 +1,1 @@
+"""HTTP messages as the engine needs them, and as they go back."""

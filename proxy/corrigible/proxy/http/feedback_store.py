@@ -1,0 +1,102 @@
+"""Feedback that had no place in an answer, kept for who was refused: for a while, under a name that nobody can guess.
+
+Knows: names, owners, times that it is told. Does not know: clocks, how an answer points to it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from corrigible.proxy.core.loop_detector import Loops
+
+DOCUMENTS: Final = "/.well-known/recovery-feedback/"
+"""Where it is fetched."""
+SECONDS: Final = 600
+OF_ONE: Final = 16
+"""Documents of one caller: a further one takes the place of that caller's oldest."""
+OF_ALL: Final = 4096
+"""Beyond it nothing is kept: callers do not take each other's place."""
+_BYTES: Final = 24
+_READS: Final = frozenset({"GET", "HEAD"})
+
+
+class Document(NamedTuple):
+    """What one caller may fetch."""
+
+    name: str
+    owner: str
+    """A digest of who was refused."""
+    encoded: bytes
+    kept: float
+    """Unix seconds."""
+
+
+class Served(NamedTuple):
+    """The answer that carries a document."""
+
+    headers: list[tuple[str, str]]
+    body: bytes
+    """Empty for HEAD."""
+
+
+class Documents:
+    """What is kept at the moment."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        """Never leaves the process, but for the workers that are forked from it."""
+        self._callers = Loops(hashlib.sha256(b"owner" + self._key).digest())
+        self._kept: OrderedDict[str, Document] = OrderedDict()
+        self._owned: dict[str, OrderedDict[str, None]] = {}
+
+    def made(self, id: str, headers: Iterable[tuple[str, str]], peer: str, encoded: bytes, now: float) -> Document:
+        """Return a document for who sent these headers. What stands in a log of exchanges does not tell its name."""
+        name = hmac.digest(self._key, f"name\0{id}\0{now}".encode(), hashlib.sha256)[:_BYTES]
+        return Document(base64.urlsafe_b64encode(name).decode(), self._owner(headers, peer), encoded, now)
+
+    def keep(self, document: Document) -> None:
+        """Keep it, where there is room."""
+        while self._kept and next(iter(self._kept.values())).kept < document.kept - SECONDS:
+            self._drop(next(iter(self._kept)))
+        mine = self._owned.get(document.owner, ())
+        if len(mine) >= OF_ONE:
+            self._drop(next(iter(mine)))
+        if len(self._kept) < OF_ALL:
+            self._kept[document.name] = document
+            self._owned.setdefault(document.owner, OrderedDict())[document.name] = None
+
+    def served(
+        self, method: str, target: str, headers: Iterable[tuple[str, str]], peer: str, now: float
+    ) -> Served | None:
+        """Return the answer to a request for a document of that caller's own; None for every other request."""
+        if method not in _READS or not target.startswith(DOCUMENTS):
+            return None
+        found = self._kept.get(target[len(DOCUMENTS) :])
+        if found is None or not found.kept - SECONDS <= now <= found.kept + SECONDS:
+            return None
+        if not hmac.compare_digest(found.owner.encode(), self._owner(headers, peer).encode()):
+            return None
+        said = [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(found.encoded))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+        ]
+        return Served(said, b"" if method == "HEAD" else found.encoded)
+
+    def _owner(self, headers: Iterable[tuple[str, str]], peer: str) -> str:
+        headers = list(headers)
+        return self._callers.caller(headers) or self._callers.caller(headers, peer=peer)
+
+    def _drop(self, name: str) -> None:
+        document = self._kept.pop(name)
+        mine = self._owned[document.owner]
+        del mine[name]
+        if not mine:
+            del self._owned[document.owner]

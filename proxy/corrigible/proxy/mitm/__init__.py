@@ -1,0 +1,1 @@
+"""The mitmproxy front end. Only this package imports mitmproxy, `recording.flow_file` apart."""

@@ -1,0 +1,289 @@
+"""What happens to each exchange that mitmproxy carries: requests pass, refusals are handed to the corrector.
+
+Knows: mitmproxy's flows and their raw bytes. Does not know: sockets, rules, any API's name.
+A hook here never raises into mitmproxy: whatever goes wrong on our side leaves the exchange as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Generator, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from mitmproxy import http, tcp, websocket
+from mitmproxy.proxy import server_hooks
+
+from corrigible.proxy.access_log.entry import Entry, Journal
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead, to_read
+from corrigible.proxy.http.feedback_store import DOCUMENTS, Served
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+
+from .error_page import error_text
+from .lookup_client import LookupClient, Origin
+from .messages import TARGET, encoded, framed, keep_trailers, length_and_kind, request_head, response_head, text_of
+from .own_address import is_own
+from .stream import CANDIDATE, REASON, REQUEST_OVER
+
+BUFFER_LIMIT = 1 << 16
+"""Answers nobody wants to read are held back only where they are known to be at most this long: cheaper than
+handing them on piece by piece. Everything else streams."""
+
+_GRACE = 3
+"""Past so many times the limit even the look-ups' own time box has failed."""
+_BODILESS = frozenset((204, 205, 206, 304))
+_DOCUMENTS = DOCUMENTS.encode()
+
+
+class Correcting(Protocol):
+    """The face of the corrector that a front end needs."""
+
+    @property
+    def limits(self) -> Limits: ...
+
+    def upstream_target(self, target: str) -> str: ...
+
+    def document(self, request: RequestHead, now: float) -> Served | None: ...
+
+    def wants_body(self, request: RequestHead, response: ResponseHead) -> bool: ...
+
+    def passed(self, request: RequestHead, status: int) -> None: ...
+
+    def caller(self, request: RequestHead) -> str: ...
+
+    def accepted(self, outcome: Outcome) -> Outcome: ...
+
+    def correct(
+        self,
+        request: RequestHead,
+        request_body: bytes,
+        response: ResponseHead,
+        response_body: bytes,
+        *,
+        id: str,
+        started: float,
+        elapsed: float = 0.0,
+    ) -> Generator[Lookup, LookupAnswer, Outcome]: ...
+
+
+_VERDICTS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
+
+
+class Exchanges:
+    """The one addon of ours."""
+
+    def __init__(
+        self,
+        corrector: Correcting,
+        lookups: LookupClient,
+        journal: Journal | None,
+        dispatcher: Dispatcher | None = None,
+    ) -> None:
+        self._corrector = corrector
+        self._dispatcher = dispatcher or Dispatcher(largest_here=None)
+        self._lookups = lookups
+        self._journal = journal
+        self.own_addresses: Sequence[tuple[str, int]] = ()
+        """Where this proxy listens, so that it never connects to itself."""
+
+    def server_connected(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Refuse to be one's own upstream, under whatever name: that would only end when the descriptors do."""
+        peer = data.server.peername
+        if peer is not None and is_own((peer[0], peer[1]), self.own_addresses):
+            data.server.error = "this proxy is its own upstream"
+
+    def http_connect_error(self, flow: http.HTTPFlow) -> None:
+        """Say in a line why a tunnel was not opened."""
+        response = flow.response
+        if response is not None and response.status_code == 502:
+            text = error_text(502, flow.server_conn.error or "unknown error")
+            headers = {"Content-Type": "text/plain; charset=utf-8"}
+            flow.response = http.Response.make(502, f"corrigible: {text}\n", headers)
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Let the request pass: only our own `mode` parameter is taken out."""
+        data = flow.request.data
+        if data.path.startswith(_DOCUMENTS):
+            try:
+                kept = self._corrector.document(request_head(flow), time.time())
+            except Exception:  # a mistake of ours: the request passes as it is
+                return
+            if kept is not None:
+                fields = [(encoded(name), encoded(value)) for name, value in kept.headers]
+                flow.response = http.Response.make(200, kept.body)
+                flow.response.headers = http.Headers(fields)
+                return
+        if b"?" in data.path:
+            try:
+                target = text_of(data.path)
+                stripped = self._corrector.upstream_target(target)
+            except Exception:  # a mistake of ours: the request passes as it is
+                return
+            if stripped != target:
+                flow.metadata[TARGET] = target
+                data.path = encoded(stripped)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        """Decide what to hold back: possible refusals, and small answers. All others stream at once."""
+        response = flow.response
+        if response is None:
+            return
+        length, events = length_and_kind(response)
+        if response.stream:  # longer than the limit
+            flow.metadata[REASON] = "the answer is over the limit"
+        elif events:
+            response.stream = True
+        elif self._wanted(flow, response):
+            if REQUEST_OVER in flow.metadata:
+                flow.metadata[REASON] = "the request is over the limit"
+                response.stream = length is None or length > BUFFER_LIMIT
+            else:
+                flow.metadata[CANDIDATE] = True
+        elif length is None or length > BUFFER_LIMIT:
+            response.stream = True
+
+    def _wanted(self, flow: http.HTTPFlow, response: http.Response) -> bool:
+        status = response.data.status_code
+        if status < 200 or status in _BODILESS or flow.request.data.method.upper() == b"HEAD":
+            return False
+        try:
+            return self._corrector.wants_body(request_head(flow), response_head(response))
+        except Exception as problem:
+            flow.metadata[REASON] = f"{type(problem).__name__}: {problem}"
+            return False
+
+    def is_candidate(self, flow: http.HTTPFlow) -> bool:
+        """Whether the answer is held back in full and may be a refusal, and the request is at hand."""
+        response = flow.response
+        if CANDIDATE not in flow.metadata or response is None or response.stream:
+            return False
+        return flow.request.data.content is not None
+
+    def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Correct a candidate: that is the awaitable. Ends the exchange for the journal."""
+        if self.is_candidate(flow):
+            return self._correct(flow)
+        if flow.response is not None:
+            with suppress(Exception):  # a mistake of ours: the answer has passed already
+                self._corrector.passed(request_head(flow), flow.response.data.status_code)
+        if self._journal is not None:
+            over = "request" if REQUEST_OVER in flow.metadata else "answer"
+            reason = f"the {over} is over the limit" if CANDIDATE in flow.metadata else None
+            self._record(flow, "untouched", reason=flow.metadata.get(REASON, reason))
+        return None
+
+    async def _correct(self, flow: http.HTTPFlow) -> None:
+        response = flow.response
+        assert response is not None
+        asked = 0
+        origin: Origin | None = None
+
+        async def fetch(lookup: Lookup) -> LookupAnswer:
+            nonlocal asked, origin
+            asked += 1
+            origin = origin or _origin(flow)
+            return await self._lookups.ask(origin, lookup)
+
+        outcome: Outcome | None = None
+        error: str | None = None
+        shed: str | None = None
+        try:
+            limits = self._corrector.limits
+            async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
+                outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
+            if outcome.rewrite is not None:
+                chunked = keep_trailers(flow.request, response)
+                headers = framed(outcome.rewrite.headers, outcome.rewrite.body, chunked=chunked)
+                response.headers, response.raw_content = headers, outcome.rewrite.body
+        except Shed as why:
+            shed = str(why)
+        except Lost as why:
+            error = str(why)
+        except TimeoutError:
+            error = "the look-ups took too long"
+        except Exception as problem:
+            error = f"{type(problem).__name__}: {problem}"
+        if self._journal is not None:
+            changed = error is None and outcome is not None and outcome.rewrite is not None
+            self._record(
+                flow,
+                _VERDICTS.get(outcome.mode, "untouched") if changed and outcome is not None else "untouched",
+                outcome=outcome,
+                reason=outcome.reason if outcome is not None else shed,
+                error=error,
+                lookups=asked,
+            )
+
+    def _task(self, flow: http.HTTPFlow, response: http.Response) -> Task[Outcome]:
+        request, sent = request_head(flow), flow.request.raw_content or b""
+        answer, body = response_head(response), response.raw_content or b""
+        started = flow.request.timestamp_start
+        return Task(
+            "correct",
+            self._corrector.correct,
+            self._corrector.accepted,
+            (request, sent, answer, body),
+            {"id": flow.id, "started": started, "elapsed": response.timestamp_start - started},
+            to_read(request, sent, answer, body, LARGE),
+            self._corrector.caller(request),
+        )
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Journal an exchange that broke: no answer from the upstream, or no client to give it to."""
+        if self._journal is not None:
+            self._record(flow, "failed", error=flow.error.msg if flow.error else None)
+
+    def tcp_message(self, flow: tcp.TCPFlow) -> None:
+        """Forget what passed through an upgraded connection: mitmproxy would keep all of it."""
+        flow.messages.clear()
+
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
+        """Forget all but the message under way."""
+        messages: list[websocket.WebSocketMessage] = flow.websocket.messages if flow.websocket else []
+        del messages[:-1]
+
+    def _record(
+        self,
+        flow: http.HTTPFlow,
+        verdict: str,
+        *,
+        outcome: Outcome | None = None,
+        reason: str | None = None,
+        error: str | None = None,
+        lookups: int = 0,
+    ) -> None:
+        assert self._journal is not None
+        started = flow.request.timestamp_start
+        self._journal.write(
+            Entry(
+                time=started,
+                id=flow.id,
+                method=flow.request.method,
+                path=flow.metadata.get(TARGET, flow.request.path),
+                status=flow.response.status_code if flow.response is not None else None,
+                outcome=verdict,
+                milliseconds=(time.time() - started) * 1000,
+                operation=(outcome.operation or None) if outcome is not None else None,
+                rules=tuple(outcome.rules) if outcome is not None else (),
+                reason=reason or None,
+                error=error or (outcome.error if outcome is not None else None),
+                lookups=lookups,
+                feedback=outcome.feedback if outcome is not None else None,
+            )
+        )
+
+
+def _origin(flow: http.HTTPFlow) -> Origin:
+    request = flow.request
+    secure = request.scheme == "https"
+    return Origin(
+        scheme=request.scheme,
+        host=request.host,
+        port=request.port,
+        server_name=flow.server_conn.sni if secure else None,
+        headers=request.headers.fields,
+    )

@@ -1,0 +1,86 @@
+"""TLS for the mitmproxy front end: whom it believes, what it shows, and which HTTP is spoken inside.
+
+Knows: mitmproxy's TLS hooks, OpenSSL. Does not know: rules, flows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mitmproxy.addons.tlsconfig import TlsConfig
+from mitmproxy.net import tls as net_tls
+from mitmproxy.proxy.layers.tls import HTTP1_ALPNS, HTTP_ALPNS
+from mitmproxy.tls import ClientHelloData, TlsData
+from OpenSSL import SSL, crypto
+
+from corrigible.proxy.tls_files import Identity, Trust
+
+
+def trust_options(trust: Trust) -> dict[str, Any]:
+    """Return mitmproxy's options for the upstream side."""
+    return {
+        "ssl_insecure": trust.insecure,
+        "ssl_verify_upstream_trusted_ca": str(trust.ca) if trust.ca is not None else None,
+        "client_certs": str(trust.certificate) if trust.certificate is not None else None,
+    }
+
+
+class Certificates(TlsConfig):
+    """mitmproxy's TLS, with the certificate we were given where there is one.
+
+    A client is offered HTTP/2 where the upstream speaks it too: in front of HTTP/1, mitmproxy opens a connection for
+    every request, keeps each, and waits for ever at the sixth.
+    """
+
+    name = "tlsconfig"
+
+    def __init__(self, identity: Identity | None) -> None:
+        self._server = _server_context(identity) if identity is not None else None
+
+    def tls_clienthello(self, tls_clienthello: ClientHelloData) -> None:
+        """Ask the upstream first. Open (or make) the certificate store where it is needed, and only there."""
+        tls_clienthello.establish_server_tls_first = tls_clienthello.context.server.tls
+        if self._server is None and self.certstore is None:
+            self.configure({"confdir"})
+
+    def request(self, flow: Any) -> None:
+        """Answer for the revocation list of certificates that mitmproxy made, from 12 on; there may be none."""
+        theirs = getattr(super(), "request", None)
+        if theirs is not None and self.certstore is not None:
+            theirs(flow)
+
+    def tls_start_client(self, tls_start: TlsData) -> None:
+        """Show the certificate that we were given, or one made for the name that is asked for."""
+        if self._server is not None and not tls_start.is_dtls:
+            upstream = tls_start.context.server
+            tls_start.ssl_conn = SSL.Connection(self._server)
+            tls_start.ssl_conn.set_app_data((upstream.alpn, upstream.tls))
+            tls_start.ssl_conn.set_accept_state()
+        super().tls_start_client(tls_start)
+
+    def tls_start_server(self, tls_start: TlsData) -> None:
+        """Take any certificate of the CA file for an anchor, as most clients do; OpenSSL wants a self-signed one."""
+        super().tls_start_server(tls_start)
+        store = tls_start.ssl_conn.get_context().get_cert_store() if tls_start.ssl_conn is not None else None
+        if store is not None:
+            store.set_flags(crypto.X509StoreFlags.PARTIAL_CHAIN)
+
+
+def _server_context(identity: Identity) -> SSL.Context:
+    context = SSL.Context(SSL.TLS_SERVER_METHOD)
+    context.set_min_proto_version(SSL.TLS1_2_VERSION)
+    context.set_options(net_tls.DEFAULT_OPTIONS)
+    context.use_certificate_chain_file(str(identity.certificate))
+    context.use_privatekey_file(str(identity.key or identity.certificate))
+    choose: Any = _chosen  # their stub says that nothing is returned
+    context.set_alpn_select_callback(choose)
+    return context
+
+
+def _chosen(connection: SSL.Connection, offers: list[bytes]) -> Any:
+    """Choose what the upstream chose, else the newest that can be carried there."""
+    upstream, secure = connection.get_app_data()
+    if upstream and upstream in offers:
+        return upstream
+    known = HTTP_ALPNS if secure and upstream is None else HTTP1_ALPNS
+    return next((protocol for protocol in known if protocol in offers), SSL.NO_OVERLAPPING_PROTOCOLS)

@@ -1,0 +1,1 @@
+"""What `corrigible pack` does with a pack, beyond reading it."""

@@ -1,0 +1,183 @@
+"""What a pack would make of its own cases, in every mode, as data: for those who judge packs from outside.
+
+One document for the pack, one for each rule, one for each case. Knows nothing of who reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from corrigible.proxy.build import build_known
+from corrigible.proxy.core.engine import Annotate, ApiProfile, Decision, Translator
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.embed.json_splice import blank
+from corrigible.proxy.embed.member import Placed, placed
+from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.rules.language.rule import Rule
+from corrigible.rules.language.yaml_source import read_source
+from corrigible.rules.pack.cases import Case, load_cases
+from corrigible.rules.pack.load import rule_files
+from corrigible.schema.exchange import Json
+
+from .case_runner import answer
+
+Scalar = str | int | float
+
+_LITERAL = re.compile(r"(?P<before>[^'\"]*)(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
+# What an expression compares, searches or looks up with: questions, no answers.
+_ASKS = re.compile(
+    r"(?:[=!]=|\b(?:matches|contains|startsWith|endsWith|split|join|indexOf|lastIndexOf|replace)\s*\(|\[|\bin"
+    r"|\b(?:at|names|wildcards|covers)\s*\([^()]*,)\s*r?$"
+)
+_ANSWERED = re.compile(r"^\s*(?:[=!]=|\])|^\s*in\b")
+_PIECE = re.compile(r"^/|/$|[\[\]^$*\\]")
+"""A part of a pointer, a path or a pattern."""
+_ENDS = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
+"""Their parameters say what is missing; nothing of them goes into a request."""
+
+
+def render(name_or_path: str | Path) -> Iterator[dict[str, Json]]:
+    """Yield the documents of a pack. Raises AuthoringError where the pack or a case file is wrong."""
+    (known,) = build_known([name_or_path])
+    pack = known.pack
+    rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
+    adapters = files("corrigible.adapters")
+    places = [Path(str(adapters.joinpath(group, pack.name, "tasks.yaml"))) for group in ("apis", "demo")]
+    tasks = next(filter(Path.is_file, places), None)
+    yield {
+        "kind": "pack",
+        "pack": pack.name,
+        "version": pack.text.version,
+        "path": str(pack.path),
+        "redact": list(pack.text.redact),
+        "tasks": str(tasks) if tasks else None,
+        "tables": dict(pack.tables),
+        "paraphrases": {value: list(phrases) for value, phrases in pack.text.paraphrases.items()},
+    }
+    translator = Translator([known])
+    for file in rule_files(pack.path):
+        rule = rules[file.stem]
+        yield _rule(rule, file)
+        for case in load_cases(file):
+            yield _case(known, translator, rule, case)
+
+
+def _rule(rule: Rule, file: Path) -> dict[str, Json]:
+    own, lets = literals(read_source(file).data)
+    return {
+        "kind": "rule",
+        "rule": rule.id,
+        "file": str(file),
+        "status": rule.status,
+        "title": rule.title,
+        "diagnosis": rule.diagnosis,
+        "code": rule.verbose_code,
+        "patterns": [] if rule.listens.message is None else [rule.listens.message.text],
+        "tables": None if rule.tables is None else sorted(rule.tables),
+        "literals": own,
+        "lets": lets,
+    }
+
+
+def literals(rule: Mapping[str, Any]) -> tuple[list[Scalar], list[Scalar]]:
+    """Return the values that a rule's own text puts into requests, and those of the `let`s that help it there."""
+    given = list(_given(rule.get("suggest")))
+    own = dict.fromkeys(value for part in given for value in _values(part))
+    lets = dict.fromkeys(value for part in _used(rule.get("let") or {}, given) for value in _values(part))
+    return list(own), [value for value in lets if value not in own]
+
+
+def _used(lets: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
+    """Return the `let`s that values name, and those that these name."""
+    found: dict[str, Any] = {}
+    waiting = [orjson.dumps(value).decode() for value in given]
+    while waiting:
+        text = waiting.pop()
+        for name, value in lets.items():
+            if name not in found and re.search(rf"\b{re.escape(name)}\b", text):
+                found[name] = value
+                waiting.append(orjson.dumps(value).decode())
+    return list(found.values())
+
+
+def _given(suggest: Any) -> Iterator[Any]:
+    """Yield what the entries of a rule put into requests."""
+    waiting = list(suggest or ())
+    while waiting:
+        entry = waiting.pop(0)
+        if not isinstance(entry, dict):
+            continue
+        for group in ("all", "one_of"):
+            inner = entry.get(group)
+            waiting += inner if isinstance(inner, list) else [inner.get("suggest")] if isinstance(inner, dict) else []
+        if entry.get("action") in _ENDS:
+            continue
+        patch = entry.get("patch")
+        if isinstance(patch, list):
+            patch = [edit.get("value") for edit in patch if isinstance(edit, dict) and edit.get("op") != "test"]
+        yield from (part for part in (entry.get("parameters"), patch, entry.get("steps")) if part)
+
+
+def _values(value: Any) -> Iterator[Scalar]:
+    match value:
+        case dict():
+            for inner in value.values():
+                yield from _values(inner)
+        case list():
+            for inner in value:
+                yield from _values(inner)
+        case str():
+            yield from _quoted(value)
+        case bool() | None:
+            return
+        case int() | float():
+            yield value
+
+
+def _quoted(expression: str) -> Iterator[str]:
+    for found in _LITERAL.finditer(expression):
+        raw = found["quoted"][1:-1]
+        asks = _ASKS.search(expression[: found.start("quoted")]) or _ANSWERED.match(expression[found.end() :])
+        if raw and not asks and not _PIECE.search(raw):
+            yield raw
+
+
+def _case(known: ApiProfile, translator: Translator, rule: Rule, case: Case) -> dict[str, Json]:
+    exchange = case.exchange
+    decision = drive_sync(translator.translate(exchange), lambda lookup: answer(case.text.lookups, lookup))
+    rpc = exchange.request.method.startswith("/")
+    return {
+        "kind": "case",
+        "rule": rule.id,
+        "case": case.text.name,
+        "place": str(case.place),
+        "origin": case.text.origin,
+        "silent": case.text.silent,
+        "spoke": list(decision.rules) if isinstance(decision, Annotate) else [],
+        "transport": "grpc" if rpc else "http",
+        "request": exchange.request.document(),
+        "lookups": dict(case.text.lookups),
+        "status": exchange.status,
+        "diagnoses": [dict(one) for one in decision.diagnoses] if isinstance(decision, Annotate) else [],
+        "feedback": orjson.loads(decision.encoded) if isinstance(decision, Annotate) else None,
+        "answers": {mode.value: _answer(decision, mode, case, rpc=rpc) for mode in Mode},
+    }
+
+
+def _answer(decision: Decision, mode: Mode, case: Case, *, rpc: bool) -> dict[str, Json]:
+    """Return headers and body in a mode, as the front ends give them: over gRPC only `reflective` adds anything."""
+    native = case.exchange.body
+    headers = [[name, value] for name, value in case.text.response.headers.items()]
+    found: Placed | None = None
+    if mode is Mode.TRADITIONAL and not rpc and decision.pack is not None:
+        found = Placed(blank(native.decode(), decision.pack.text.redact).encode())
+    elif isinstance(decision, Annotate) and (mode is Mode.REFLECTIVE or (mode is Mode.VERBOSE and not rpc)):
+        found = placed(native, decision, mode)
+    body, more = (native, ()) if found is None else (found.body, found.headers)
+    return {"headers": [*headers, *([name, value] for name, value in more)], "body": body.decode("utf-8", "replace")}

@@ -1,0 +1,19 @@
+"""One recorded exchange, whatever file it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from corrigible.proxy.http.corrector import RequestHead, ResponseHead
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One exchange as messages, and what it is called."""
+
+    name: str
+    request: RequestHead
+    request_body: bytes
+    response: ResponseHead
+    response_body: bytes
+    started: float = 0.0

@@ -1,0 +1,204 @@
+"""Recorded exchanges: HAR 1.2, mitmproxy flow files, and plain JSON captures, read into the same messages."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.http.content_encoding import coding
+from corrigible.proxy.http.corrector import RequestHead, ResponseHead
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.errors import AuthoringError, Place
+from corrigible.schema.document import form_pairs
+
+from .exchange import Recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    exchanges: tuple[Recorded, ...]
+    reads: Mapping[str, LookupAnswer]
+    """Successful GETs of the same recording, by path and query: what look-ups are answered from."""
+
+    def fetch(self, lookup: Lookup) -> LookupAnswer:
+        return self.reads.get(lookup.path, LookupAnswer(0)) if lookup.method == "GET" else LookupAnswer(0)
+
+
+def read_recording(path: Path) -> Recording:
+    """Read a file of any of the three kinds. Raises AuthoringError that says what is wrong with it."""
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise AuthoringError(Place(path), f"cannot be read: {problem.strerror}") from None
+    try:
+        document = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as problem:
+        if _flow_like(data):
+            try:
+                from .flow_file import read_flows
+            except ImportError:
+                said = "this is a flow file: pip install 'corrigible[mitmproxy]'"
+                raise AuthoringError(Place(path), said) from None
+            try:
+                return recording([_checked(one) for one in read_flows(path)])
+            except AuthoringError:
+                raise
+            except Exception as wrong:  # whatever mitmproxy makes of it
+                raise AuthoringError(Place(path), f"malformed: {type(wrong).__name__}: {wrong}") from None
+        raise AuthoringError(Place(path, problem.lineno), f"neither JSON nor a flow file: {problem.msg}") from None
+    try:
+        if isinstance(document, dict) and isinstance(document.get("log"), dict):
+            return recording(list(_entries(document["log"])))
+        if isinstance(document, dict) and "request" in document and "response" in document:
+            return capture(document, path.stem)
+    except RecursionError:
+        raise AuthoringError(Place(path), "malformed: nested too deep") from None
+    except _Malformed as problem:
+        raise AuthoringError(Place(path), f"malformed: {problem}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+        raise AuthoringError(Place(path), f"malformed: {type(problem).__name__}: {problem}") from None
+    raise AuthoringError(Place(path), 'expected HAR ("log"), or a capture ("request" and "response"), or a flow file')
+
+
+def recording(exchanges: Sequence[Recorded]) -> Recording:
+    """Bundle exchanges with the reads among them."""
+    reads = {
+        one.request.target: LookupAnswer(200, decoded(one.response.headers, one.response_body))
+        for one in exchanges
+        if one.request.method == "GET" and one.response.status == 200
+    }
+    return Recording(tuple(exchanges), reads)
+
+
+def decoded(headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
+    """Return a body without its Content-Encoding, as it is where that is not known here."""
+    for name, value in headers:
+        if name.lower() == "content-encoding" and (scheme := coding(value)) is not None:
+            with suppress(ValueError):
+                return scheme.decode(body, Limits().body)
+    return body
+
+
+def _flow_like(data: bytes) -> bool:
+    """A flow file is a tnetstring: a length, a colon, and so on."""
+    head = data[:12].partition(b":")
+    return bool(head[1]) and head[0].isdigit()
+
+
+class _Malformed(ValueError):
+    """Something in a recording is of another kind than it should be. The message says what, and where."""
+
+
+def _entries(log: Mapping[str, Any]) -> Iterator[Recorded]:
+    """Read the entries of a HAR file. What is wrong with one is said with its number."""
+    for number, entry in enumerate(log["entries"]):
+        try:
+            yield from map(_checked, _har([entry], number))
+        except RecursionError:
+            raise _Malformed(f"nested too deep (log/entries/{number})") from None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
+            said = str(problem) if isinstance(problem, _Malformed) else f"{type(problem).__name__}: {problem}"
+            raise _Malformed(f"{said} (log/entries/{number})") from None
+
+
+def _checked(one: Recorded) -> Recorded:
+    """Return an exchange whose parts are what everything after it takes for granted."""
+    for whose, headers in (("request", one.request.headers), ("response", one.response.headers)):
+        for name, value in headers:
+            if not isinstance(name, str) or not isinstance(value, str):
+                raise _Malformed(f"{whose}/headers/{name}: no text")
+    for what, text in (("request/method", one.request.method), ("request/path", one.request.target)):
+        if not isinstance(text, str):
+            raise _Malformed(f"{what} is no text")
+    if not 0 <= one.response.status <= 999:
+        raise _Malformed(f"response/status {one.response.status} is none")
+    return one
+
+
+def _har(entries: Sequence[Mapping[str, Any]], first: int) -> Iterator[Recorded]:
+    for number, entry in enumerate(entries, start=first):
+        asked, answered = entry["request"], entry["response"]
+        parts = urlsplit(asked["url"])
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        posted = asked.get("postData") or {}
+        text = posted.get("text") or urlencode([(p["name"], p.get("value", "")) for p in posted.get("params", ())])
+        content = answered.get("content") or {}
+        body = content.get("text") or ""
+        if content.get("encoding") == "base64":
+            plain = base64.b64decode("".join(body.split()), validate=True)
+        else:
+            plain = body.encode()
+        headers = _pairs(asked.get("headers", ()))
+        if posted.get("mimeType") and not any(name.lower() == "content-type" for name, _ in headers):
+            headers.append(("Content-Type", posted["mimeType"]))
+        yield Recorded(
+            f"{number + 1} {asked['method']} {target}",
+            RequestHead(asked["method"], target, headers),
+            text.encode(),
+            # HAR 1.2 section content: the text is stored decoded, so the header no longer describes it.
+            ResponseHead(int(answered["status"]), _plain(_pairs(answered.get("headers", ())), content.get("mimeType"))),
+            plain,
+            _unix(entry.get("startedDateTime")),
+        )
+
+
+def _unix(date: str | None) -> float:
+    try:
+        return datetime.fromisoformat(date).timestamp() if date else 0.0
+    except ValueError:
+        return 0.0
+
+
+def _pairs(listed: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    return [(item["name"], item["value"]) for item in listed if not item["name"].startswith(":")]
+
+
+def _plain(headers: list[tuple[str, str]], media: str | None) -> list[tuple[str, str]]:
+    kept = [(n, v) for n, v in headers if n.lower() not in ("content-encoding", "content-length", "transfer-encoding")]
+    if media and not any(name.lower() == "content-type" for name, _ in kept):
+        kept.append(("Content-Type", media))
+    return kept
+
+
+def capture(document: Mapping[str, Any], name: str) -> Recording:
+    """Read the plain form: `request` and `response`, and in `setup` and `fix` lists of further such pairs."""
+    main = _captured(document["request"], document["response"], document.get("case") or name)
+    further = [
+        _captured(pair["request"], pair["response"], "read")
+        for key in ("setup", "fix")
+        for pair in document.get(key) or ()
+        if isinstance(pair, dict) and "request" in pair and isinstance(pair.get("response"), dict)
+    ]
+    return Recording((main,), recording(further).reads)
+
+
+def _captured(asked: Mapping[str, Any], answered: Mapping[str, Any], name: str) -> Recorded:
+    headers = list((asked.get("headers") or {}).items())
+    form = any(n.lower() == "content-type" and "form-urlencoded" in v for n, v in headers)
+    answer_headers = list((answered.get("headers") or {}).items()) or [("Content-Type", "application/json")]
+    return _checked(
+        Recorded(
+            str(name),
+            RequestHead(asked["method"], asked["path"], headers),
+            _bytes(asked.get("body"), form=form),
+            ResponseHead(int(answered["status"]), _plain(answer_headers, None)),
+            _bytes(answered.get("body"), form=False),
+        )
+    )
+
+
+def _bytes(body: Any, *, form: bool) -> bytes:
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode()
+    return urlencode(list(form_pairs(body))).encode() if form else orjson.dumps(body)

@@ -1,0 +1,1 @@
+"""What waits or runs elsewhere: look-ups, workers, the dispatcher."""

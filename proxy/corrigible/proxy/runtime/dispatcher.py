@@ -1,0 +1,250 @@
+"""Where and when a refusal is corrected: here in a moment, in a worker, or not at all. Traffic comes first.
+
+Knows: how large a task is, whose it is, how long the event loop was busy with others. Does not know: what it is about.
+
+Small tasks are done on the loop, but only for a part of its time: what does not fit waits for the next round, the
+callers in turn. Large ones go to workers. There is a bound for each caller and one for all; beyond it the native answer
+passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.shared_loops import LoopsApart
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+
+from .lookup_runner import Asking, Fetch
+from .worker import Lost, Shed, Workers
+
+T = TypeVar("T")
+Translation = Generator[Lookup, LookupAnswer, T]
+
+LARGE: Final = 8 << 10
+"""Bytes of a request and its answer from which on they are not read on the loop."""
+OF_ONE: Final = 64
+"""Refusals of one caller that are under way at the same time, look-ups and waiting included."""
+OF_ALL: Final = 512
+LARGE_OF_ONE: Final = 4
+LARGE_OF_ALL: Final = 32
+
+_SHARE: Final = 0.25
+"""Of the loop's time, for corrections, while there is other work."""
+_LEAST: Final = 0.002
+_MOST: Final = 0.02
+"""Seconds of one round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """One refusal to correct."""
+
+    name: str
+    """What a worker knows it by."""
+    here: Callable[..., Translation[T]]
+    """The same, for small ones."""
+    accepted: Callable[[T], T]
+    """Takes over what a worker made of it."""
+    arguments: tuple[Any, ...]
+    named: Mapping[str, Any]
+    size: int
+    """Bytes that have to be read."""
+    caller: str
+    """Whose it is; empty where nobody can tell."""
+
+
+class _Step(NamedTuple):
+    run: Callable[[], Any]
+    future: asyncio.Future[Any]
+    until: float
+
+
+class Dispatcher:
+    """All corrections of one front end go through here."""
+
+    def __init__(
+        self,
+        workers: Workers | None = None,
+        loops: LoopsApart | None = None,
+        *,
+        largest_here: int | None = LARGE,
+    ) -> None:
+        """Without workers, what is larger than `largest_here` is left alone; None leaves nothing alone."""
+        self._workers = workers
+        self._loops = loops
+        self._largest_here = largest_here
+        self.shed: Counter[str] = Counter()
+        """How many were left alone, by reason."""
+        self._small = _Places(OF_ONE, OF_ALL)
+        self._large = _Places(LARGE_OF_ONE, LARGE_OF_ALL)
+        self._turn = _Turn()
+
+    async def run(self, task: Task[T], fetch: Fetch, limits: Limits) -> T:
+        """Return what comes of a task. Raises Shed and Lost, and what its own mistakes raise."""
+        large = self._largest_here is not None and task.size > self._largest_here
+        try:
+            if not large:
+                with self._small.taken(task.caller):
+                    return await self._here(task, fetch, limits)
+            if self._workers is None:
+                raise Shed(f"over {self._largest_here} bytes to read")
+            with self._large.taken(task.caller):
+                return await self._elsewhere(self._workers, task, fetch, limits)
+        except Shed as why:
+            self.shed[str(why)] += 1
+            raise
+
+    async def _elsewhere(self, workers: Workers, task: Task[T], fetch: Fetch, limits: Limits) -> T:
+        asking: Asking | None = None
+
+        async def answer(lookup: Lookup) -> LookupAnswer:
+            nonlocal asking
+            asking = asking or Asking(fetch, limits)
+            return await asking.answer(lookup)
+
+        if self._loops is not None:
+            self._loops.handed_over(task.caller)
+        result: T = await workers.run(
+            (task.name, task.arguments, task.named),
+            answer,
+            seconds=limits.seconds,
+            wait=limits.seconds_with_lookups / 2,
+            caller=task.caller,
+        )
+        return task.accepted(result)
+
+    async def _here(self, task: Task[T], fetch: Fetch, limits: Limits) -> T:
+        translation = task.here(*task.arguments, **task.named)
+        wait, asking = limits.seconds_with_lookups / 2, None
+        step: Callable[[], Any] = functools.partial(next, translation)
+        while True:
+            ended, value = await self._turn.take(task.caller, functools.partial(_taken, step), wait)
+            asking = asking or Asking(fetch, limits)
+            if ended:
+                result: T = asking.in_time(value)
+                if result is not value and self._loops is not None:
+                    self._loops.withheld(str(task.named.get("id", "")))
+                return result
+            step = functools.partial(translation.send, await asking.answer(value))
+
+    def learn(self, name: str, *arguments: Any) -> None:
+        """Have workers know something that was not known when they were prepared."""
+        if self._workers is not None:
+            self._workers.learn(name, arguments)
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._workers is not None:
+            self._workers.close()
+
+    def summary(self) -> Iterator[str]:
+        """Yield a line for each reason for which refusals were left alone."""
+        for why, count in self.shed.most_common():
+            yield f"{count} refusals were passed on as they came: {why}"
+
+
+def _taken(step: Callable[[], Any]) -> tuple[bool, Any]:
+    """Go to the next look-up, or to the end: whether it is the end, and what came of it."""
+    try:
+        return False, step()
+    except StopIteration as done:
+        return True, done.value
+
+
+class _Places:
+    """How many are under way, in all and of each caller."""
+
+    def __init__(self, of_one: int, of_all: int) -> None:
+        self._of_one, self._of_all = of_one, of_all
+        self._count = 0
+        self._callers: dict[str, int] = {}
+
+    @contextlib.contextmanager
+    def taken(self, caller: str) -> Iterator[None]:
+        """Take a place. Raises Shed where there is none."""
+        if self._count >= self._of_all:
+            raise Shed("shed: too many refusals at once")
+        mine = self._callers.get(caller, 0)
+        if mine >= self._of_one:
+            raise Shed("shed: too many refusals of this caller")
+        self._count += 1
+        self._callers[caller] = mine + 1
+        try:
+            yield
+        finally:
+            self._count -= 1
+            self._callers[caller] -= 1
+            if not self._callers[caller]:
+                del self._callers[caller]
+
+
+class _Turn:
+    """The loop's time for corrections: a slice of each round, the callers in turn."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, deque[_Step]] = OrderedDict()
+        self._spent = 0.0
+        self._slice = _LEAST
+        self._last = 0.0
+        """When the last round ended."""
+        self._armed = False
+
+    async def take(self, caller: str, run: Callable[[], Any], wait: float) -> Any:
+        """Run something that takes a moment, as soon as there is one. Raises Shed where there is none for so long."""
+        self._arm()
+        if not self._waiting and self._spent < self._slice:
+            begun = time.monotonic()
+            try:
+                return run()
+            finally:
+                self._spent += time.monotonic() - begun
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(caller, deque()).append(_Step(run, future, time.monotonic() + wait))
+        return await future
+
+    def _arm(self) -> None:
+        if not self._armed:
+            self._armed = True
+            asyncio.get_running_loop().call_soon(self._round)
+
+    def _round(self) -> None:
+        now = time.monotonic()
+        self._armed = False
+        self._slice = min(_MOST, max(_LEAST, _SHARE * (now - self._last)))
+        end = now + self._slice
+        while self._waiting and now < end:
+            caller, steps = next(iter(self._waiting.items()))
+            step = steps.popleft()
+            if steps:
+                self._waiting.move_to_end(caller)
+            else:
+                del self._waiting[caller]
+            if step.future.done():
+                continue
+            if now > step.until:
+                step.future.set_exception(Shed("shed: waited too long for its turn"))
+            else:
+                _settle(step)
+                now = time.monotonic()
+        self._last = time.monotonic()
+        self._spent = self._last - end + self._slice
+        if self._waiting:
+            self._arm()
+
+
+def _settle(step: _Step) -> None:
+    try:
+        step.future.set_result(step.run())
+    except Exception as problem:
+        step.future.set_exception(problem)
+
+
+__all__ = ["LARGE", "Dispatcher", "Lost", "Shed", "Task"]

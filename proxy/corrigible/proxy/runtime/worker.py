@@ -1,0 +1,155 @@
+"""Workers as an event loop sees them: tasks that others must not wait for are done elsewhere, and given up in time.
+
+Knows: asyncio, the fork server. Does not know: what the tasks are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pickle
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from .fork_server import ANSWER, ASK, DONE, FAILED, LENGTH, NOTE, RUN, ForkServer
+
+MEMORY: Final = 512 << 20
+"""Bytes that a worker may take beyond what it starts with."""
+_LARGEST: Final = 8 << 20
+"""Bytes of one message of a worker: what is more is no correction."""
+_COUNT: Final = 2
+
+Answering = Callable[[Any], Awaitable[Any]]
+
+
+class Lost(Exception):
+    """A task came to nothing. The message says why."""
+
+
+class Shed(Exception):
+    """There is no time for a task. The message says why."""
+
+
+class _Worker:
+    """One process that does one task after the other; another one where it had to be ended."""
+
+    def __init__(self, server: ForkServer, most: int) -> None:
+        self._server = server
+        self._most = most
+        self._number = 0
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._free = asyncio.Lock()
+
+    async def run(self, message: tuple[Any, ...], answering: Answering, seconds: float, wait: float) -> Any:
+        try:
+            await asyncio.wait_for(self._free.acquire(), wait)
+        except TimeoutError:
+            raise Shed("shed: waited too long for a worker") from None
+        try:
+            return await self._run(message, answering, seconds)
+        except TimeoutError:
+            self.end()
+            raise Lost(f"took over {seconds * 1000:.0f} ms, and the worker was ended") from None
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as problem:
+            self.end()
+            raise Lost(f"the worker broke off ({type(problem).__name__})") from None
+        except asyncio.CancelledError:
+            self.end()  # it is in the middle of something that nobody waits for
+            raise
+        finally:
+            self._free.release()
+
+    async def _run(self, message: tuple[Any, ...], answering: Answering, seconds: float) -> Any:
+        while True:
+            begun = time.monotonic()
+            async with asyncio.timeout(max(0.0, seconds)):
+                reader, writer = await self._connected()
+                data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+                writer.write(LENGTH.pack(len(data)))
+                writer.write(data)
+                await writer.drain()
+                (size,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
+                if size > _LARGEST:
+                    raise ValueError(f"a message of {size} bytes")
+                reply = pickle.loads(await reader.readexactly(size))
+            seconds -= time.monotonic() - begun
+            match reply:
+                case (str(kind), question) if kind == ASK:
+                    message = (ANSWER, await answering(question))
+                case (str(kind), value, int(peak)) if kind == DONE:
+                    if peak > self._most:
+                        self.end()  # what it took it would keep
+                    return value
+                case (str(kind), why) if kind == FAILED:
+                    raise Lost(why)
+                case _:
+                    raise ValueError("not a reply")
+
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._streams is not None and self._streams[0].at_eof():
+            self.end()  # it died of itself, between two tasks
+        if self._streams is None:
+            self._number, connection = self._server.spawn()
+            self._streams = await asyncio.open_unix_connection(sock=connection, limit=1 << 20)
+        return self._streams
+
+    def note(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Tell it something, if it is there. No reply is waited for."""
+        if self._streams is not None:
+            data = pickle.dumps((NOTE, name, arguments), pickle.HIGHEST_PROTOCOL)
+            self._streams[1].write(LENGTH.pack(len(data)) + data)
+
+    def end(self) -> None:
+        if self._streams is not None:
+            with contextlib.suppress(OSError, RuntimeError):
+                self._streams[1].transport.abort()
+            self._streams = None
+            self._server.kill(self._number)
+
+
+class Workers:
+    """All workers. A caller always has the same one: it keeps no other busy, and is remembered there."""
+
+    def __init__(self, server: ForkServer, *, most: int = MEMORY // 2) -> None:
+        """A worker that took more than `most` bytes for a task is replaced after it."""
+        self._server = server
+        self._workers = [_Worker(server, most) for _ in range(_COUNT)]
+
+    async def run(
+        self,
+        task: tuple[str, tuple[Any, ...], Mapping[str, Any]],
+        answering: Answering,
+        *,
+        seconds: float,
+        wait: float,
+        caller: str = "",
+    ) -> Any:
+        """Have a task done: a function with its arguments, that may compute for so long, and wait to begin.
+
+        Raises Lost where nothing comes of it, Shed where it had to wait for too long.
+        """
+        return await self._of(caller).run((RUN, *task), answering, seconds, wait)
+
+    def note(self, name: str, arguments: tuple[Any, ...], *, caller: str) -> None:
+        """Tell the worker of a caller something that it may want to know."""
+        self._of(caller).note(name, arguments)
+
+    def learn(self, name: str, arguments: tuple[Any, ...]) -> None:
+        """Have all workers know something from now on: those that do not are replaced."""
+        self._server.learn(name, arguments)
+        self.end()
+
+    def _of(self, caller: str) -> _Worker:
+        return self._workers[zlib.crc32(caller.encode()) % len(self._workers)]
+
+    def end(self) -> None:
+        """End all workers there are; others follow when they are needed."""
+        for worker in self._workers:
+            worker.end()
+
+    def close(self) -> None:
+        """End all, and the server."""
+        self.end()
+        self._server.close()

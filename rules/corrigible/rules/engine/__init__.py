@@ -1,0 +1,1 @@
+"""From a compiled rule and a violation to a suggestion."""

@@ -1,0 +1,103 @@
+"""Which rules may speak about a violation: flat in the number of rules.
+
+Rules are filed under (operation, status, code), each of them possibly "any". A violation asks at most eight buckets.
+Inside a bucket the message patterns of many rules are matched in one pass of an RE2 set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import re2
+
+from corrigible.rules.language.rule import Rule
+from corrigible.rules.violation import Violation
+
+ANY = ""
+
+
+class _Bucket:
+    """Rules filed under one key, in the order in which they are asked."""
+
+    __slots__ = ("_patterned", "_plain", "_set")
+
+    def __init__(self, ranked: list[tuple[int, Rule]]) -> None:
+        self._plain = [(rank, rule) for rank, rule in ranked if rule.listens.message is None]
+        self._patterned = [(rank, rule) for rank, rule in ranked if rule.listens.message is not None]
+        self._set: re2.Set | None = None
+        if self._patterned:
+            options = re2.Options()
+            options.max_mem = 256 << 20
+            options.log_errors = False
+            self._set = re2.Set.SearchSet(options)
+            for _, rule in self._patterned:
+                assert rule.listens.message is not None
+                self._set.Add(rule.listens.message.text)
+            self._set.Compile()
+
+    def candidates(self, message: str) -> list[tuple[int, Rule]]:
+        if self._set is None:
+            return self._plain
+        hits = self._set.Match(message)
+        return self._plain + [self._patterned[number] for number in hits] if hits else self._plain
+
+
+class RuleIndex:
+    """An ordered, indexed set of rules."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        speaking = [rule for rule in rules if rule.status != "deprecated"]
+        self.rules = tuple(sorted(speaking, key=lambda r: (-r.priority, -r.listens.specificity, r.id)))
+        filed: dict[str, dict[tuple[int, str], list[tuple[int, Rule]]]] = {}
+        for rank, rule in enumerate(self.rules):
+            on = rule.listens
+            for operation, status, code in product(on.operations or (ANY,), on.statuses or (0,), on.codes or (ANY,)):
+                filed.setdefault(operation, {}).setdefault((status, code), []).append((rank, rule))
+        self._buckets = {
+            operation: {key: _Bucket(ranked) for key, ranked in shelf.items()} for operation, shelf in filed.items()
+        }
+
+    def candidates(self, operation: str, status: int, violation: Violation) -> list[Rule]:
+        """Return the rules whose `on` holds, the one to ask first in front."""
+        found: list[tuple[int, Rule]] = []
+        code, kind, param = violation.code, violation.type, violation.param
+        keys = ((status, code), (status, ANY), (0, code), (0, ANY)) if code else ((status, ANY), (0, ANY))
+        for shelf in (self._buckets.get(operation), self._buckets.get(ANY) if operation else None):
+            if shelf is None:
+                continue
+            for key in keys:
+                bucket = shelf.get(key)
+                if bucket is None:
+                    continue
+                for entry in bucket.candidates(violation.message):
+                    on = entry[1].listens
+                    if (not on.types or kind in on.types) and (not on.params or param in on.params):
+                        found.append(entry)
+        if len(found) > 1:
+            found.sort(key=_rank)
+        return [rule for _, rule in found]
+
+
+def _rank(entry: tuple[int, Rule]) -> int:
+    return entry[0]
+
+
+def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> str | None:
+    """Say in words which part of `on` does not hold; None where all of it does."""
+    on = rule.listens
+    checks = (
+        ("operation", on.operations, operation),
+        ("status", on.statuses, status),
+        ("code", on.codes, violation.code),
+        ("type", on.types, violation.type),
+        ("param", on.params, violation.param),
+    )
+    for name, wanted, given in checks:
+        if wanted and given not in wanted:
+            return (
+                f"{name} is {given or 'not named'}, the rule listens for {', '.join(map(str, sorted(wanted, key=str)))}"
+            )
+    if on.message is not None and on.message.search(violation.message) is None:
+        return "the message does not match its pattern"
+    return None

@@ -1,0 +1,364 @@
+"""From an authored rule to a compiled one. Every CEL, RE2 and vocabulary mistake is reported with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from corrigible.rules.engine.lookup import Templates, uncovered
+from corrigible.rules.errors import AuthoringError, gather, meant
+from corrigible.schema.document import pointer_problem
+from corrigible.schema.vocabulary import Vocabulary
+
+from .expression import RESERVED, Environment, Expression, ExpressionError, by_name, environment
+from .file_model import Each, LookupText, On, PlaceholderEach, PlaceholderText, RuleText
+from .file_model import Entry as EntryText
+from .rule import (
+    ACTED,
+    TERMINAL,
+    Edit,
+    Entry,
+    LookupSpec,
+    MatchCriteria,
+    Pattern,
+    Placeholder,
+    Rule,
+    SuggestionGroup,
+    SuggestionLoop,
+    SuggestionSpec,
+    Template,
+)
+from .validate import checked
+from .yaml_source import Source, Trail
+
+
+def compile_rule(
+    source: Source, *, pack: str, major: str, vocabulary: Vocabulary, lookups: Templates | None = None
+) -> Rule:
+    """Compile one rule file. Raises one AuthoringError that lists everything wrong with it.
+
+    With `lookups`, the pack's allow-list, a look-up that none of them can cover is such a mistake.
+    """
+    text = checked(RuleText, source)
+    compiler = _Compiler(source, text, vocabulary, lookups)
+    try:
+        return compiler.rule(pack, major)
+    finally:
+        environment(compiler.names - RESERVED).release()
+
+
+def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: Vocabulary) -> Rule:
+    """Compile a rule that stands in no file."""
+    path = Path(str(text.get("id", "")).rpartition(".")[2] + ".yaml")
+    return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+class _Compiler:
+    def __init__(
+        self, source: Source, text: RuleText, vocabulary: Vocabulary, lookups: Templates | None = None
+    ) -> None:
+        self.source = source
+        self.text = text
+        self.vocabulary = vocabulary
+        self.lookups = lookups
+        self.errors: list[AuthoringError] = []
+        self.names = frozenset(text.lookup) | frozenset(text.let)
+        self.mentioned: set[str] = set()
+        self.texts: list[str] = []
+
+    def rule(self, pack: str, major: str) -> Rule:
+        text, scope = self.text, environment(self.names - RESERVED)
+        self._identity(pack)
+        self._order()
+        rule = Rule(
+            id=text.id,
+            version=f"{text.id}@{major}",
+            title=text.title,
+            status=text.status,
+            references=tuple(text.references),
+            priority=text.priority,
+            listens=self._listens(text.on),
+            when=self._condition(text.when, ("when",), environment()),
+            questions=tuple(self._question(name, asked, scope) for name, asked in text.lookup.items()),
+            lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
+            entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
+            also=None if text.also is None else self._cel(text.also, ("also",), scope),
+            diagnosis=" ".join(text.diagnosis.split()),
+            code=text.code or "",
+            verbose_code=text.code or text.id.rpartition(".")[2].replace("-", "_").upper(),
+            type=text.type,
+            names=self.names,
+            scope=scope,
+            uses=(),
+            hands=frozenset(),
+            tables=None,
+            guesses=False,
+        )
+        if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
+            raise error
+        uses = tuple(name for name in sorted(scope.names) if name in self.mentioned)
+        hands = frozenset(word for text in self.texts for word in _WORD.findall(by_name(text)))
+        named = [found[1] for text in self.texts for found in _TABLE.finditer(text)]
+        return replace(
+            rule,
+            uses=uses,
+            hands=hands,
+            tables=None if None in named else frozenset(named),
+            guesses="nearest" in self.mentioned,
+        )
+
+    def _question(self, name: str, asked: LookupText, scope: Environment) -> LookupSpec:
+        begun = len(self.texts)
+        trail = ("lookup", name)
+        return LookupSpec(
+            name,
+            self._cel(asked.get, (*trail, "get"), scope),
+            self._condition(asked.condition, (*trail, "if"), scope),
+            asked.optional,
+            None if asked.message is None else self._template(asked.message, (*trail, "message"), scope),
+            frozenset(word for said in self.texts[begun:] for word in _WORD.findall(said)) & self.text.lookup.keys(),
+        )
+
+    def _order(self) -> None:
+        """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""
+        waiting = [*self.text.lookup, *self.text.let]
+        for name, asked in self.text.lookup.items():
+            for key, text in (("get", asked.get), ("if", asked.condition)):
+                self._too_early(text, ("lookup", name, key), waiting)
+            waiting.pop(0)
+            beginning = uncovered(asked.get, self.lookups) if self.lookups is not None else None
+            if beginning is not None:
+                self._wrong(("lookup", name, "get"), f'"{beginning}" fits none of the lookups of pack.yaml')
+        for name, value in self.text.let.items():
+            self._too_early(value, ("let", name), waiting)
+            waiting.pop(0)
+
+    def _too_early(self, value: Any, trail: Trail, waiting: list[str]) -> None:
+        if isinstance(value, (dict, list)):
+            for inner in value.values() if isinstance(value, dict) else value:
+                self._too_early(inner, trail, waiting)
+        elif isinstance(value, str) and any(re.search(rf"(?<!\.)\b{re.escape(name)}\b", value) for name in waiting):
+            try:
+                Environment(environment(self.names - RESERVED).names - set(waiting)).compile(value)
+            except ExpressionError as problem:
+                for name in waiting:
+                    if f"undeclared reference to '{name}" in str(problem):
+                        self._wrong(trail, f'"{name}" is not known yet: it comes later')
+                        return
+
+    def _identity(self, pack: str) -> None:
+        owner, _, last = self.text.id.partition(".")
+        if owner != pack:
+            self._wrong(("id",), f'id "{self.text.id}" must begin with the pack\'s name, "{pack}."')
+        if self.source.path.stem != last:
+            self._wrong(("id",), f'id "{self.text.id}" belongs in {last}.yaml: a file is named after its rule')
+        for name in sorted(self.names):
+            self._named(name, ("lookup" if name in self.text.lookup else "let", name))
+
+    def _named(self, name: str, trail: Trail) -> None:
+        if name in environment().names:
+            self._wrong(trail, f'"{name}" hides a name that every rule has')
+        elif name in RESERVED:
+            self._wrong(trail, f'"{name}" is a word of CEL itself')
+        elif _NAME.fullmatch(name) is None:
+            self._wrong(trail, f'"{name}" is no name for CEL: letters, digits and "_"')
+
+    def _wrong(self, trail: Trail, problem: str) -> None:
+        self.errors.append(self.source.error(trail, problem))
+
+    def _cel(self, text: str, trail: Trail, scope: Environment) -> Expression:
+        self.mentioned.update(_WORD.findall(text))
+        self.texts.append(text)
+        try:
+            return scope.compile(text)
+        except ExpressionError as problem:
+            self._wrong(trail, str(problem))
+            return environment().compile("null")
+
+    def _condition(self, text: str | bool | None, trail: Trail, scope: Environment) -> Expression | None:
+        if text is None or text is True:
+            return None
+        return self._cel("false" if text is False else text, trail, scope)
+
+    def _template(self, value: Any, trail: Trail, scope: Environment) -> Template:
+        if isinstance(value, str):
+            return self._cel(value, trail, scope)
+        if isinstance(value, dict):
+            return {key: self._template(inner, (*trail, key), scope) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._template(inner, (*trail, index), scope) for index, inner in enumerate(value)]
+        return value
+
+    def _pointer(self, text: str, trail: Trail, scope: Environment) -> str | Expression:
+        if not text.startswith("/"):
+            return self._cel(text, trail, scope)
+        if (problem := pointer_problem(text)) is not None:
+            self._wrong(trail, f'"{text}" {problem}')
+        return text
+
+    def _listens(self, on: On) -> MatchCriteria:
+        pattern = None
+        if on.message is not None:
+            try:
+                pattern = Pattern(on.message)
+            except ValueError as problem:
+                self._wrong(("on", "message"), f"not an RE2 pattern: {problem}")
+        return MatchCriteria(
+            tuple(dict.fromkeys(on.operation)),
+            tuple(dict.fromkeys(on.status)),
+            tuple(dict.fromkeys(on.code)),
+            frozenset(on.type),
+            frozenset(on.param),
+            pattern,
+        )
+
+    def _entry(self, entry: EntryText, trail: Trail, scope: Environment) -> Entry:
+        condition = self._condition(entry.condition, (*trail, "if"), scope)
+        if entry.all is not None:
+            return SuggestionGroup(condition, "all", self._members(entry.all, (*trail, "all"), scope), entry.type)
+        if isinstance(entry.one_of, list):
+            return SuggestionGroup(
+                condition, "one_of", self._members(entry.one_of, (*trail, "one_of"), scope), entry.type
+            )
+        if isinstance(entry.one_of, Each):
+            return self._each(entry.one_of, condition, (*trail, "one_of"), scope, entry.type)
+        return self._say(entry, condition, trail, scope)
+
+    def _members(self, entries: Sequence[EntryText], trail: Trail, scope: Environment) -> tuple[Entry, ...]:
+        members = tuple(self._entry(entry, (*trail, index), scope) for index, entry in enumerate(entries))
+        for index, member in enumerate(members):
+            if not isinstance(member, SuggestionSpec):
+                self._wrong((*trail, index), "a group has no groups inside")
+            elif member.base_action in TERMINAL:
+                self._wrong((*trail, index), f"{member.action} stands alone, not in a group")
+        return members
+
+    def _each(
+        self, each: Each, condition: Expression | None, trail: Trail, scope: Environment, kind: str | None
+    ) -> SuggestionLoop:
+        self._named(each.name, (*trail, "as"))
+        inner = environment(self.names | {each.name})
+        if each.suggest.action is None:
+            self._wrong((*trail, "suggest"), "an alternative made for each element is one action")
+        member = self._say(
+            each.suggest,
+            self._condition(each.suggest.condition, (*trail, "suggest", "if"), inner),
+            (*trail, "suggest"),
+            inner,
+        )
+        if member.base_action in TERMINAL:
+            self._wrong((*trail, "suggest"), f"{member.action} stands alone, not in a group")
+        return SuggestionLoop(condition, self._cel(each.each, (*trail, "each"), scope), each.name, member, kind)
+
+    def _say(self, entry: EntryText, condition: Expression | None, trail: Trail, scope: Environment) -> SuggestionSpec:
+        action = entry.action or "NO_RECOVERY_AVAILABLE"
+        if action not in self.vocabulary.actions:
+            hint = meant(action, self.vocabulary.actions)
+            self._wrong((*trail, "action"), f'action "{action}" is not registered in pack.yaml{hint}')
+        known = self.vocabulary.actions.get(action)
+        base = str(known.base_action) if known is not None else action
+        terminal = base in TERMINAL
+        if terminal and (entry.patch or entry.steps or entry.placeholders):
+            self._wrong(trail, f"{action} is terminal: it has no patch, steps or placeholders")
+        self._acting(entry, base, trail)
+        if action != base and base == "MODIFY_PARAMS" and entry.patch is None and not entry.placeholders:
+            self._wrong(trail, f"{action} needs a written patch: its parameters are not members of the request")
+        if entry.recovery is not None and (entry.recovery == "terminal") is not terminal:
+            said = "is always terminal" if terminal else "is never terminal"
+            self._wrong((*trail, "recovery"), f"{action} {said}")
+        if base == "WAIT_AND_RETRY" and entry.parameters:
+            self._wrong((*trail, "parameters"), f"{action} has no parameters: the wait belongs into retry")
+        placeholders = self._placeholders(entry, (*trail, "placeholders"), scope)
+        if placeholders and entry.applicability not in (None, "HAS_PLACEHOLDERS"):
+            self._wrong((*trail, "applicability"), "with placeholders it is HAS_PLACEHOLDERS")
+        after = entry.retry.after_seconds if entry.retry is not None else None
+        return SuggestionSpec(
+            condition=condition,
+            action=action,
+            base_action=base,
+            message=" ".join((entry.message or "").split()),
+            differs=None if entry.differs is None else self._cel(entry.differs, (*trail, "differs"), scope),
+            actor=entry.actor,
+            parameters={
+                name: self._template(value, (*trail, "parameters", name), scope)
+                for name, value in (entry.parameters or {}).items()
+            },
+            edits=None if entry.patch is None else self._edits(entry, trail, scope),
+            steps=tuple(self._template(step, (*trail, "steps", i), scope) for i, step in enumerate(entry.steps or ())),
+            applicability=entry.applicability or ("HAS_PLACEHOLDERS" if placeholders else "MAYBE_INCORRECT"),
+            placeholders=placeholders,
+            changes_intent=bool(entry.changes_intent),
+            requires_confirmation=bool(entry.requires_confirmation),
+            side_effects=entry.side_effects,
+            retry=entry.retry,
+            after_seconds=self._cel(after, (*trail, "retry", "after_seconds"), scope)
+            if isinstance(after, str)
+            else after,
+            recovery=entry.recovery,
+            type=entry.type,
+        )
+
+    def _acting(self, entry: EntryText, base: str, trail: Trail) -> None:
+        """Whoever hears that nothing more can be sent has to hear who can act."""
+        if base not in ACTED and entry.actor is not None:
+            self._wrong((*trail, "actor"), f"only {' and '.join(sorted(ACTED))} say who can act")
+        elif base in ACTED and entry.actor is None:
+            self._wrong(trail, f'"actor" is missing: {base} says who can act, nobody, somebody_else or you')
+        elif base == "ESCALATE" and entry.actor == "nobody":
+            self._wrong((*trail, "actor"), "where nobody can act, the action is NO_RECOVERY_AVAILABLE")
+        if base in ACTED and "actor" in (entry.parameters or {}):
+            self._wrong((*trail, "parameters", "actor"), "actor stands beside action")
+
+    def _placeholders(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Placeholder, ...]:
+        if isinstance(entry.placeholders, PlaceholderEach):
+            each = self._cel(entry.placeholders.each, (*trail, "each"), scope)
+            self._named(entry.placeholders.name, (*trail, "as"))
+            inner = environment(scope.names | {entry.placeholders.name})
+            return (self._placeholder(entry.placeholders, trail, inner, each, entry.placeholders.name),)
+        return tuple(self._placeholder(p, (*trail, i), scope) for i, p in enumerate(entry.placeholders or ()))
+
+    def _placeholder(
+        self,
+        text: PlaceholderText,
+        trail: Trail,
+        scope: Environment,
+        each: Expression | None = None,
+        name: str = "",
+    ) -> Placeholder:
+        return Placeholder(
+            self._pointer(text.pointer, (*trail, "pointer"), scope),
+            text.ask,
+            text.json_schema,
+            None if text.schema_from is None else self._cel(text.schema_from, (*trail, "schema_from"), scope),
+            each,
+            name,
+        )
+
+    def _edits(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Edit, ...] | Expression:
+        if isinstance(entry.patch, str):
+            return self._cel(entry.patch, (*trail, "patch"), scope)
+        edits = []
+        for index, op in enumerate(entry.patch or ()):
+            at = (*trail, "patch", index)
+            if op.op in ("add", "replace", "test") and "value" not in op.model_fields_set:
+                self._wrong(at, f'"{op.op}" needs a value')
+            if (op.op in ("move", "copy")) != (op.source is not None):
+                self._wrong(at, '"from" belongs to move and copy')
+            edits.append(
+                Edit(
+                    op.op,
+                    self._pointer(op.path, (*at, "path"), scope),
+                    self._template(op.value, (*at, "value"), scope),
+                    None if op.source is None else self._pointer(op.source, (*at, "from"), scope),
+                    op,
+                )
+            )
+        return tuple(edits)

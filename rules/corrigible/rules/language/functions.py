@@ -1,0 +1,154 @@
+"""What expressions may call besides CEL's own: pure functions on plain values."""
+
+from __future__ import annotations
+
+import base64 as codec
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import re2
+
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
+
+_KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
+
+
+def integer(value: Any) -> int | None:
+    """Return the int of an int or of an integer's text; null for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+        return int(value)
+    return None
+
+
+def unix(date: Any) -> int | None:
+    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7), null for anything else."""
+    try:
+        moment = parsedate_to_datetime(str(date))
+        return int((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        return None
+
+
+def at(document: Any, pointer: str) -> Any:
+    """Return the value at an RFC 6901 pointer, null where nothing is."""
+    found = resolve(document, pointer)
+    return None if found is MISSING else found
+
+
+def covers(have: Any, want: Any) -> bool:
+    """Return whether every member of `want` is in `have`, scalars compared by their text, empty as good as absent."""
+    if isinstance(want, Mapping):
+        return isinstance(have, Mapping) and all(covers(have.get(name), inner) for name, inner in want.items())
+    if isinstance(want, list):
+        return (
+            isinstance(have, list)
+            and len(have) == len(want)
+            and all(covers(one, other) for one, other in zip(have, want, strict=True))
+        )
+    if isinstance(have, (Mapping, list)):
+        return False
+    return _text(have) == _text(want)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def names(document: Any, pointer: str) -> list[str]:
+    """Return the member names of the object at an RFC 6901 pointer, none where no object is."""
+    found = resolve(document, pointer)
+    return list(found) if isinstance(found, Mapping) else []
+
+
+def fresh_key(seed: str) -> str:
+    """Return a new idempotency key, the same one for the same seed."""
+    return str(uuid.uuid5(_KEYS, seed))
+
+
+def wildcards(document: Any, pattern: str) -> list[str]:
+    """Return the pointers of what is there that a pattern fits; `*` stands for any one member or element."""
+    return list(_fitting(document, segments(pattern), ""))
+
+
+def _fitting(here: Any, parts: Sequence[str], walked: str) -> Iterator[str]:
+    if not parts:
+        yield walked
+        return
+    if parts[0] == "*":
+        count = len(here) if isinstance(here, list) else 0
+        names = list(here) if isinstance(here, Mapping) else list(map(str, range(count)))
+    else:
+        names = [parts[0]]
+    for name in names:
+        step = "/" + escape(name)
+        inner = resolve(here, step)
+        if inner is not MISSING:
+            yield from _fitting(inner, parts[1:], walked + step)
+
+
+def flat(lists: Sequence[Any]) -> list[Any]:
+    """Return the elements of the lists in a list, one level deep; an element that is no list stays."""
+    return [inner for one in lists for inner in (one if isinstance(one, list) else [one])]
+
+
+def base64(text: str) -> str:
+    """Return the base64 of a text's UTF-8 (RFC 4648 section 4)."""
+    return codec.b64encode(str(text).encode()).decode()
+
+
+def is_base64(text: Any) -> bool:
+    """Return whether a text is base64, line breaks allowed."""
+    try:
+        codec.b64decode("".join(str(text).split()), validate=True)
+    except ValueError:
+        return False
+    return isinstance(text, str)
+
+
+def base64_meant(text: Any) -> str:
+    """Return the base64 that a text lacks only padding of, or has in the URL alphabet; empty where it is plain text.
+
+    Short words are base64 by accident: what they would decode to is no text.
+    """
+    said = "".join(str(text).split()).translate(str.maketrans("-_", "+/")).rstrip("=")
+    padded = said + "=" * (-len(said) % 4)
+    if not isinstance(text, str) or len(said) < _SHORTEST_CODE or not is_base64(padded):
+        return ""
+    try:
+        return padded if codec.b64decode(padded).decode().isprintable() else ""
+    except UnicodeDecodeError:
+        return padded if len(said) >= _LONGEST_WORD else ""
+
+
+_SHORTEST_CODE = 4
+_LONGEST_WORD = 20
+"""Longer texts of letters and digits alone are codes, whatever they decode to."""
+
+
+def respell(text: str, keep: str, filler: str) -> str:
+    """Return a text in which every run of characters outside a class such as `[a-z0-9-]` is one filler.
+
+    None is left at either end, nor two in a row.
+    """
+    if not (keep.startswith("[") and keep.endswith("]")) or keep.startswith("[^"):
+        raise ValueError(f"{keep}: not a class such as [a-z0-9-]")
+    out = str(re2.sub(f"[^{keep[1:-1]}]+", filler.replace("\\", "\\\\"), str(text)))
+    if filler:
+        mark = re.escape(filler)
+        out = re.sub(f"(?:{mark}){{2,}}", lambda _: filler, out)
+        out = re.sub(f"^(?:{mark})+|(?:{mark})+$", "", out)
+    return out

@@ -1,0 +1,205 @@
+"""A rule, compiled: what it listens for, what it asks of live state, what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import re2
+
+from corrigible.schema.exchange import Json
+
+from .expression import Activation, Environment, Expression
+from .file_model import PatchText, RetryText
+
+Template = Any
+"""A nest of maps and lists whose leaves are Expressions or literals."""
+
+TERMINAL = frozenset({"NO_RECOVERY_AVAILABLE", "ESCALATE", "ALREADY_DONE"})
+ACTED = TERMINAL - {"ALREADY_DONE"}
+"""Those that say who can act."""
+"""Design 3: these three stand alone, with `recovery: terminal`."""
+
+
+class Pattern:
+    """An RE2 pattern that a native message is searched for. Linear in the message, whatever the author wrote."""
+
+    __slots__ = ("_compiled", "names", "text")
+
+    def __init__(self, text: str) -> None:
+        """Raises ValueError for a pattern that RE2 does not take."""
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            # Over bytes: the text interface decodes every offset and costs five times as much.
+            self._compiled = re2.compile(text.encode(), options)
+        except re2.error as problem:
+            said = problem.args[0] if problem.args else problem
+            raise ValueError(said.decode() if isinstance(said, bytes) else str(said)) from None
+        self.text = text
+        self.names = {number: _decoded(name) for name, number in self._compiled.groupindex.items()}
+
+    def search(self, message: str) -> dict[str, str] | None:
+        """Return the named groups that took part, or None where the pattern does not match."""
+        found = self._compiled.search(message.encode("utf-8", "surrogatepass"))
+        if found is None:
+            return None
+        said = {}
+        for number, name in self.names.items():
+            text = found[number]
+            if text is not None:
+                said[name] = text.decode()
+        return said
+
+
+def _decoded(name: str | bytes) -> str:
+    return name.decode() if isinstance(name, bytes) else name
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCriteria:
+    """What must hold of a violation before `when` is asked. Empty means anything."""
+
+    operations: tuple[str, ...] = ()
+    statuses: tuple[int, ...] = ()
+    codes: tuple[str, ...] = ()
+    types: frozenset[str] = frozenset()
+    params: frozenset[str] = frozenset()
+    message: Pattern | None = None
+
+    @property
+    def specificity(self) -> int:
+        """How narrow this is. Narrower rules are asked first."""
+        narrow = (self.operations, self.statuses, self.codes, self.types, self.params, self.message)
+        weights = (16, 1, 8, 2, 4, 8)
+        return sum(weight for said, weight in zip(narrow, weights, strict=True) if said)
+
+
+@dataclass(frozen=True, slots=True)
+class LookupSpec:
+    """A look-up of a rule."""
+
+    name: str
+    get: Expression
+    condition: Expression | None
+    optional: bool
+    message: Template = None
+    """Of a gRPC call; None for a GET."""
+    needs: frozenset[str] = frozenset()
+    """The names of the look-ups whose answers it mentions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    pointer: str | Expression
+    ask: Literal["user", "agent"]
+    schema: Mapping[str, Json]
+    schema_from: Expression | None
+    each: Expression | None = None
+    name: str = ""
+    """With `each` there is one for every element, in scope under this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One patch operation; `path`, `source` literal or computed."""
+
+    op: str
+    path: str | Expression
+    value: Template
+    source: str | Expression | None
+    written: PatchText
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionSpec:
+    """One suggestion of a rule."""
+
+    condition: Expression | None
+    action: str
+    base_action: str
+    message: str
+    differs: Expression | None
+    """Gives the names of members in which what is there is not what was sent."""
+    actor: str | None
+    """Who can act where nothing more can be sent."""
+    parameters: Mapping[str, Template]
+    edits: tuple[Edit, ...] | Expression | None
+    steps: tuple[Mapping[str, Template], ...]
+    applicability: str
+    placeholders: tuple[Placeholder, ...]
+    changes_intent: bool
+    requires_confirmation: bool
+    side_effects: str | None
+    retry: RetryText | None
+    after_seconds: Expression | float | None
+    recovery: str | None
+    type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionGroup:
+    """A group: all of them, or one of them."""
+
+    condition: Expression | None
+    relation: Literal["all", "one_of"]
+    members: tuple[Entry, ...]
+    type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionLoop:
+    """One alternative per element of a list."""
+
+    condition: Expression | None
+    each: Expression
+    name: str
+    member: SuggestionSpec
+    type: str | None
+
+
+Entry = SuggestionSpec | SuggestionGroup | SuggestionLoop
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    id: str
+    version: str
+    """`<id>@<major>`, as evidence names it."""
+    title: str
+    status: str
+    references: tuple[str, ...]
+    priority: int
+    listens: MatchCriteria
+    when: Expression | None
+    questions: tuple[LookupSpec, ...]
+    lets: tuple[tuple[str, Template], ...]
+    entries: tuple[Entry, ...]
+    also: Expression | None
+    """The numbers of further complaints that its answer settles."""
+    diagnosis: str
+    code: str
+    """What verbose mode calls this, empty for the native code or the next."""
+    verbose_code: str
+    """The id's last part in upper snake case."""
+    type: str
+    names: frozenset[str]
+    """The names that look-ups and `let` add to the scope."""
+    scope: Environment
+
+    uses: tuple[str, ...]
+    """The names of the scope, its own included, that its expressions mention."""
+    hands: frozenset[str]
+    """Those of them that the runtime itself looks at."""
+    tables: frozenset[str] | None
+    """The tables that they name, None where that cannot be told."""
+    guesses: bool
+    """It asks what is near: what it suggests may be a guess."""
+
+    def activation(self, scope: Mapping[str, Any]) -> Activation:
+        """Hand the runtime what this rule mentions, and no more: every name costs, a table by its size."""
+        values = {name: scope[name] for name in self.uses if name in scope}
+        if "tables" in values and self.tables is not None:
+            values["tables"] = {name: table for name, table in values["tables"].items() if name in self.tables}
+        return Activation(values, None if self.hands.issuperset(values) else self.hands)

@@ -1,0 +1,1 @@
+"""Packs as folders: read, made, shown as a page, and their cases."""

@@ -1,0 +1,93 @@
+"""Cases: the evidence beside a rule. Reading them, and comparing what was claimed with what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from corrigible.rules.errors import AuthoringError, Place, gather
+from corrigible.rules.language.file_model import CaseText
+from corrigible.rules.language.validate import checked
+from corrigible.rules.language.yaml_source import Source, read_source
+from corrigible.schema.exchange import Exchange, Json, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    rule: str
+    """The last part of the rule's id, from the file's name."""
+    text: CaseText
+    exchange: Exchange
+    place: Place
+
+
+def case_file(rule_file: Path) -> Path:
+    return rule_file.with_suffix("").with_suffix(".cases.yaml")
+
+
+def load_cases(rule_file: Path) -> tuple[Case, ...]:
+    """Read the cases beside a rule; none where the file is missing. Raises AuthoringError with lines."""
+    path = case_file(rule_file)
+    if not path.exists():
+        return ()
+    source = read_source(path)
+    if not isinstance(source.data, list):
+        raise AuthoringError(Place(path), "expected a list of cases")
+    cases: list[Case] = []
+    errors: list[AuthoringError] = []
+    for index, data in enumerate(source.data):
+        try:
+            text = checked(CaseText, source, data, (index,))
+            cases.append(Case(rule_file.stem, text, _exchange(source, text, index), source.place((index,))))
+        except AuthoringError as error:
+            errors.append(error)
+    if (found := gather(errors)) is not None:
+        raise found
+    return tuple(cases)
+
+
+def _exchange(source: Source, text: CaseText, index: int) -> Exchange:
+    asked, answered = text.request, text.response
+    body = orjson.dumps(answered.body)
+    if answered.body_file is not None:
+        try:
+            body = (source.path.parent / answered.body_file).read_bytes()
+        except OSError as problem:
+            said = f"{answered.body_file} cannot be read: {problem.strerror}"
+            raise source.error((index, "response", "body_file"), said) from None
+    headers = {"content-type": "application/json", **{k.lower(): v for k, v in answered.headers.items()}}
+    request = Request(
+        asked.method if asked.method.startswith("/") else asked.method.upper(),  # a gRPC method is a name
+        asked.path,
+        asked.query,
+        {k.lower(): v for k, v in asked.headers.items()},
+        asked.body,
+        asked.form,
+    )
+    name = f"case-{index}"
+    return Exchange(request, answered.status, headers, body, name, text.started, text.elapsed)
+
+
+def differences(claimed: Any, said: Json, where: str = "") -> Iterator[str]:
+    """Yield what differs. Of maps the claimed members count, lists are compared element by element."""
+    if isinstance(claimed, Mapping):
+        if not isinstance(said, Mapping):
+            yield f"{where or '/'}: expected a map, got {said!r}"
+            return
+        for name, inner in claimed.items():
+            if name in said:
+                yield from differences(inner, said[name], f"{where}/{name}")
+            elif inner is not None:
+                yield f"{where}/{name}: absent, expected {inner!r}"
+    elif isinstance(claimed, list):
+        if not isinstance(said, list) or len(claimed) != len(said):
+            yield f"{where}: expected {len(claimed)} elements, got {said!r}"
+            return
+        for index, (one, other) in enumerate(zip(claimed, said, strict=True)):
+            yield from differences(one, other, f"{where}/{index}")
+    elif claimed != said or isinstance(claimed, bool) != isinstance(said, bool):
+        yield f"{where}: expected {claimed!r}, got {said!r}"

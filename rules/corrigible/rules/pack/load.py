@@ -1,0 +1,127 @@
+"""A pack: a folder of rules, tables and cases that knows one API's refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from corrigible.rules.engine.evaluate import PackSettings
+from corrigible.rules.errors import AuthoringError, Place, gather, meant
+from corrigible.rules.language.compile import compile_rule
+from corrigible.rules.language.file_model import PackText
+from corrigible.rules.language.rule import Rule
+from corrigible.rules.language.validate import checked
+from corrigible.rules.language.yaml_source import Source, read_source
+from corrigible.schema.error import VocabularyError
+from corrigible.schema.exchange import Json
+from corrigible.schema.vocabulary import Vocabulary
+
+MANIFEST = "pack.yaml"
+CASES = ".cases.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    name: str
+    path: Path
+    text: PackText
+    rules: tuple[Rule, ...]
+    tables: Mapping[str, Json]
+    """Table name to its data, as expressions see it under `tables`."""
+    vocabulary: Vocabulary
+    guidance: PackSettings
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.text.version}"
+
+
+def built_in() -> dict[str, Path]:
+    """Return the packs that ship with this distribution, by name."""
+    root = Path(str(files("corrigible.rules").joinpath("packs")))
+    return {path.parent.name: path.parent for path in sorted(root.glob(f"*/{MANIFEST}"))}
+
+
+def find_pack(name_or_path: str | Path) -> Path:
+    """Return the folder of a built-in pack or of any folder. Raises AuthoringError with the likely name."""
+    known = built_in()
+    if str(name_or_path) in known:
+        return known[str(name_or_path)]
+    path = Path(name_or_path)
+    if (path / MANIFEST).is_file():
+        return path
+    if path.is_dir():
+        raise AuthoringError(Place(path / MANIFEST), "a pack folder needs this file")
+    names = ", ".join(known)
+    raise AuthoringError(
+        Place(path),
+        f"no built-in pack and no folder of that name; built in: {names}{meant(str(name_or_path), known)}",
+    )
+
+
+def rule_files(path: Path) -> list[Path]:
+    """Return the rule files of a pack folder, sorted by name."""
+    return sorted(p for p in path.glob("*.yaml") if p.name != MANIFEST and not p.name.endswith(CASES))
+
+
+def load_pack(name_or_path: str | Path) -> Pack:
+    """Load and compile a pack. Raises one AuthoringError that lists every mistake in it, each with file and line."""
+    path = find_pack(name_or_path)
+    manifest = read_source(path / MANIFEST)
+    text = checked(PackText, manifest)
+    vocabulary = _vocabulary(manifest, text)
+    lookups = tuple(
+        tuple(f"{base}{template}".strip("/").split("/")) for base in ("", *text.bases) for template in text.lookups
+    )
+    errors: list[AuthoringError] = []
+    tables: Mapping[str, Json] = {}
+    try:
+        tables = load_tables(path)
+    except AuthoringError as error:
+        errors.append(error)
+    rules: dict[str, Rule] = {}
+    major = text.version.partition(".")[0]
+    for file in rule_files(path):
+        try:
+            rule = compile_rule(read_source(file), pack=text.name, major=major, vocabulary=vocabulary, lookups=lookups)
+        except AuthoringError as error:
+            errors.append(error)
+            continue
+        rules[rule.id] = rule
+    if (found := gather(errors)) is not None:
+        raise found
+    guidance = PackSettings(
+        lookups=lookups,
+        idempotency_header=(text.idempotency_header or "").lower(),
+        secrets=frozenset(text.secret_parameters),
+        decisive=frozenset(text.decisive),
+        tokens=frozenset([*text.tokens, *([text.idempotency_header.lower()] if text.idempotency_header else [])]),
+        path_members=frozenset(text.path_members),
+    )
+    return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance)
+
+
+def load_tables(path: Path) -> dict[str, Json]:
+    """Read every `tables/*.yaml`; a `-` in the file's name is `_` in expressions."""
+    return {file.stem.replace("-", "_"): read_source(file).data for file in sorted((path / "tables").glob("*.yaml"))}
+
+
+def _vocabulary(manifest: Source, text: PackText) -> Vocabulary:
+    vocabulary = Vocabulary.base()
+    for name, action in text.actions.items():
+        trail = ("actions", name)
+        if action.base_action not in vocabulary.actions:
+            hint = meant(action.base_action, vocabulary.actions)
+            raise manifest.error((*trail, "base_action"), f'"{action.base_action}" is no base action{hint}')
+        try:
+            vocabulary = vocabulary.register(
+                name,
+                base_action=action.base_action,
+                description=action.description,
+                parameters=action.parameters or None,
+            )
+        except VocabularyError as problem:
+            raise manifest.error(trail, str(problem)) from None
+    return vocabulary

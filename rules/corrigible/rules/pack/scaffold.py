@@ -1,0 +1,103 @@
+"""New packs and rules, ready to be filled in: what is made lints and passes its own cases."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.language.editor_schema import editor_schemas
+from corrigible.rules.language.file_model import PackText
+from corrigible.rules.language.validate import checked
+from corrigible.rules.language.yaml_source import read_source
+
+_PACK = """\
+# yaml-language-server: $schema=pack.schema.json
+name: {name}
+title: {title}
+version: 1.0.0
+api: {{name: {title} API}}
+license: Apache-2.0
+# GET path templates that rules may look up; {{...}} stands for one segment.
+lookups: []
+"""
+
+_RULE = """\
+# yaml-language-server: $schema={schema}
+id: {pack}.{rule}
+title: {title}
+status: draft
+references:
+  - https://example.com/docs/errors
+on:
+  status: [400, 422]
+  code: {code}
+suggest:
+  - action: MODIFY_PARAMS
+    message: Leave out the parameter that the API does not know.
+    parameters: {{example: null}}
+    changes_intent: true
+diagnosis: The request has a parameter that the API does not know.
+"""
+
+_CASES = """\
+# yaml-language-server: $schema={schema}
+- name: the API refuses
+  origin: synthetic
+  request: {{method: POST, path: /things, body: {{example: 1, kept: 2}}}}
+  response: {{status: 422, body: {{error: {{code: {code}, message: no such parameter}}}}}}
+  speaks: {{recovery: correctable, suggestions: [{{action: MODIFY_PARAMS, parameters: {{example: null}}}}]}}
+  after: {{body: {{kept: 2}}}}
+- name: another error
+  origin: synthetic
+  request: {{method: POST, path: /things, body: {{example: 1}}}}
+  response: {{status: 422, body: {{error: {{code: another_code, message: something else}}}}}}
+  silent: true
+"""
+
+
+def new_pack(folder: Path) -> list[Path]:
+    """Make a pack with one example rule. Raises AuthoringError rather than touch what is there."""
+    if folder.exists() and any(folder.iterdir()):
+        raise AuthoringError(Place(folder), "is there already and not empty")
+    if re.fullmatch(r"[a-z][a-z0-9-]*", folder.name) is None:
+        raise AuthoringError(Place(folder), f'"{folder.name}" is no pack name: lower-case letters, digits and "-"')
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = folder / "pack.yaml"
+    manifest.write_text(_PACK.format(name=folder.name, title=folder.name.replace("-", " ").title()), "utf-8")
+    return [manifest, *_schemas(folder), *new_rule(folder / "unknown-parameter")]
+
+
+def new_rule(path: Path) -> list[Path]:
+    """Make FOLDER/RULE.yaml and its cases. Raises AuthoringError rather than overwrite."""
+    name = path.name.removesuffix(".yaml")
+    rule, cases = path.parent / f"{name}.yaml", path.parent / f"{name}.cases.yaml"
+    if re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) is None:
+        raise AuthoringError(Place(rule), f'"{name}" is no rule name: lower-case letters, digits and single "-"')
+    pack = checked(PackText, read_source(path.parent / "pack.yaml")).name
+    for file in (rule, cases):
+        if file.exists():
+            raise AuthoringError(Place(file), "is there already")
+    code = name.replace("-", "_")
+    rule.write_text(
+        _RULE.format(
+            schema="rule.schema.json",
+            pack=pack,
+            rule=name,
+            title=name.replace("-", " ").capitalize(),
+            code=code,
+        ),
+        "utf-8",
+    )
+    cases.write_text(_CASES.format(schema="cases.schema.json", code=code), "utf-8")
+    return [rule, cases]
+
+
+def _schemas(folder: Path) -> list[Path]:
+    files = []
+    for name, schema in editor_schemas().items():
+        file = folder / f"{name}.schema.json"
+        file.write_text(json.dumps(schema, indent=2) + "\n", "utf-8")
+        files.append(file)
+    return files

@@ -1,0 +1,1 @@
+"""What a suggestion may lose, guess or decide."""

@@ -1,0 +1,186 @@
+"""Which names or values are near a text, and whether one of them is so alone. The only notion of nearness there is.
+
+One element means that nothing else is as near; more are a choice that is not ours.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from rapidfuzz.distance import OSA, Indel
+
+from corrigible.rules.budget import spend
+from corrigible.schema.cache import cached
+
+MOST: Final = 5
+"""Candidates that are worth to be read: where more are as near, the list of all that is allowed says more."""
+
+LONGEST: Final = 256
+"""A longer text is no misspelling, and nothing is a misspelling of it."""
+
+
+def nearest(text: str, candidates: Sequence[Any]) -> list[str]:
+    """Return up to five candidates near a text, nearest first; none where nothing is near.
+
+    Case, `-`, `_` and spaces do not count. Near is a misspelling, a beginning or an ending more or less, or a candidate
+    in which every word of the text is found. What begins with another letter is never near by itself, in no word of it:
+    a prefix turns a meaning around (`unmetered`, `biweekly`, `no_prorations`, `max_` for `min_`). Nor is one with other
+    numbers in the same places: `v1.1` is not `v1.0`.
+
+    One element means that it is alone at its distance: whatever is as few slips away is there too, with any first
+    letter, and so is all that goes on from the text (`TIMESTAMP`: `TIMESTAMP_ASC` and `TIMESTAMP_DESC`).
+    """
+    return all_near(text, candidates)[:MOST]
+
+
+def all_near(text: str, candidates: Sequence[Any]) -> list[str]:
+    """Return what `nearest` does, however many they are."""
+    wanted = _plain(text) if len(str(text)) <= LONGEST else ""
+    if not wanted:
+        return []
+    known = [one for one in dict.fromkeys(map(str, candidates)) if len(one) <= LONGEST]
+    spend(3 * len(known))
+    if text in known:
+        return [text]
+    scores = {candidate: _nearness(wanted, _plain(candidate)) for candidate in known}
+    near = [candidate for candidate in known if scores[candidate] >= _NEAR]
+    if not near:
+        return []
+    best = max(scores.values())
+    if best == _SAME:
+        return [candidate for candidate in near if scores[candidate] == _SAME]
+    least = min(distance(text, candidate) for candidate in near)
+    # Of abbreviations and words in another order the slips say little: there the likeness decides, with a margin.
+    alike = max(_NEAR, best - _MARGIN) if least > _AFFIX else math.inf
+    goes_on = least == 1 and _is_begun_by(wanted, near)
+    kept = [
+        one
+        for one in known
+        if scores[one] >= alike
+        or _is_as_near(wanted, one, least, scores[one] >= _NEAR)
+        or (goes_on and _plain(one).startswith(wanted + "_"))
+    ]
+    return sorted(kept, key=lambda candidate: -scores[candidate])
+
+
+_SAME = 2.0
+_NEAR = 0.6
+_MARGIN = 0.08
+_SHORTEST: Final = 3
+"""Letters of a beginning that says something."""
+_NUMBER = re.compile(r"[0-9]+")
+
+
+@cached(8192)
+def letters(text: str) -> str:
+    """Return a text without what separates its words, in lower case."""
+    return re.sub(r"[\W_]", "", text).casefold()
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts are one but for case and separators: that is a spelling and no guess."""
+    return letters(one) == letters(other)
+
+
+def distance(text: str, candidate: str) -> int:
+    """Return how many slips (a letter more, less, other, or two in turn) a candidate is away.
+
+    What goes on from one of the two, or leads to it, is two away at most, however long: an ending was left out.
+    """
+    one, other = letters(text), letters(candidate)
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    if len(shorter) >= _SHORTEST and (longer.startswith(shorter) or longer.endswith(shorter)):
+        return min(_AFFIX, OSA.distance(one, other, score_cutoff=_AFFIX))
+    return OSA.distance(one, other)
+
+
+_AFFIX: Final = 2
+
+
+def is_slip(name: str, other: str) -> bool:
+    """Whether a name is another but for a slip of the fingers (one letter in four), separators, or a plural."""
+    one, two = sorted((letters(name), letters(other)), key=len)
+    most = max(1, len(one) // 4)
+    return is_plural(one, two) or OSA.distance(one, two, score_cutoff=most) <= most
+
+
+def is_plural(name: str, other: str) -> bool:
+    """Whether one of two names is the other's plural."""
+    one, two = sorted((letters(name), letters(other)), key=len)
+    return len(one) > 1 and two in (one + "s", one + "es", one.removesuffix("y") + "ies")
+
+
+def _is_begun_by(wanted: str, near: Sequence[str]) -> bool:
+    """Whether all that is one letter away is the text with an ending, no plural.
+
+    `create` is then no slip for `created`: it may as well be the first word of `create_pending`.
+    """
+    plain = [letters(one) for one in near if distance(wanted, one) == 1]
+    text = letters(wanted)
+    return len(text) >= _SHORTEST and all(one.startswith(text) and not is_plural(one, text) for one in plain)
+
+
+def _is_as_near(wanted: str, candidate: str, least: int, near: bool) -> bool:
+    """Whether a candidate is not farther away than the best, whatever letter it begins with."""
+    one, other = letters(wanted), letters(candidate)
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    if len(longer) - len(shorter) > least and shorter not in longer:
+        return False
+    away = distance(wanted, candidate)
+    if away > least or near:
+        return away <= least
+    same = away <= 1 or 2 * away < len(shorter) or longer.startswith(shorter)
+    return same and not _other_numbers(wanted, _plain(candidate))
+
+
+def _other_numbers(wanted: str, shape: str) -> bool:
+    numbers = _NUMBER.findall(wanted)
+    others = _NUMBER.findall(shape) if numbers else []
+    return len(numbers) == len(others) and numbers != others
+
+
+def _nearness(wanted: str, shape: str) -> float:
+    """Return 2 for the same but for separators, down to 0 for nothing in common."""
+    joined, whole = wanted.replace("_", ""), shape.replace("_", "")
+    if not joined or not whole:
+        return 0.0
+    if joined == whole:
+        return _SAME
+    if _other_numbers(wanted, shape):
+        return 0.0
+    words, found = wanted.split("_"), shape.split("_")
+    if len(words) == len(found):
+        return min(_word_nearness(word, other) for word, other in zip(words, found, strict=True))
+    if len(words) > 1 and all(any(_stems(word, other) for other in found) for word in words):
+        return 0.85
+    score = Indel.normalized_similarity(joined, whole) if joined[0] == whole[0] else 0.0
+    return float(score) if score >= 0.85 else 0.0
+
+
+def _stems(word: str, other: str) -> bool:
+    return word == other or (len(word) >= 4 and other.startswith(word))
+
+
+def _word_nearness(word: str, other: str) -> float:
+    if word == other:
+        return 1.5
+    if word[:1] != other[:1]:
+        return 0.0
+    score = Indel.normalized_similarity(word, other)
+    if score >= _NEAR:
+        score += 0.1 * min(3, _shared_beginning(word, other))
+    if min(len(word), len(other)) >= _SHORTEST and (word.startswith(other) or other.startswith(word)):
+        score = max(score, 0.9)
+    return float(score)
+
+
+def _shared_beginning(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+@cached(8192)
+def _plain(text: str) -> str:
+    return text.casefold().replace("-", "_").replace(" ", "_")

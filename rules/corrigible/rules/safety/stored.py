@@ -1,0 +1,114 @@
+"""What an API would store of a request, as the answer to a dry run shows it: each value that was sent, or not.
+
+Knows: request bodies, merge and JSON patches, values that say the same. Does not know: which API it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.schema.exchange import Json, Request
+
+from .equivalence import says_the_same
+
+_DEEPEST = 100
+_ZERO: tuple[Any, ...] = (None, False, 0, "", [], {})
+"""What many APIs leave out of answers: it is what is there without it."""
+_MOST_TRIED = 64
+"""Elements of a list in which the one that was sent is looked for."""
+
+
+def dropped(sent: Request, answer: Json, *, unanswered: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return pointers into a request document to each value in the body that an answer does not hold.
+
+    Defaults that the answer has besides do not count; neither do nulls that remove something, zero values that it
+    leaves out, nor what stands under the pointers in `unanswered`, which start at the body.
+    """
+    skipped = tuple(f"/body{pointer}" for pointer in unanswered)
+    if sent.method == "PATCH" and isinstance(sent.body, list):
+        return tuple(_undone(sent.body, answer))
+    return tuple(p for p in _unheld(sent.body, answer, "/body") if not _is_under(p, skipped))
+
+
+def in_the_original(pointers: Sequence[str], sent: Request, original: Request) -> list[str]:
+    """Return where the values at some pointers stood in the request as it was; what an edit has added stood nowhere."""
+    document, before = sent.document(), original.document()
+    out: dict[str, None] = {}
+    for pointer in pointers:
+        if resolve(before, pointer) is not MISSING:
+            out[pointer] = None
+            continue
+        value = resolve(document, pointer)
+        for place, old in _leaves(original.body, "/body"):
+            if says_the_same(old, value) and resolve(document, place) is MISSING:
+                out[place] = None
+                break
+    return list(out)
+
+
+def _is_under(pointer: str, places: Sequence[str]) -> bool:
+    return any(pointer == place or pointer.startswith(f"{place}/") for place in places)
+
+
+def _unheld(sent: Json, answer: Json, pointer: str, depth: int = 0) -> Iterator[str]:
+    if _is_zero(sent) and (answer is MISSING or _is_zero(answer)):
+        return
+    if depth > _DEEPEST or answer is MISSING:
+        yield from (place for place, value in _leaves(sent, pointer) if not _is_zero(value))
+    elif isinstance(sent, Mapping) and isinstance(answer, Mapping):
+        for name, inner in sent.items():
+            if inner is None and name not in answer:
+                continue
+            yield from _unheld(inner, answer.get(name, MISSING), f"{pointer}/{escape(str(name))}", depth + 1)
+    elif isinstance(sent, list) and isinstance(answer, list):
+        for index, inner in enumerate(sent):
+            yield from _element(inner, answer, index, f"{pointer}/{index}", depth)
+    elif not says_the_same(sent, answer):
+        yield from (place for place, _ in _leaves(sent, pointer))
+
+
+def _element(sent: Json, answer: Sequence[Any], index: int, pointer: str, depth: int) -> Iterator[str]:
+    """Look for an element where it stood, then at the other places: a list may be kept as a set."""
+    here = answer[index : index + 1]
+    others = [one for place, one in enumerate(answer[:_MOST_TRIED]) if place != index]
+    best: list[str] | None = None
+    for candidate in (*here, *others):
+        missing = list(_unheld(sent, candidate, pointer, depth + 1))
+        if not missing:
+            return
+        if best is None or len(missing) < len(best):
+            best = missing
+    yield from best if best is not None else (place for place, _ in _leaves(sent, pointer))
+
+
+def _undone(operations: Sequence[Json], answer: Json) -> Iterator[str]:
+    """Yield what operations of a JSON patch put, where an answer does not show it."""
+    for index, one in enumerate(operations):
+        place = one.get("path") if isinstance(one, Mapping) else None
+        if not isinstance(one, Mapping) or not isinstance(place, str):
+            return
+        if one.get("op") in ("add", "replace"):
+            parent, _, last = place.rpartition("/")
+            there = resolve(answer, parent)
+            pointer = f"/body/{index}/value"
+            if last == "-" or isinstance(there, list):
+                yield from _element(one.get("value"), there if isinstance(there, list) else [], 0, pointer, 0)
+            else:
+                yield from _unheld(one.get("value"), resolve(answer, place), pointer)
+
+
+def _is_zero(value: Json) -> bool:
+    return any(value == zero and type(value) is type(zero) for zero in _ZERO)
+
+
+def _leaves(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, Mapping) and value:
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{pointer}/{escape(str(name))}")
+    elif isinstance(value, list) and value:
+        for index, inner in enumerate(value):
+            yield from _leaves(inner, f"{pointer}/{index}")
+    else:
+        yield pointer, value

@@ -1,0 +1,76 @@
+"""An object that has none of several forms: what all of them want, or a choice between what each of them wants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from corrigible.rules.pointer import MISSING, escape
+from corrigible.schema.exchange import Json, Request
+
+from .schema import Schema, choices
+from .schema_violation import SchemaViolation
+from .suggestion import Proposal, Suggestion, ask, options
+from .trim_schema import trim_schema
+
+_MOST: Final = 3
+
+
+def wanted_by_all(breach: SchemaViolation) -> SchemaViolation | None:
+    """Return the member that every form requires and the object lacks, as a breach of its own."""
+    forms = _forms(breach)
+    lacking = [_lacking(form, breach.value) for form in forms]
+    common = [name for name in (lacking[0] if lacking else ()) if all(name in others for others in lacking)]
+    if not common:
+        return None
+    name = common[0]
+    declared = dict.fromkeys(str(one) for form in forms for one in _properties(form))
+    schema = _joined([_properties(form).get(name) for form in forms])
+    return SchemaViolation(f"{breach.pointer}/{escape(name)}", "required", schema, MISSING, tuple(declared))
+
+
+def chosen(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    """Ask for what is missing of one of the forms; None where some form misses nothing or there is no object."""
+    forms = _forms(breach)
+    lacking = [_lacking(form, breach.value) for form in forms]
+    if not forms or not all(lacking):
+        return None
+    asked: list[Suggestion] = []
+    for form, names in sorted(zip(forms, lacking, strict=True), key=lambda pair: len(pair[1]))[:_MOST]:
+        places = [
+            (f"{breach.pointer}/{escape(name)}", trim_schema(_schema(_properties(form).get(name)))) for name in names
+        ]
+        asked += ask(
+            breach, request, "Give what is missing, if this is the form that is meant.", places=places
+        ).suggestions
+    return options(asked, group)
+
+
+def _forms(breach: SchemaViolation) -> list[Schema]:
+    listed = breach.schema.get(breach.keyword)
+    if not isinstance(breach.value, Mapping) or not isinstance(listed, list):
+        return []
+    return [form for form in listed if isinstance(form, Mapping)]
+
+
+def _lacking(form: Schema, value: Json) -> list[str]:
+    required = form.get("required")
+    return [str(name) for name in required if name not in value] if isinstance(required, list) else []
+
+
+def _properties(form: Schema) -> Schema:
+    properties = form.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _schema(said: Json) -> Schema:
+    return said if isinstance(said, Mapping) else {}
+
+
+def _joined(schemas: Sequence[Json]) -> Schema:
+    """Return one schema for a member that several forms describe: together their values, or the first one's schema."""
+    known = [_schema(schema) for schema in schemas]
+    values = [value for schema in known for value in choices(schema) if not isinstance(value, list | dict)]
+    if all(choices(schema) for schema in known):
+        return {"enum": list(dict.fromkeys(values))}
+    return known[0] if all(schema == known[0] for schema in known) else {}

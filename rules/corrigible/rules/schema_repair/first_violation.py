@@ -1,0 +1,136 @@
+"""Whether a value fits a schema, by jsonschema-rs; what it does not know is that forms and queries carry only text."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import jsonschema_rs
+import orjson
+
+from corrigible.rules.budget import spend
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json
+
+from . import spelling
+from .schema import Schema
+from .wire_text import read
+
+Validator = jsonschema_rs.Draft202012Validator
+_PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
+
+
+def fault(value: Json, schema: Schema, *, text: bool = False) -> str | None:
+    """Return the first keyword that a value breaks, None where it fits.
+
+    `text`: scalars are text on the wire (forms, queries), so "5" is an integer there. A schema that is none never holds
+    against a value, nor does a format that is not known: `judged` tells whether there was any such thing.
+    """
+    validator = _validator(schema)
+    seen = read(value, [schema], schema, single=False) if text else value
+    if validator is None or validator.is_valid(seen):
+        return None
+    broken = {str(error.schema_path[0]) for error in validator.iter_errors(seen)}
+    return min(broken, key=lambda keyword: (_FIRST.get(keyword, len(_FIRST)), keyword))
+
+
+_FIRST: Final = {keyword: rank for rank, keyword in enumerate(("type", "enum", "const"))}
+"""What is said of a value that breaks several: the others are of no use to who sent another type."""
+
+
+def judged(schema: Schema) -> bool:
+    """Whether `fault` looks at everything that a schema asserts."""
+    return _validator(schema) is not None and _FORMATS_JUDGED.issuperset(_formats(schema))
+
+
+def _formats(schema: Json) -> Iterator[str]:
+    """Yield every format that a schema names; limits of a format (`formatMaximum`) are nothing that is looked at."""
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from _formats(inner)
+    elif isinstance(schema, Mapping):
+        for keyword, inner in schema.items():
+            if keyword.startswith("format") and isinstance(inner, str):
+                yield inner
+            elif keyword not in ("enum", "const", "default"):
+                yield from _formats(inner)
+
+
+def compiled(schema: Schema) -> Validator:
+    """Compile a schema with the formats as they are known here. Raises ValueError where it is none.
+
+    Nothing that it refers to is ever fetched, and a pattern that tries too many ways does not match.
+    """
+    return Validator(dict(schema), validate_formats=True, formats=_CHECKS, offline=True, pattern_options=_PATTERNS)
+
+
+def _validator(schema: Schema) -> Validator | None:
+    try:
+        text = orjson.dumps(schema)
+    except TypeError:  # a number of more than 64 bits
+        return _compiled(schema)
+    return _kept(text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _kept(text: bytes) -> Validator | None:
+    return _compiled(orjson.loads(text))
+
+
+def _compiled(schema: Schema) -> Validator | None:
+    try:
+        return compiled(schema)
+    except ValueError:
+        return None
+
+
+def _check(name: str) -> Callable[[str], bool]:
+    return lambda text: spelling.is_format(text, name) is not False
+
+
+_CHECKS: Final[dict[str, Any]] = {name: _check(name) for name in spelling.FORMATS}
+_FORMATS_JUDGED: Final = spelling.FORMATS | {
+    *("int32", "int64", "float", "double", "decimal", "unix-time", "password"),
+    *("time", "duration", "regex", "json-pointer", "relative-json-pointer", "idn-email", "idn-hostname"),
+    *("uri-reference", "uri-template", "iri", "iri-reference"),
+}
+
+
+def same(one: Json, other: Json, *, text: bool = False) -> bool:
+    """JSON equality: 1 equals 1.0, true equals neither; where scalars are text, also by their text."""
+    if text and not isinstance(one, dict | list) and not isinstance(other, dict | list):
+        return scalar_text(one) == scalar_text(other)
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return (type(one) is type(other) and bool(one == other)) or (_plain(one) and _plain(other) and bool(one == other))
+
+
+def _plain(value: Json) -> bool:
+    return isinstance(value, int | float)
+
+
+def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
+    """Return the indexes of the elements that stand in the list already."""
+    spend(len(items))
+    seen: set[Hashable] = set()
+    out: list[int] = []
+    for index, item in enumerate(items):
+        key = ("text", scalar_text(item)) if text and not isinstance(item, dict | list) else _key(item)
+        if key in seen:
+            out.append(index)
+        seen.add(key)
+    return out
+
+
+def _key(value: Json) -> Hashable:
+    """Return what is equal for equal values: of numbers their value, and no truth value is a number."""
+    match value:
+        case bool():
+            return "boolean", value
+        case Mapping():
+            return "object", frozenset((name, _key(inner)) for name, inner in value.items())
+        case list():
+            return "array", tuple(map(_key, value))
+        case _:
+            return type(value) is str, value

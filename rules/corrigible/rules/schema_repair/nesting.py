@@ -1,0 +1,138 @@
+"""Members that stand one level too high or too low: the one place beside that declares their name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from corrigible.rules.engine.guarded_patch import Operation, PatchError, guarded
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.safety.decisive import decides
+from corrigible.schema.exchange import Json, Request
+
+from .first_violation import fault
+from .schema import Schema, types
+from .schema_violation import SchemaViolation
+from .suggestion import Suggestion, edit, guards, is_secret
+
+REQUIRED: Final = "x-required"
+"""In the schema of what is declared beside a member: the names of those that must be there."""
+
+_MOST: Final = 16
+"""Members that go to another level together."""
+
+
+_GENERAL: Final = frozenset(
+    {"id", "name", "type", "kind", "title", "description", "status", "state", "value", "key", "code"}
+)
+"""Names that every thing has: at another level they are another thing's."""
+
+
+class Moved(NamedTuple):
+    suggestion: Suggestion
+    sure: bool
+    """Whether the description misses there what was sent here: else the same name may mean something else there."""
+    leads: bool
+    """Whether this member is the first of those that go together: the others need not say so again."""
+
+
+def moved(breach: SchemaViolation, request: Request) -> Moved | None:
+    """Return the move of an undeclared member to the only place one level away that declares it; None without one."""
+    parent, _, last = breach.pointer.rpartition("/")
+    name = segments(breach.pointer)[-1]
+    document = request.document()
+    present = resolve(document, parent)
+    if (
+        not breach.pointer.startswith("/body/")
+        or not isinstance(present, Mapping)
+        or is_secret(breach.pointer, present[name])
+    ):
+        return None
+    inside = [
+        holder
+        for holder, inner in _objects(breach.schema)
+        if _takes(inner, name, present[name], present.get(holder), request)
+    ]
+    above = parent.rpartition("/")[0]
+    outside = resolve(document, above) if breach.outer is not None and above else MISSING
+    up = isinstance(outside, Mapping) and _takes(breach.outer or {}, name, present[name], outside, request)
+    if len(inside) + up != 1:
+        return None
+    if up:
+        return _edited(
+            breach, request, [(breach.pointer, f"{above}/{last}")], sure=name in _required(breach.outer) - _GENERAL
+        )
+    target = inside[0]
+    schema = dict(_objects(breach.schema))[target]
+    there = present.get(target)
+    declared = {*breach.siblings}
+    together = [
+        one
+        for one in present
+        if one == name or (one not in declared and there is None and _takes(schema, one, present[one], there, request))
+    ][:_MOST]
+    needed = _required(schema)
+    have = {*together, *(there if isinstance(there, Mapping) else ())}
+    complete = bool((needed - _GENERAL) & {*together}) and needed <= have
+    wanted = there is not None or len((needed - _GENERAL) & {*together}) > 1 or target in _required(breach.schema)
+    place = f"{parent}/{escape(target)}"
+    made: list[Operation] = [] if there is not None else [{"op": "add", "path": place, "value": {}}]
+    moves = [(f"{parent}/{escape(one)}", f"{place}/{escape(one)}") for one in together]
+    return _edited(breach, request, moves, made, sure=complete and wanted, leads=together[0] == name)
+
+
+def _edited(
+    breach: SchemaViolation,
+    request: Request,
+    moves: list[tuple[str, str]],
+    made: list[Operation] | None = None,
+    *,
+    sure: bool,
+    leads: bool = True,
+) -> Moved | None:
+    document = request.document()
+    tests: list[Operation] = []
+    ops: list[Operation] = [*(made or ())]
+    try:
+        for source, target in moves:
+            # `move` fails where the member is gone; the test is for what stands in a list.
+            tests += [one for one in guards(document, source, resolve(document, source)) if one not in tests]
+            ops.append({"op": "move", "from": source, "path": target})
+        guarded(document, [*tests, *ops])
+    except PatchError:
+        return None
+    asks = any(decides(segments(source)[-1], request) for source, _ in moves)
+    message = "Send the value where the description has it, one level away."
+    return Moved(edit(breach, request, [*tests, *ops], message, requires_confirmation=asks), sure, leads)
+
+
+def _objects(schema: Schema) -> list[tuple[str, Schema]]:
+    """Return the members that are objects with members of their own, by name."""
+    properties = schema.get("properties")
+    found: list[tuple[str, Schema]] = []
+    for name, inner in properties.items() if isinstance(properties, Mapping) else ():
+        branches = [inner, *(inner.get("anyOf") or ())] if isinstance(inner, Mapping) else []
+        objects = [one for one in branches if isinstance(one, Mapping) and isinstance(one.get("properties"), Mapping)]
+        if len(objects) == 1 and "object" in (types(objects[0]) or ("object",)):
+            found.append((str(name), objects[0]))
+    return found
+
+
+def _takes(schema: Schema, name: str, value: Json, there: Json, request: Request) -> bool:
+    """Whether an object declares a member that is not there yet, and takes the value as it is."""
+    properties = schema.get("properties")
+    if (
+        not isinstance(properties, Mapping)
+        or name not in properties
+        or not (there is None or isinstance(there, Mapping))
+    ):
+        return False
+    inner = properties[name]
+    if (isinstance(there, Mapping) and name in there) or not isinstance(inner, Mapping) or value is None:
+        return False
+    return fault(value, inner, text=request.form) is None
+
+
+def _required(schema: Schema | None) -> frozenset[str]:
+    said = (schema or {}).get(REQUIRED, (schema or {}).get("required"))
+    return frozenset(str(one) for one in said) if isinstance(said, list | tuple) else frozenset()

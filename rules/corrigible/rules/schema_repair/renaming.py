@@ -1,0 +1,125 @@
+"""Members with the wrong name: the declared one that is meant, or none, and then whether it may be left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from corrigible.rules.engine.guarded_patch import PatchError
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.safety.decisive import guessed
+from corrigible.rules.safety.nearness import distance, is_slip, letters, nearest
+from corrigible.schema.exchange import Json, Request
+
+from . import nesting as level
+from .first_violation import fault
+from .schema_violation import SchemaViolation
+from .suggestion import Proposal, ask, edit, guarded_edit, options
+
+_LIMITING: Final = re.compile(
+    r"(?i)(?:^|[_.\-\[]|(?-i:(?<=[a-z])(?=[A-Z])))(?:amount|sum|total|count|size|quantity|limit|max\w*|min\w*|percent\w*|price|only"
+    r"|dry_?run|preview|simulate|validate\w*|test|draft|capture\w*|trial\w*|hold\w*|confirm\w*|force|if|when|where|filter\w*"
+    r"|until|after|before|since|from|to|start\w*|end|ends|expir\w*|ttl|schedule\w*|delay\w*|private|visibility|access"
+    r"|restrict\w*|read_?only|exclude\w*|except|skip\w*|scope\w*|prevent\w*|require\w*|allow\w*|deny|version|etag|match"
+    r"|free|refund\w*|keep\w*|id|ids)(?:$|[_.\-\]\[]|(?-i:(?=[A-Z])))"
+)
+"""Words of names that may say how much, when, to whom or whether at all: without such a member a call may do more."""
+
+
+def may_limit(name: str) -> bool:
+    """Whether a call without a member of this name may do more than was meant."""
+    return _LIMITING.search(name) is not None
+
+
+def undeclared(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    """Rename an undeclared member to the declared one it is near to, else leave it out where that is harmless."""
+    document = request.document()
+    value = resolve(document, breach.pointer)
+    if value is MISSING:
+        return None
+    parent, name = _split(breach.pointer)
+    present = resolve(document, parent)
+    free = [one for one in breach.siblings if not isinstance(present, Mapping) or one not in present]
+    near = near_names(name, free)
+    if len(near) == 1:
+        return _moved(breach, request, breach.pointer, f"{parent}/{escape(near[0])}", value)
+    if near:
+        moves = [_moved(breach, request, breach.pointer, f"{parent}/{escape(one)}", value) for one in near]
+        return options([one for move in moves if move is not None for one in move.suggestions], group)
+    levels = level.moved(breach, request)
+    if levels is not None and levels.sure:
+        return Proposal([levels.suggestion]) if levels.leads else None
+    left_out = _left_out(breach, request, name, value, group)
+    if levels is None or left_out is None or value is None:
+        return left_out
+    return options([levels.suggestion, *left_out.suggestions], group)
+
+
+def near_names(name: str, declared: Sequence[str]) -> list[str]:
+    """Return the declared names that a name can be meant for: a slip of the fingers, other separators, an abbreviation.
+
+    A value can be near in looser ways: it is one of few, and all of them are answers to the same question.
+    """
+    near = nearest(name, declared)
+    meant = [one for one in near if is_slip(name, one) or _begins(letters(name), letters(one))]
+    least = min((distance(name, one) for one in meant), default=-1)
+    return [one for one in near if one in meant or distance(name, one) <= least]
+
+
+def _begins(name: str, other: str) -> bool:
+    shorter = min(len(name), len(other))
+    return shorter >= _SHORTEST_BEGINNING and (name.startswith(other) or other.startswith(name))
+
+
+_SHORTEST_BEGINNING: Final = 4
+_MOST_STRANGE: Final = 64
+"""Undeclared members that are held against a missing one."""
+
+
+def _left_out(breach: SchemaViolation, request: Request, name: str, value: Json, group: str) -> Proposal | None:
+    try:
+        ops = guarded_edit(request, breach.pointer, value, {"op": "remove", "path": breach.pointer})
+    except PatchError:
+        return ask(breach, request, "Leave out what is not known.", schema={})
+    writes = request.method not in ("GET", "HEAD", "OPTIONS")
+    if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
+        return Proposal([edit(breach, request, ops, "Leave out what is not known: null is no value.")])
+    message = "Leave out what is not known. The call then does without it."
+    said = edit(breach, request, ops, message, changes_intent=True, requires_confirmation=writes)
+    return options([said], group)
+
+
+def misspelt(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    """Return the renaming of a present, undeclared member that can only be the missing one."""
+    if not breach.siblings or breach.pointer.startswith("/headers/"):
+        return None
+    parent, name = _split(breach.pointer)
+    present = resolve(request.document(), parent)
+    if not isinstance(present, Mapping):
+        return None
+    free = [one for one in {*breach.siblings, name} if one not in present]
+    declared = {*breach.siblings}
+    strange = [str(one) for one in present if one not in declared][:_MOST_STRANGE]
+    # What is not near to the missing name by itself need not be held against all the others.
+    meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
+    if len(meant) != 1:
+        return None
+    source = f"{parent}/{escape(str(meant[0]))}"
+    text = request.form or not parent.startswith("/body")
+    if fault(present[meant[0]], breach.schema, text=text) is not None:
+        return None
+    return _moved(breach, request, source, breach.pointer, present[meant[0]])
+
+
+def _moved(breach: SchemaViolation, request: Request, source: str, target: str, value: Json) -> Proposal | None:
+    try:
+        ops = guarded_edit(request, source, value, {"op": "move", "from": source, "path": target})
+    except PatchError:
+        return None
+    message = "Send the value under the name that is known."
+    return Proposal([edit(breach, request, ops, message, requires_confirmation=guessed(ops, request))])
+
+
+def _split(pointer: str) -> tuple[str, str]:
+    return pointer.rpartition("/")[0], segments(pointer)[-1]

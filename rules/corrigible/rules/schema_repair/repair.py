@@ -1,0 +1,322 @@
+"""What follows from a breach of the description, where no rule speaks: an edit, a closed choice, or a question.
+
+A machine repairs by itself what keeps the meaning, says so where it does not, and asks for what only the caller has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from corrigible.rules.engine.guarded_patch import Operation, PatchError
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.safety.decisive import READS, decides, guessed
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json, Request
+
+from . import alternative, renaming, route
+from .first_violation import duplicates, fault, judged
+from .repair_value import Place, mend
+from .schema import choices, types
+from .schema_violation import SchemaViolation
+from .spelling import Spelled
+from .suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
+from .trim_schema import trim_schema
+
+AS_TEXT: Final = "x-as-text"
+"""In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
+
+
+IS_LIST: Final = "x-list"
+"""In a schema of an array: it is a list and no set, so that an element more says something."""
+
+
+class Repair(NamedTuple):
+    """What to say about one breach, in the shape of the wire."""
+
+    suggestions: tuple[dict[str, Json], ...]
+    type: str
+    diagnosis: str
+    code: str
+    recovery: str = "correctable"
+
+
+def repair(breach: SchemaViolation, request: Request, group: str) -> Repair | None:
+    """Return what to say about a breach, None where nothing sensible can be said.
+
+    `group` makes the ids of groups unique within one answer.
+    """
+    proposal = _proposed(breach, request, group)
+    if proposal is None:
+        return None
+    diagnosis, code = _DIAGNOSES.get(breach.keyword, _UNKNOWN)
+    return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
+
+
+def _proposed(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    match breach.keyword:
+        case "path" | "method":
+            return route.proposed(breach, request, group)
+        case "required":
+            return _missing(breach, request, group)
+        case "additionalProperties" | "unevaluatedProperties":
+            return renaming.undeclared(breach, request, group)
+        case "uniqueItems":
+            return _without_duplicates(breach, request)
+        case _ if breach.value is MISSING:
+            return None
+        case "anyOf" | "oneOf" if (inner := alternative.wanted_by_all(breach)) is not None:
+            return _missing(inner, request, group)
+        case "anyOf" | "oneOf" if (choice := alternative.chosen(breach, request, group)) is not None:
+            return choice
+        case "type" | "enum" | "const" | "anyOf" | "oneOf" if breach.value is None:
+            return _without_null(breach, request, group)
+        case "maxItems":
+            return ask(breach, request, "Say which elements to keep.", schema=_to_keep(breach))
+        case _:
+            return _mended(breach, request, group)
+
+
+def _mended(breach: SchemaViolation, request: Request, group: str) -> Proposal:
+    if is_secret(breach.pointer, breach.value):
+        return ask(breach, request, _ASK_VALUE)
+    place = place_of(breach.pointer, request)
+    found = mend(breach.keyword, breach.value, breach.schema, place)[: _MOST_ALTERNATIVES + 1]
+    out = [_replaced(breach, request, one) for one in found[:_MOST_ALTERNATIVES]] if found else []
+    edits = [one for one in out if one is not None]
+    if len(found) == 1 and edits:
+        return Proposal(edits)
+    if len(edits) > 1 and len(found) <= _MOST_ALTERNATIVES:
+        return options(edits, group)
+    if breach.pointer == "/path":
+        schema = route.schema_of_path(request.path, str(breach.value), breach.schema)
+        return ask(breach, request, _ASK_SEGMENT, schema=schema)
+    return ask(breach, request, _ASK_CHOICE if choices(breach.schema) else _ASK_VALUE)
+
+
+def _without_null(breach: SchemaViolation, request: Request, group: str) -> Proposal:
+    """Leave out a member that is null and may not be, where that says the same: in what is created or put whole.
+
+    (In a PATCH null clears what an absent member leaves alone.) It may be a required one: then it is to be given.
+    """
+    asked = ask(breach, request, _ASK_VALUE)
+    parent = resolve(request.document(), breach.pointer.rpartition("/")[0])
+    if request.method not in ("POST", "PUT") or not breach.pointer.startswith("/body/") or not isinstance(parent, dict):
+        return asked
+    if renaming.may_limit(segments(breach.pointer)[-1]):
+        return asked
+    try:
+        ops = guarded_edit(request, breach.pointer, None, {"op": "remove", "path": breach.pointer})
+    except PatchError:
+        return asked
+    left_out = edit(breach, request, ops, "Leave it out: null is no value there.", changes_intent=True)
+    return options([left_out, *asked.suggestions], group)._replace(type="recovery_guidance")
+
+
+def _replaced(breach: SchemaViolation, request: Request, spelled: Spelled) -> dict[str, Json] | None:
+    value, old = spelled.value, breach.value
+    if isinstance(old, str) and type(value) is int and breach.schema.get(AS_TEXT) is True:
+        value = scalar_text(value)
+    if breach.pointer.startswith(("/headers/", "/path")) or (isinstance(value, bool) and _is_text(breach, request)):
+        value = scalar_text(value)  # not every caller writes true as `true`
+    if breach.pointer == "/path":  # a parameter of the path: one segment of it
+        value, old = route.with_segment(request.path, str(breach.value), value), request.path
+        if value is None:
+            return None
+    try:
+        ops = guarded_edit(request, breach.pointer, old, {"op": "replace", "path": breach.pointer, "value": value})
+    except PatchError:
+        return None
+    message = f"{_SAYS.get(breach.keyword, 'Send a value that is allowed')}{_because(spelled.assumes)}."
+    return edit(
+        breach,
+        request,
+        ops,
+        message,
+        changes_intent=bool(spelled.assumes),
+        requires_confirmation=(breach.keyword in _GUESSED and guessed(ops, request))
+        or _is_guessed(breach, request, spelled),
+        verified=judged(breach.schema),
+    )
+
+
+def _is_guessed(breach: SchemaViolation, request: Request, spelled: Spelled) -> bool:
+    """Whether a word is taken for a truth value, or an identifier for one spelt otherwise, where much hangs on it."""
+    if request.method in READS:
+        return False
+    name = place_of(breach.pointer, request).name
+    if breach.keyword == "type" and isinstance(spelled.value, bool):
+        plain = scalar_text(breach.value).strip().casefold() in ("true", "false")
+        return not plain and (decides(name, request) or renaming.may_limit(name))
+    return breach.keyword == "pattern" and bool(spelled.assumes) and decides(name, request)
+
+
+def _is_text(breach: SchemaViolation, request: Request) -> bool:
+    return place_of(breach.pointer, request).text
+
+
+def _because(assumes: str) -> str:
+    return f": {assumes}" if assumes else ""
+
+
+def place_of(pointer: str, request: Request) -> Place:
+    """Return what a value's place says about it."""
+    parts = segments(pointer)
+    where = parts[0] if parts else ""
+    name = next((part for part in reversed(parts[1:]) if not part.isdecimal()), "")
+    return Place(
+        name=name,
+        text=where in ("query", "headers", "path") or (where == "body" and request.form),
+        reads=request.method in ("GET", "HEAD"),
+        wraps=where == "body",
+    )
+
+
+def _missing(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    """Add what has only one value, give a misspelt member its name, or ask."""
+    if resolve(request.document(), breach.pointer) is not MISSING and breach.pointer != "/body":
+        return None
+    if (renamed := renaming.misspelt(breach, request, group)) is not None:
+        return renamed
+    value = given(breach.schema)
+    if value is not MISSING:
+        try:
+            ops = _added(request, breach.pointer, value)
+        except PatchError:
+            return ask(breach, request, _ASK_MISSING)
+        verified = judged(breach.schema) and fault(value, breach.schema) is None
+        return Proposal([edit(breach, request, ops, "Send the value that belongs there.", verified=verified)])
+    if breach.pointer == "/body" and (inner := _members_to_ask(breach.schema)):
+        return ask(breach, request, "Send a body with what is required.", places=inner)
+    return ask(breach, request, _ASK_MISSING)
+
+
+def given(schema: Mapping[str, Json]) -> Json:
+    """Return the value that a schema itself settles: a default or the only one allowed; `MISSING` where it does not."""
+    if "default" in schema:
+        return schema["default"] if fault(schema["default"], schema) is None else MISSING
+    listed = choices(schema)
+    if len(listed) == 1:
+        return listed[0]
+    return None if types(schema) == ("null",) else MISSING
+
+
+def _added(request: Request, pointer: str, value: Json) -> list[Operation]:
+    """Return the operations that add a member, and the object it belongs into where that is missing too."""
+    document = request.document()
+    place, made = pointer, value
+    parent = place.rpartition("/")[0]
+    while parent.count("/") >= 1 and resolve(document, parent) in (MISSING, None):
+        made = {segments(place)[-1]: made}
+        place, parent = parent, parent.rpartition("/")[0]
+    if pointer.startswith("/headers/"):
+        made = scalar_text(made)
+    return guarded_edit(request, place, MISSING, {"op": "add", "path": place, "value": made})
+
+
+def _members_to_ask(schema: Mapping[str, Json]) -> list[tuple[str, Mapping[str, Json]]]:
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return []
+    out: list[tuple[str, Mapping[str, Json]]] = []
+    for name in schema.get("required") or ():
+        inner = properties.get(name)
+        inner = inner if isinstance(inner, Mapping) else {}
+        if given(inner) is MISSING:
+            out.append((f"/body/{escape(str(name))}", trim_schema(inner)))
+    return out
+
+
+def _without_duplicates(breach: SchemaViolation, request: Request) -> Proposal | None:
+    """Drop elements that stand in the list already: of words nothing is lost, of objects and numbers a count may be."""
+    items = breach.value
+    if not isinstance(items, list):
+        return None
+    again = duplicates(items, text=place_of(breach.pointer, request).text)
+    counted = {*types(breach.schema.get("items") or {})} & {"integer", "number"}
+    structured = any(isinstance(items[index], list | dict | int | float) for index in again) or bool(counted)
+    structured = structured or breach.schema.get(IS_LIST) is True
+    if not again or is_secret(breach.pointer, items) or len(again) > _MOST_DROPPED:
+        return ask(breach, request, "Send each element once.")
+    ops: list[Operation] = []
+    for index in reversed(again):
+        element = f"{breach.pointer}/{index}"
+        ops += [{"op": "test", "path": element, "value": items[index]}, {"op": "remove", "path": element}]
+    left = [item for index, item in enumerate(items) if index not in again]
+    verified = judged(breach.schema) and fault(left, breach.schema) is None
+    message = "Send each element once."
+    return Proposal([edit(breach, request, ops, message, changes_intent=structured, verified=verified)])
+
+
+def _to_keep(breach: SchemaViolation) -> Mapping[str, Json]:
+    """Return the schema of the question which elements to keep: some of those that were sent."""
+    items: Sequence[Json] = breach.value if isinstance(breach.value, list) else ()
+    schema = dict(trim_schema(breach.schema))
+    plain: Iterable[Json] = [item for item in items if not isinstance(item, list | dict)]
+    kept = list(dict.fromkeys(plain))
+    if kept and len(kept) == len(items) <= _MOST_NAMED and not is_secret(breach.pointer, breach.value):
+        schema["items"] = {"enum": kept}
+    return schema
+
+
+_GUESSED: Final = ("enum", "const", "anyOf", "oneOf")
+"""Where what is sent instead may be what is near, or all that there is."""
+
+_MOST_ALTERNATIVES: Final = 5
+_MOST_DROPPED: Final = 8
+_MOST_NAMED: Final = 16
+
+_ASK_VALUE: Final = "Give a value that is allowed there."
+_ASK_CHOICE: Final = "Choose one of the values that are allowed."
+_ASK_SEGMENT: Final = "Give a path with a value that is allowed in this segment."
+_ASK_MISSING: Final = "Give the value that is missing."
+
+_SAYS: Final = {
+    "enum": "Send the value that is allowed",
+    "const": "Send the value that is allowed",
+    "type": "Send the value in the type that is expected",
+    "anyOf": "Send the value in a form that is expected",
+    "oneOf": "Send the value in a form that is expected",
+    "format": "Send the value in the format that is expected",
+    "pattern": "Send the value in the form that is expected",
+    "maxLength": "Send a text that is short enough",
+    "minimum": "Send a number within the limits",
+    "maximum": "Send a number within the limits",
+    "exclusiveMinimum": "Send a number within the limits",
+    "exclusiveMaximum": "Send a number within the limits",
+    "multipleOf": "Send a number of the steps that are allowed",
+    "formatMinimum": "Send a span of time within the limits",
+    "formatMaximum": "Send a span of time within the limits",
+}
+
+_DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
+    "enum": ("The value is none of those that are allowed.", "VALUE_NOT_ALLOWED"),
+    "const": ("The value is not the one that is allowed.", "VALUE_NOT_ALLOWED"),
+    "required": ("A required value is missing.", "VALUE_MISSING"),
+    "type": ("The value has the wrong type.", "WRONG_TYPE"),
+    "minimum": ("The number is too small.", "OUT_OF_RANGE"),
+    "exclusiveMinimum": ("The number is too small.", "OUT_OF_RANGE"),
+    "maximum": ("The number is too large.", "OUT_OF_RANGE"),
+    "exclusiveMaximum": ("The number is too large.", "OUT_OF_RANGE"),
+    "multipleOf": ("The number is not of the steps that are allowed.", "OUT_OF_RANGE"),
+    "formatMinimum": ("The span of time is too short.", "OUT_OF_RANGE"),
+    "formatMaximum": ("The span of time is too long.", "OUT_OF_RANGE"),
+    "minProperties": ("The map has too few entries.", "TOO_FEW"),
+    "maxProperties": ("The map has too many entries.", "TOO_MANY"),
+    "propertyNames": ("A key of the map is not allowed.", "WRONG_FORMAT"),
+    "not": ("The value is one of those that are not allowed.", "VALUE_NOT_ALLOWED"),
+    "minLength": ("The text is too short.", "TOO_SHORT"),
+    "maxLength": ("The text is too long.", "TOO_LONG"),
+    "pattern": ("The text has the wrong form.", "WRONG_FORMAT"),
+    "format": ("The value has the wrong format.", "WRONG_FORMAT"),
+    "minItems": ("The list has too few elements.", "TOO_FEW"),
+    "maxItems": ("The list has too many elements.", "TOO_MANY"),
+    "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
+    "additionalProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
+    "unevaluatedProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
+    "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
+    "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
+    "path": ("No operation has this path.", "UNKNOWN_PATH"),
+    "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
+}
+_UNKNOWN: Final = ("The value does not fit the description of the operation.", "NOT_AS_DESCRIBED")

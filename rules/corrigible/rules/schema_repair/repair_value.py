@@ -1,0 +1,432 @@
+"""A value that breaks one constraint, made to keep it: the same thing spelled right, or the nearest that is allowed.
+
+What changes the meaning says so. What only the caller can know gives nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Final, NamedTuple
+
+from corrigible.rules.budget import spend
+from corrigible.rules.safety.nearness import all_near
+from corrigible.rules.safety.nearness import letters as _letters
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json
+
+from . import spelling
+from .first_violation import fault, judged, same
+from .schema import Schema, choices, types
+from .spelling import Spelled
+
+
+class Place(NamedTuple):
+    """What matters about the place of a value."""
+
+    name: str = ""
+    text: bool = False
+    """Scalars are text on the wire."""
+    reads: bool = False
+    """The call only reads."""
+    wraps: bool = True
+    """A list can be told from one value there (it cannot in a query)."""
+
+
+def mend(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    """Return the values to send instead: one repair, several to choose from, or none.
+
+    Every value returned fits the schema as far as it is known here.
+    """
+    if isinstance(value, str) and len(value) > _LONGEST and keyword != "maxLength":
+        return []  # it could not be repeated
+    if isinstance(value, list | dict) and len(value) > _MOST_ELEMENTS:
+        return []
+    spend(_A_REPAIR)
+    return _settled(_first(keyword, value, schema, place), schema, place, _STEPS)
+
+
+_LONGEST: Final = 8192
+_MOST_ELEMENTS: Final = 256
+_A_REPAIR: Final = 10
+_STEPS = 3
+
+
+def _first(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    way = _WAYS.get(keyword)
+    return [] if way is None else way(value, schema, place)
+
+
+def _settled(options: list[Spelled], schema: Schema, place: Place, steps: int) -> list[Spelled]:
+    """Mend what a first repair left, such as a number that is a number now and still too large."""
+    out: list[Spelled] = []
+    for option in options:
+        keyword = fault(option.value, schema, text=place.text)
+        if keyword is None:
+            found = [option]
+        elif steps == 0:
+            continue
+        else:
+            further = _first(keyword, option.value, schema, place)
+            joined = [Spelled(f.value, _and(option.assumes, f.assumes)) for f in further]
+            found = _settled(joined, schema, place, steps - 1)
+        out += [one for one in found if not any(_identical(one.value, other.value) for other in out)]
+    return out
+
+
+def _identical(one: Json, other: Json) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _and(one: str, other: str) -> str:
+    return "; ".join(dict.fromkeys(part for part in (one, other) if part))
+
+
+# Closed lists
+
+
+PREFIX = "x-prefix"
+"""In a schema of a closed list: what all its values begin with, and people leave out."""
+
+
+def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    listed = [one for one in choices(schema) if one is not None]
+    if isinstance(value, dict) or value is None:
+        return []
+    if isinstance(value, list):
+        return [Spelled(value[0])] if len(value) == 1 and not isinstance(value[0], list | dict) else []
+    said = scalar_text(value).strip()
+    scalars = {scalar_text(one): one for one in listed if not isinstance(one, list | dict)}
+    if said in scalars:
+        return [Spelled(scalars[said])]
+    letters = _letters(said)
+    begins = _letters(str(schema.get(PREFIX, "")))
+    bare = [one for name, one in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
+    if len(bare) == 1:
+        return [Spelled(bare[0])]
+    if not isinstance(value, str):
+        only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
+        return [Spelled(one, _ONLY) for one in only]
+    begun = _initials(said)
+    found = all_near(said, list(scalars))
+    if not any(begun <= _initials(name) or name[:1].casefold() == said[:1].casefold() for name in found):
+        found = []
+    near = [Spelled(scalars[name]) for name in _with_second(said, found, scalars)]
+    if not near and "const" in schema:
+        return [Spelled(schema["const"], _ONLY)]
+    return near
+
+
+def _with_second(said: str, near: list[str], names: Iterable[str]) -> list[str]:
+    """Add the value that the text goes on with: `weekday` is no week, and `squash_merge` may be either."""
+    if len(near) != 1 or not _letters(said).startswith(_letters(near[0])):
+        return near
+    rest = _letters(said)[len(_letters(near[0])) :]
+    return near + [name for name in names if rest and _letters(name) == rest]
+
+
+_ONLY = "another value was asked for, this is the one there is"
+
+
+@functools.lru_cache(maxsize=4096)
+def _initials(text: str) -> frozenset[str]:
+    """Return the first letters of a text's words: nothing is near that begins with another."""
+    return frozenset(word[0] for word in re.split(r"[\s_-]+", text.casefold()) if word)
+
+
+# Types
+
+
+def _cast(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    """Return the value in another type, where nothing is lost."""
+    allowed = types(schema)
+    out: list[Spelled] = []
+    for kind in _ORDER:
+        if kind in allowed:
+            out += [one for one in _CASTS[kind](value, schema, place) if _fits_somehow(one.value, schema, place)]
+            if out:
+                break
+    return out
+
+
+def _fits_somehow(value: Json, schema: Schema, place: Place) -> bool:
+    return fault(value, {"type": schema["type"]}, text=place.text) is None
+
+
+def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    if isinstance(value, str) and re.fullmatch(r"\s*#\s*\d{1,18}\s*", value):
+        value = value.strip().lstrip("#")  # "#12": the mark says that it is a number
+    moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []
+    if not moment and isinstance(value, str) and "." in value and _MONEY.search(place.name):
+        return []  # "10.00" may be ten cents or ten dollars
+    return moment or _scalar(value, schema, place, spelling.integer)
+
+
+_MONEY = re.compile(r"(?i)amount|price|cost|fee|total|balance|tax|cents|sum|value")
+
+
+def _to_number(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    return _scalar(value, schema, place, spelling.number)
+
+
+def _to_boolean(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    return _scalar(value, schema, place, spelling.truth)
+
+
+def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    form = schema.get("format")
+    if isinstance(form, str) and not isinstance(value, list | dict) and (respelt := spelling.respelled(value, form)):
+        return respelt
+    if isinstance(value, Mapping) and isinstance(value.get("id"), str):
+        return [Spelled(value["id"], "the id of the object is sent in its place")]
+    return _scalar(value, schema, place, _as_text)
+
+
+def _as_text(value: Json) -> str | None:
+    return None if value is None or isinstance(value, list | dict) else scalar_text(value)
+
+
+def _scalar(value: Json, schema: Schema, place: Place, cast: Callable[[Json], Json]) -> list[Spelled]:
+    """Cast a scalar, the only element of a list, or offer the elements of a short list."""
+    if isinstance(value, list):
+        inner = [cast(item) for item in value]
+        assumes = "" if len(value) == 1 else "one of the values is sent"
+        return [Spelled(one, assumes) for one in inner] if len(value) <= _MOST_CHOICES and None not in inner else []
+    made = cast(value)
+    return [] if made is None else [Spelled(made)]
+
+
+_MOST_CHOICES = 3
+
+
+def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    if value is None or not place.wraps:
+        return []
+    if (held := spelling.document(value, list)) is not None:
+        return [Spelled(held)]
+    if isinstance(value, Mapping):
+        keys = list(value)
+        if keys and keys == [str(index) for index in range(len(keys))]:
+            return [Spelled(list(value.values()))]
+    readings = [[value]]
+    if isinstance(value, str) and "," in value:
+        readings.append([part.strip() for part in value.split(",") if part.strip()])
+    out = [one for items in readings for one in _items(items, schema, place)]
+    whole = [one for one in out if fault(one.value, schema, text=place.text) is None]
+    return whole or out
+
+
+def _items(items: list[Json], schema: Schema, place: Place) -> list[Spelled]:
+    """Return the list with each of its elements mended, if each can be in one way."""
+    inner = schema.get("items")
+    if not isinstance(inner, Mapping):
+        return [Spelled(items)]
+    out, assumes = [], ""
+    for item in items:
+        keyword = fault(item, inner, text=place.text)
+        ways = [Spelled(item)] if keyword is None else mend(keyword, item, inner, place)
+        if len(ways) != 1:
+            return []
+        out.append(ways[0].value)
+        assumes = _and(assumes, ways[0].assumes)
+    return [Spelled(out, assumes)]
+
+
+def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    if (held := spelling.document(value, dict)) is not None:
+        return [Spelled(held)]
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        return [Spelled(value[0])]
+    return []
+
+
+_ORDER: Final = ("integer", "number", "boolean", "array", "object", "string")
+_CASTS: Final[Mapping[str, Callable[[Json, Schema, Place], list[Spelled]]]] = {
+    "integer": _to_integer,
+    "number": _to_number,
+    "boolean": _to_boolean,
+    "array": _to_array,
+    "object": _to_object,
+    "string": _to_string,
+}
+
+
+# Numbers
+
+
+_LARGEST: Final = 40
+"""Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
+
+
+def _exact(value: Json) -> Decimal | None:
+    """Return a number, or the number a text spells, exactly; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        out = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return out if out.is_finite() and abs(out.adjusted()) <= _LARGEST else None
+
+
+def _raised(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    have = _exact(value)
+    least = _limit(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
+    if have is None or least is None:
+        return []
+    if have <= 0 < least and not (place.reads and have == 0):
+        return []  # nothing, or less than nothing, was asked for: the least amount is not what that means
+    return [_number(least, "the least that is allowed is sent")]
+
+
+def _lowered(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    have = _exact(value)
+    most = _limit(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
+    if have is None or most is None or (have > 0 >= most):
+        return []
+    return [_number(most, "the most that is allowed is sent")]
+
+
+def _limit(schema: Schema, plain: str, strict: str, rounding: str, step: int) -> Decimal | None:
+    """Return the outermost value within a bound, None where there is no such value (a number above 0)."""
+    whole = "integer" in types(schema) and "number" not in types(schema)
+    bounds: list[Decimal] = []
+    limit = _exact(schema.get(plain))
+    if limit is not None:
+        bounds.append(limit.to_integral_value(rounding) if whole else limit)
+    beyond = _exact(schema.get(strict))
+    if beyond is not None:
+        if not whole:
+            return None
+        inside = beyond.to_integral_value(rounding)
+        bounds.append(inside + step if inside == beyond else inside)
+    multiple = _exact(schema.get("multipleOf"))
+    if not bounds:
+        return None
+    outermost = max(bounds) if step > 0 else min(bounds)
+    if multiple is not None and multiple > 0:
+        outermost = (outermost / multiple).to_integral_value(rounding) * multiple
+    return outermost
+
+
+def _rounded(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    have, step = _exact(value), _exact(schema.get("multipleOf"))
+    if have is None or step is None or step <= 0:
+        return []
+    near = (have / step).to_integral_value(ROUND_HALF_UP) * step
+    if near == 0 and have != 0:
+        return []
+    return [_number(near, "the nearest multiple is sent")]
+
+
+def _number(made: Decimal, assumes: str) -> Spelled:
+    whole = made == made.to_integral_value()
+    return Spelled(int(made) if whole else float(made), assumes)
+
+
+def _most(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    """Return the limit of a span of time, which is no number in JSON."""
+    return [Spelled(schema["formatMaximum"], "the most that is allowed is sent")]
+
+
+def _least(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    return [Spelled(schema["formatMinimum"], "the least that is allowed is sent")]
+
+
+# Texts
+
+
+def _cut(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    most = schema.get("maxLength")
+    if not isinstance(value, str) or not isinstance(most, int) or most < 1:
+        return []
+    trimmed = value.strip()
+    if len(trimmed) <= most:
+        return [Spelled(trimmed)]
+    if schema.get("format") or schema.get("pattern") or _SHAPED.search(place.name):
+        return []  # half an address or half an identifier is none
+    return [Spelled(value[:most].rstrip(), "the text is cut to the length that is allowed")]
+
+
+_SHAPED = re.compile(
+    r"(?i)(?:^|[_.-]|(?<=[a-z])(?=I))(?:id|ids|key|sha|hash|ref|url|uri|email|code|number|iban|content)$"
+)
+
+
+def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    form = schema.get("format")
+    return spelling.respelled(value, form) if isinstance(form, str) else []
+
+
+def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    """Return the first spelling, from the least change on, that is provably in the pattern."""
+    pattern = schema.get("pattern")
+    if not isinstance(value, str) or not isinstance(pattern, str):
+        return []
+    shape = {"pattern": pattern}
+    if not judged(shape):
+        return []
+    plain = value.strip()
+    unmarked = plain.lstrip("#@$+").strip()
+    dashed = re.sub(r"[\s_]+", "-", plain)
+    led = re.match(r"\^((?:[A-Za-z0-9_-]|\\?/|:)+(?<=[/:]))(?=[.\[(\\])", pattern)
+    beginning = led[1].replace("\\/", "/") if led is not None else ""
+    ways = [
+        Spelled(plain),
+        Spelled(unmarked),
+        Spelled(re.sub(r"[\s-]", "", plain) if re.fullmatch(r"[\d\s-]+", plain) else plain),
+        Spelled(plain.lower(), _CASE),
+        Spelled(plain.upper(), _CASE),
+        Spelled(unmarked.lower(), _CASE),
+        Spelled(unmarked.upper(), _CASE),
+        Spelled(dashed, _ANOTHER),
+        Spelled(dashed.lower(), _ANOTHER),
+        Spelled(dashed.replace("-", "_").lower(), _ANOTHER),
+        Spelled(beginning + plain, "the beginning that the pattern asks for is put before it"),
+    ]
+    return next(([way] for way in ways if way.value != value and way.value and fault(way.value, shape) is None), [])
+
+
+_CASE = "upper and lower case change"
+_ANOTHER = "it becomes another name than was asked for"
+
+
+# One of several schemas
+
+
+def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+    """Return what fits one of several schemas, what keeps the meaning before what changes it."""
+    found: list[Spelled] = []
+    for keyword in ("anyOf", "oneOf"):
+        for inner in schema.get(keyword) or ():
+            if not isinstance(inner, Mapping) or (broken := fault(value, inner, text=place.text)) is None:
+                continue
+            if "object" in types(inner) and isinstance(value, int) and not isinstance(value, bool):
+                return []  # a number is rather the id of such an object than its name
+            for one in mend(broken, value, inner, place):
+                if not any(same(one.value, other.value) for other in found):
+                    found.append(one)
+    return [one for one in found if not one.assumes] or found
+
+
+_Way = Callable[[Json, Schema, Place], list[Spelled]]
+
+_WAYS: Final[Mapping[str, _Way]] = {
+    "enum": _chosen,
+    "const": _chosen,
+    "type": _cast,
+    "minimum": _raised,
+    "exclusiveMinimum": _raised,
+    "maximum": _lowered,
+    "exclusiveMaximum": _lowered,
+    "multipleOf": _rounded,
+    "formatMaximum": _most,
+    "formatMinimum": _least,
+    "maxLength": _cut,
+    "format": _respelt,
+    "pattern": _patterned,
+    "anyOf": _alternative,
+    "oneOf": _alternative,
+}

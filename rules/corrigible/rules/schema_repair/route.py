@@ -1,0 +1,149 @@
+"""A path or a method that no operation has: the one that is meant, a choice, or nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+from urllib.parse import quote, unquote
+
+from rapidfuzz.distance import OSA
+
+from corrigible.rules.safety.decisive import deletes
+from corrigible.rules.safety.nearness import nearest
+from corrigible.schema.exchange import Json, Request
+
+from .schema import Schema, choices, types
+from .schema_violation import SchemaViolation
+from .suggestion import Proposal, Suggestion, ask, edit, options
+
+_WRITES: Final = ("POST", "PUT", "PATCH")
+_READS: Final = ("GET", "HEAD", "OPTIONS")
+_MOST: Final = 5
+
+
+def proposed(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    offered = [one for one in choices(breach.schema) if isinstance(one, str)]
+    if all(_RPC.fullmatch(one) for one in offered) and _CALL.fullmatch(str(breach.value)):
+        return _rpc(breach, request, offered, group)
+    return (
+        _path(breach, request, offered, group) if breach.keyword == "path" else _method(breach, request, offered, group)
+    )
+
+
+_RPC = re.compile(r"/(?:[A-Za-z_]\w*\.)*[A-Z]\w*/[A-Za-z_]\w*")
+"""A gRPC method, which is its own path: services begin with a capital, `/v1/refunds` is none."""
+
+_CALL = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*")
+"""What may be a misspelt one."""
+
+
+def _rpc(breach: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
+    """Use the method that alone is near; what is near besides others is a choice."""
+    place, called = breach.pointer, str(breach.value)
+    if len(offered) == 1:
+        return Proposal([_to(breach, request, place, called, offered[0], "Use the method that is known.", intent=True)])
+    message = "Use a method that is known, if it is what was meant."
+    made = [_to(breach, request, place, called, one, message, asked=True) for one in offered[:_MOST]]
+    return options(made, group) if made else None
+
+
+def _path(breach: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
+    offered = [one for one in offered if one != request.path]
+    sure = [one for one in offered if _is_misspelling(request.path, one)]
+    slips = {one: OSA.distance(request.path, one) for one in offered}
+    if len(sure) == 1 and all(slips[one] > slips[sure[0]] for one in offered if one != sure[0]):
+        return Proposal([_to(breach, request, "/path", request.path, sure[0], "Use the path that is known.")])
+    if not offered:
+        return None
+    message = "Use a path that is known, if it is what was meant."
+    likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
+    return options([_to(breach, request, "/path", request.path, one, message, asked=True) for one in likely], group)
+
+
+def _is_misspelling(path: str, other: str) -> bool:
+    """Whether each segment is the same or near: nothing that the path names is dropped, added or exchanged."""
+    have, want = _segments(path), _segments(other)
+    if len(have) != len(want):
+        longer, shorter = (have, want) if len(have) > len(want) else (want, have)
+        extra = longer[: -len(shorter)] if shorter else longer
+        return longer[len(extra) :] == shorter and all(_COMMON.fullmatch(part) for part in extra)
+    return all(one == two or nearest(one, [two]) == [two] for one, two in zip(have, want, strict=True))
+
+
+def with_segment(path: str, old: str, new: str) -> str | None:
+    """Return a path with one of its segments in another spelling, None where it is not clear which."""
+    parts = path.split("/")
+    found = [index for index, part in enumerate(parts) if unquote(part) == old]
+    if len(found) != 1:
+        return None
+    return "/".join([*parts[: found[0]], quote(new, safe="!$&'()*+,;=:@~"), *parts[found[0] + 1 :]])
+
+
+def schema_of_path(path: str, old: str, schema: Schema) -> dict[str, Json]:
+    """Return the schema of a path in which one segment is to be another: the rest of it stays."""
+    parts = path.split("/")
+    found = [index for index, part in enumerate(parts) if unquote(part) == old]
+    if len(found) != 1:
+        return {"type": "string"}
+    wanted = "-?[0-9]+" if set(types(schema)) == {"integer"} else "[^/]+"
+    literal = [_SPECIAL.sub(r"\\\g<0>", part) for part in parts]
+    pattern = "/".join([*literal[: found[0]], wanted, *literal[found[0] + 1 :]])
+    return {"type": "string", "pattern": f"^{pattern}$"}
+
+
+_SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\]")
+
+
+def _segments(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
+
+
+_COMMON = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
+"""Beginnings that all paths of an API share."""
+
+
+def _method(breach: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
+    """Offer methods of the same kind: nobody deletes who did not mean to, and who reads writes with POST at most."""
+    methods = [one.upper() for one in offered if one.upper() != request.method]
+    if request.method in _READS:
+        methods = [one for one in methods if one in ("GET", "POST")]
+        if not methods:
+            return None
+    else:
+        methods = [one for one in methods if one in _WRITES and request.method in _WRITES]
+    # What is sent with PATCH is a part of the whole: PUT would take the rest away.
+    if len(methods) == 1 and request.method in _WRITES and (request.method, *methods) != ("PATCH", "PUT"):
+        message = "Use the method that changes this resource."
+        return Proposal([_to(breach, request, "/method", request.method, methods[0], message, intent=True)])
+    if methods:
+        message = "Use a method that the path has, if it is what was meant."
+        asked = [_to(breach, request, "/method", request.method, one, message, asked=True) for one in methods[:_MOST]]
+        return options(asked, group)
+    # Another path may do it: what this one lacks proves nothing.
+    message = "No operation of this path does what this method does. Use one that does what was meant."
+    return ask(breach, request, message, places=[("/path", {"type": "string", "pattern": "^/"})]) if offered else None
+
+
+def _to(
+    breach: SchemaViolation,
+    request: Request,
+    place: str,
+    old: str,
+    new: str,
+    message: str,
+    *,
+    intent: bool = False,
+    asked: bool = False,
+) -> Suggestion:
+    ops = [{"op": "test", "path": place, "value": old}, {"op": "replace", "path": place, "value": new}]
+    changed = replace(request, method=new) if place == "/method" else replace(request, path=new)
+    return edit(
+        breach,
+        request,
+        ops,
+        message,
+        changes_intent=intent or asked,
+        requires_confirmation=deletes(request) or deletes(changed),
+        action="USE_ALTERNATIVE_ENDPOINT",
+    )

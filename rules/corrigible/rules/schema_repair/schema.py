@@ -1,0 +1,97 @@
+"""What a JSON Schema says at a glance: its types, its closed list of values, what holds beside and inside it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from corrigible.rules.budget import spend
+from corrigible.schema.exchange import Json
+
+Schema = Mapping[str, Json]
+
+ALTERNATIVES: Final = ("anyOf", "oneOf")
+_LONGEST_CHAIN: Final = 32
+
+
+def types(schema: Schema) -> tuple[str, ...]:
+    """Return the types a schema allows, none where it does not say."""
+    said = schema.get("type")
+    return (said,) if isinstance(said, str) else tuple(said) if isinstance(said, list | tuple) else ()
+
+
+def choices(schema: Schema) -> tuple[Json, ...]:
+    """Return the closed list of values that a schema allows, empty where it has none."""
+    if "const" in schema:
+        return (schema["const"],)
+    listed = schema.get("enum")
+    return tuple(listed) if isinstance(listed, list) else ()
+
+
+def kind_of(value: Json) -> str:
+    """Return the type of a value, empty for what is none of JSON's."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case Mapping():
+            return "object"
+    return ""
+
+
+def parts(schema: Json, root: Schema, *, alternatives: bool = True, seen: set[int] | None = None) -> Iterator[Schema]:
+    """Yield a schema and all that hold beside it: what it refers to, all of `allOf`, each alternative.
+
+    `seen` are those that were yielded before, by their ids; it is added to.
+    """
+    open_, seen = deque([schema]), set[int]() if seen is None else seen
+    while open_:
+        here = open_.popleft()
+        if not isinstance(here, Mapping) or id(here) in seen:
+            continue
+        seen.add(id(here))
+        spend()
+        if "$ref" in here:
+            open_.appendleft(root.get("$defs", {}).get(str(here["$ref"]).rpartition("/")[2]))
+        yield here
+        for key in ("allOf", *ALTERNATIVES) if alternatives else ("allOf",):
+            open_ += here.get(key) or ()
+
+
+def member(schemas: Sequence[Json], name: str, root: Schema) -> list[Json]:
+    """Return the schemas of a member or an element of what some schemas describe."""
+    # Alternatives lead to the same schemas: each of them once, or a filter of filters doubles them level by level.
+    found: dict[int, Json] = {}
+    seen: set[int] = set()
+    for schema in schemas:
+        for part in parts(schema, root, seen=seen):
+            inside = part.get("properties", {})
+            inner: list[Json] = []
+            if name in inside:
+                inner.append(inside[name])
+            elif isinstance(part.get("additionalProperties"), Mapping):
+                inner.append(part["additionalProperties"])
+            if name.isdecimal() and isinstance(part.get("items"), Mapping):
+                inner.append(part["items"])
+            for one in inner:
+                found.setdefault(id(_target(one, root)), one)
+    return list(found.values())
+
+
+def _target(schema: Json, root: Schema) -> Json:
+    """Return what a schema that is only a reference refers to, else the schema."""
+    for _ in range(_LONGEST_CHAIN):
+        if not isinstance(schema, Mapping) or len(schema) != 1 or "$ref" not in schema:
+            break
+        schema = root.get("$defs", {}).get(str(schema["$ref"]).rpartition("/")[2])
+    return schema

@@ -1,0 +1,29 @@
+"""One place where a request breaks the description of its operation."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from corrigible.rules.pointer import MISSING
+from corrigible.schema.exchange import Json
+
+from .schema import Schema
+
+MOST: Final = 64
+"""Breaches that are told of one request: where there are as many, there may be more."""
+
+
+class SchemaViolation(NamedTuple):
+    """What one constraint of a description says about one place of a request."""
+
+    pointer: str
+    """RFC 6901 into the request document; of a missing member its own place."""
+    keyword: str
+    """The JSON Schema keyword, or `path` or `method` where no operation is meant."""
+    schema: Schema
+    """The schema of the place, resolved and self-contained."""
+    value: Json = MISSING
+    siblings: tuple[str, ...] = ()
+    """The member names that are declared beside it, for a misspelt one."""
+    outer: Schema | None = None
+    """Of an undeclared member: the members that are declared one level above it."""

@@ -1,0 +1,180 @@
+"""Suggestions in the shape of the wire, made from operations on the request: edits, closed choices, questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, Operation, PatchError, guarded
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays
+from corrigible.schema.document import BODILESS
+from corrigible.schema.exchange import Json, Request
+
+from .schema_violation import SchemaViolation
+from .trim_schema import trim_schema
+
+Suggestion = dict[str, Json]
+
+
+class Proposal(NamedTuple):
+    suggestions: Sequence[Suggestion]
+    type: str = "recovery_guidance"
+    recovery: str = "correctable"
+
+
+_SECRET: Final = re.compile(
+    r"(?i)(?:^|[_.-]|(?<=[a-z])(?=[A-Z]))(?:(?-i:[sS])ecret|passw(?:or)?d|passphrase|token|credentials?|authorization|signature"
+    r"|cv[cv]2?|pin|ssn|iban)(?:_?value)?$|(?:api|private|access|secret|encryption)[_-]?key(?:_?value)?$|^encrypted"
+)
+"""Names of members whose text is never repeated. (`secret_scanning` is none: a switch.)"""
+
+
+def is_secret(pointer: str, value: Json) -> bool:
+    """Whether the text at a place, or in a list there, is named like one that is never repeated."""
+    texts = value if isinstance(value, list) else [value]
+    if not any(isinstance(text, str) and text.casefold() not in _SWITCHES for text in texts):
+        return False
+    names = [part for part in segments(pointer)[1:] if not part.isdecimal()]
+    return any(_SECRET.search(name) for name in names[-1:])
+
+
+_SWITCHES: Final = frozenset(
+    {"", "true", "false", "yes", "no", "on", "off", "enabled", "disabled", "enable", "disable"}
+)
+
+
+def guards(document: Mapping[str, Json], pointer: str, old: Json) -> list[Operation]:
+    """Return the tests that an edit at a place needs: its old value, or what identifies the elements on the way.
+
+    Raises PatchError where an element on the way cannot be told from its neighbours.
+    """
+    if _is_short(old) and not is_secret(pointer, old):
+        return [{"op": "test", "path": pointer, "value": old}]
+    return [_identified(document, element) for element in through_arrays(document, pointer) if element != pointer]
+
+
+def guarded_edit(request: Request, pointer: str, old: Json, operation: Operation) -> list[Operation]:
+    """Return an operation at a place behind the tests that it needs. Raises PatchError where it cannot be guarded."""
+    document = request.document()
+    ops = [*guards(document, pointer, old), operation]
+    guarded(document, ops)
+    return ops
+
+
+_TELLING: Final = ("name", "id", "key", "path", "type", "title")
+
+
+def _identified(document: Mapping[str, Json], element: str) -> Operation:
+    value = resolve(document, element)
+    if isinstance(value, Mapping):
+        plain = [
+            name for name, inner in value.items() if _is_short(inner) and not is_secret(f"/body/{escape(name)}", inner)
+        ]
+        name = next((name for name in _TELLING if name in plain), plain[0] if plain else None)
+        if name is not None:
+            return {"op": "test", "path": f"{element}/{escape(name)}", "value": value[name]}
+        if not value:
+            return {"op": "test", "path": element, "value": {}}
+    raise PatchError(f"{element} has nothing to be told by")
+
+
+def _is_short(value: Json) -> bool:
+    """Whether a test may repeat a value: a scalar, or a few of them in a list."""
+    if value is MISSING or isinstance(value, dict):
+        return False
+    if isinstance(value, list):
+        return not any(isinstance(item, list | dict) for item in value) and len(str(value)) <= LONGEST_GUARD
+    return len(str(value)) <= LONGEST_GUARD
+
+
+def edit(
+    breach: SchemaViolation,
+    request: Request,
+    ops: list[Operation],
+    message: str,
+    *,
+    changes_intent: bool = False,
+    requires_confirmation: bool = False,
+    action: str = "MODIFY_PARAMS",
+    verified: bool | None = None,
+) -> Suggestion:
+    """Return a suggestion that a reader applies."""
+    out: Suggestion = {
+        "action": action,
+        "message": message,
+        "parameters": merged(request, ops),
+        "patch": ops,
+        "applicability": "MAYBE_INCORRECT",
+    }
+    if verified is not None:
+        out["verification"] = {"status": "verified" if verified else "unverified", "method": "schema"}
+    method = next((op["value"] for op in ops if op["path"] == "/method" and op["op"] == "replace"), request.method)
+    out["safety"] = {"side_effects": effects(str(method)), "changes_intent": changes_intent}
+    if requires_confirmation:
+        out["safety"]["requires_confirmation"] = True
+    out["evidence"] = {"kind": "spec", "pointer": breach.pointer}
+    return out
+
+
+def effects(method: str) -> str:
+    return "none" if method in ("GET", "HEAD", "OPTIONS") else "certain"
+
+
+def options(edits: Sequence[Suggestion], group: str) -> Proposal:
+    """Return a closed choice: the caller takes one of them."""
+    marked = [_grouped(one, {"id": f"{group}1", "relation": "one_of"}) for one in edits]
+    return Proposal(marked, "intent_disambiguation")
+
+
+def _grouped(suggestion: Suggestion, group: Mapping[str, Json]) -> Suggestion:
+    out: Suggestion = {}
+    for name, value in suggestion.items():
+        if name in ("verification", "safety") and "group" not in out:
+            out["group"] = dict(group)
+        out[name] = value
+    return out
+
+
+def ask(
+    breach: SchemaViolation,
+    request: Request,
+    message: str,
+    *,
+    schema: Mapping[str, Json] | None = None,
+    places: Sequence[tuple[str, Mapping[str, Json]]] = (),
+) -> Proposal:
+    """Return the question for a value that only the caller has, at its place and with its schema."""
+    asked = places or [(breach.pointer, trim_schema(breach.schema) if schema is None else schema)]
+    suggestion: Suggestion = {
+        "action": "MODIFY_PARAMS",
+        "message": message,
+        "parameters": {},
+        "applicability": "HAS_PLACEHOLDERS",
+        "placeholders": [{"pointer": pointer, "ask": "user", "schema": dict(wanted)} for pointer, wanted in asked],
+        "safety": {"side_effects": effects(request.method), "changes_intent": False},
+        "evidence": {"kind": "spec", "pointer": breach.pointer},
+    }
+    return Proposal([suggestion])
+
+
+def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:
+    """Say a patch as parameters for readers that know no patches, empty where that would say something else."""
+    into = "query" if request.body is None and request.method in BODILESS else "body"
+    out: dict[str, Any] = {}
+    for op in ops:
+        if op["op"] == "test":
+            continue
+        changes = [(str(op["path"]), op.get("value"))]
+        if op["op"] == "move":
+            changes = [(str(op["from"]), None), (str(op["path"]), resolve(request.document(), str(op["from"])))]
+        for path, value in changes:
+            parts = segments(path)
+            through_list = next(through_arrays(request.document(), path), None) is not None
+            if parts[:1] != [into] or len(parts) < 2 or through_list or isinstance(value, list | dict):
+                return {}
+            here = out
+            for part in parts[1:-1]:
+                here = here.setdefault(part, {})
+            here[parts[-1]] = value
+    return out
