@@ -29,6 +29,6 @@ def add(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write it to standard output."""
-    text = files(f"corrigible.adapters.{arguments.api}").joinpath("openapi.yaml").read_text("utf-8")
+    text = files(f"corrigible.adapters.demo.{arguments.api}").joinpath("openapi.yaml").read_text("utf-8")
     print(json.dumps(yaml.safe_load(text), ensure_ascii=False))
     return 0
