@@ -14,7 +14,7 @@ from corrigible.proxy.cli import main
 @pytest.mark.parametrize("api", ["acme", "recipe"])
 def test_it_prints_the_description_as_json(api: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["description", api]) == 0
-    written = files(f"corrigible.adapters.{api}").joinpath("openapi.yaml").read_text("utf-8")
+    written = files(f"corrigible.adapters.demo.{api}").joinpath("openapi.yaml").read_text("utf-8")
     assert json.loads(capsys.readouterr().out) == yaml.safe_load(written)
 
 
