@@ -27,7 +27,7 @@ if _STRAY:
 @pytest.fixture(scope="session")
 def stripe_server() -> Iterator[Running]:
     """The default Stripe sandbox, fresh for this run of the tests and shared by them."""
-    from corrigible.proxy.sandboxes import SANDBOXES
+    from corrigible.proxy.demo.servers import SANDBOXES
 
     with SANDBOXES["stripe"][0].start() as running:
         yield running
@@ -36,7 +36,7 @@ def stripe_server() -> Iterator[Running]:
 @pytest.fixture(scope="session")
 def stripe_proxy(stripe_server: Running) -> Iterator[Running]:
     """`corrigible proxy --pack stripe` in front of `stripe_server`."""
-    from corrigible.proxy.sandboxes import proxy_for
+    from corrigible.proxy.demo.servers import proxy_for
 
     with proxy_for(stripe_server.url, "stripe").start() as running:
         yield running
@@ -45,7 +45,7 @@ def stripe_proxy(stripe_server: Running) -> Iterator[Running]:
 @pytest.fixture(scope="session")
 def recipe_server() -> Iterator[Running]:
     """The recipe service."""
-    from corrigible.proxy.sandboxes import RECIPE
+    from corrigible.proxy.demo.servers import RECIPE
 
     with RECIPE.start() as running:
         yield running

@@ -15,7 +15,7 @@ import yaml
 
 from corrigible.adapters.demo.recipe.tasks import Task, task, tasks
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.recipe_service import app
+from corrigible.proxy.demo.recipe_service import app
 from corrigible.schema import NeedsInput, Next, Terminal, apply, find
 from corrigible.schema.exchange import Json, Request
 

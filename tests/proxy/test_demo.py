@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from corrigible.proxy.api_client import Answer
 from corrigible.proxy.command.demo import Page, keeps, lines
+from corrigible.proxy.demo.client import Answer
 from corrigible.schema.exchange import Json, Request
 
 

@@ -15,7 +15,7 @@ import pytest
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.sandboxes import SANDBOXES, proxy_for
+from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
 
 github = pytest.importorskip("github", reason="PyGithub is not installed")
 

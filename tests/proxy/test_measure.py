@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.api_client import Answer
 from corrigible.proxy.command.measure import Result, table, wilson
+from corrigible.proxy.demo.client import Answer
 from corrigible.proxy.measure.catalogue import TASKS
 from corrigible.proxy.measure.episode import ATTEMPTS, Episode, Outcome, play
 from corrigible.proxy.measure.task import Expectation, Task, TaskError, fill, read_tasks

@@ -14,10 +14,11 @@ import pytest
 from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
 from corrigible.adapters.apis.kubernetes.api_call import calls_of
 from corrigible.proxy.build import build_known
+from corrigible.proxy.command.relay_key import read_key
 from corrigible.proxy.core.engine import Translator
 from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead
-from corrigible.proxy.http.relay_seal import Relay, read_key
 from corrigible.proxy.runtime.lookup_runner import drive_sync
 from corrigible.proxy.tls_files import WrongFile
 from corrigible.rules.engine.lookup import LookupAnswer
@@ -330,7 +331,7 @@ def test_paths_of_no_object_name_no_call(path: str) -> None:
 
 
 def test_memory_is_bounded_and_forgets_what_is_too_old_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corrigible.proxy.http.relay_seal._MOST_SEEN", 2)
+    monkeypatch.setattr("corrigible.proxy.core.relay_seal._MOST_SEEN", 2)
     relay = Relay(KEY)
     assert [relay.first(seal, 0.0) for seal in ("a", "b", "b", "c")] == [True, True, False, False]
     assert relay.first("c", 121.0)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.sandboxes import proxy_for
+from corrigible.proxy.demo.servers import proxy_for
 
 KEY = {"Authorization": "Bearer sk_test_sandboxbytes00000"}
 AUTHORIZED = b"Authorization: Bearer sk_test_sandboxbytes00000\r\n"

@@ -17,9 +17,9 @@ from corrigible.proxy.core.engine import ApiProfile, Translator
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop_detector import Loops
 from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.core.shared_loops import LoopsApart
 from corrigible.proxy.http.corrector import Corrector
-from corrigible.proxy.http.relay_seal import Relay
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 from corrigible.adapters.apis.kubernetes.sandbox import TOKENS, authority, find_apiserver
 from corrigible.adapters.demo.recipe.tasks import task as recipe_task
 from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.proxy.api_client import Answer, Caller
-from corrigible.proxy.sandboxes import SANDBOXES, proxy_for
+from corrigible.proxy.demo.client import Answer, Caller
+from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
 from corrigible.rules.errors import CorrigibleError, meant
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import Server
-from corrigible.proxy.api_client import Caller
 from corrigible.proxy.core.mode import PREFERENCE
+from corrigible.proxy.demo.client import Caller
+from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
 from corrigible.proxy.measure.catalogue import TASKS
 from corrigible.proxy.measure.episode import Episode, play
 from corrigible.proxy.measure.task import Expectation, Task, TaskError, TaskFile
 from corrigible.proxy.measure.verdict import Verdict, judge
-from corrigible.proxy.sandboxes import SANDBOXES, proxy_for
 from corrigible.schema.exchange import Json
 
 if TYPE_CHECKING:

@@ -16,12 +16,13 @@ from corrigible.proxy.access_log.entry import Journal
 from corrigible.proxy.build import SpecWarning, build_corrector, build_dispatcher, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.relay_seal import KEY_VARIABLE, Relay, read_key
+from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
 from corrigible.rules.errors import CorrigibleError, meant
 
 from . import grpc
+from .relay_key import KEY_VARIABLE, read_key
 from .usage_error import Address, UsageError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from corrigible.adapters.demo.acme.sandbox import acme
 from corrigible.adapters.sandbox.error import SandboxError
-from corrigible.proxy.sandboxes import SANDBOXES, find_server
+from corrigible.proxy.demo.servers import SANDBOXES, find_server
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

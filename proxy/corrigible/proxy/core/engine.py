@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import orjson
 
-from corrigible.proxy.http.relay_seal import Relay
+from corrigible.proxy.core.relay_seal import Relay
 from corrigible.rules.budget import Budget, spare, within
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer

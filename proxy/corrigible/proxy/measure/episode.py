@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from urllib.parse import parse_qsl, urlsplit
 
-from corrigible.proxy.api_client import Answer, Sender
+from corrigible.proxy.demo.client import Answer, Sender
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, parse

@@ -6,8 +6,7 @@ The service answers with its diagnosis and knows nothing of feedback; the middle
 from __future__ import annotations
 
 from corrigible.adapters.demo.recipe import service
-
-from .asgi import ReflectiveMiddleware
+from corrigible.proxy.asgi import ReflectiveMiddleware
 
 app = ReflectiveMiddleware(service.app, packs=["recipe"], mode="verbose")
 

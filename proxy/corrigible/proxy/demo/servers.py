@@ -15,7 +15,7 @@ from corrigible.adapters.sandbox.server import HOST, Command, Server
 
 
 def _recipe(port: int) -> Command:
-    code = f"import sys; from corrigible.proxy.recipe_service import serve; serve('{HOST}', int(sys.argv[1]))"
+    code = f"import sys; from corrigible.proxy.demo.recipe_service import serve; serve('{HOST}', int(sys.argv[1]))"
     return Command(python_arguments(code, str(port)))
 
 
