@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from corrigible.adapters.apis.github.adapter import ADAPTER
-from corrigible.adapters.apis.github.description import description
 from corrigible.adapters.apis.github.generate_operations import SLASHED, UNWRITTEN, operations
+from corrigible.adapters.apis.github.openapi import description
 from corrigible.schema.exchange import Request
 
 
@@ -45,8 +45,8 @@ def test_a_request_is_held_against_the_description_under_both_bases(base: str) -
 
 @pytest.mark.parametrize("base", ["", "/api/v3"])
 def test_a_list_that_is_taken_for_an_account(base: str) -> None:
-    (breach,) = description().schema_violations(Request("GET", f"{base}/user/repo"), "users/get-by-id")
-    assert (breach.keyword, breach.value, breach.schema["enum"]) == (
+    (violation,) = description().schema_violations(Request("GET", f"{base}/user/repo"), "users/get-by-id")
+    assert (violation.keyword, violation.value, violation.schema["enum"]) == (
         "path",
         f"{base}/user/repo",
         [f"{base}/user/repos"],
@@ -55,9 +55,9 @@ def test_a_list_that_is_taken_for_an_account(base: str) -> None:
 
 @pytest.mark.parametrize("base", ["", "/api/v3"])
 def test_the_nearest_path_keeps_its_base(base: str) -> None:
-    breach = description().nearest_operation("GET", f"{base}/repos/o/r/pull")
-    assert breach is not None
-    assert (breach.keyword, breach.value, breach.schema["enum"]) == (
+    violation = description().nearest_operation("GET", f"{base}/repos/o/r/pull")
+    assert violation is not None
+    assert (violation.keyword, violation.value, violation.schema["enum"]) == (
         "path",
         f"{base}/repos/o/r/pull",
         [f"{base}/repos/o/r/pulls"],

@@ -53,7 +53,7 @@ def steps_of(description: Description, body: Json) -> tuple[list[tuple[str, str]
     def judged() -> Generator[None, None, list[tuple[str, str]]]:
         found = description.schema_violations(Request("POST", "/things", body=body), "make")
         yield from ()
-        return [(breach.pointer, breach.keyword) for breach in found]
+        return [(violation.pointer, violation.keyword) for violation in found]
 
     try:
         next(within(budget, judged()))
@@ -148,8 +148,8 @@ def test_who_opens_a_description_takes_its_child_along(tmp_path: Path) -> None:
     """The child is stopped in its tracks, its parent killed: then it is gone as soon as it runs again."""
     program = """
         import sys
-        from corrigible.adapters.openapi.child import run_child
-        waits = "import sys, time; from corrigible.adapters.openapi.child import confine; " \\
+        from corrigible.adapters.openapi.compile.child_process import run_child
+        waits = "import sys, time; from corrigible.adapters.openapi.compile.child_process import confine; " \\
             "import os; confine(int(sys.argv[-1])); open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(300)"
         run_child([sys.executable, "-c", waits, sys.argv[1]], "--while-open")
     """

@@ -44,7 +44,9 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Description:
 
 def read(hooks: Description, body: dict[str, Any]) -> Next | NeedsInput | Any:
     request = Request("POST", "/hooks", body=body)
-    found = [repair(breach, request, f"{at}.") for at, breach in enumerate(hooks.schema_violations(request, "hook"))]
+    found = [
+        repair(violation, request, f"{at}.") for at, violation in enumerate(hooks.schema_violations(request, "hook"))
+    ]
     said = [one for one in found if one is not None]
     kinds = {one.type for one in said}
     return apply(

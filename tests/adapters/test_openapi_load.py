@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.openapi import generate
-from corrigible.adapters.openapi.cache_file import NotCompiled
+from corrigible.adapters.openapi.compile.compiled_file import NotCompiled
 from corrigible.adapters.openapi.description import read
 from corrigible.adapters.openapi.load import load, write
 from corrigible.rules.errors import AuthoringError
@@ -133,8 +133,8 @@ paths:
             description.schema_violations(Request("POST", "/a", body={"country": country, "size": size}), "POST /a")
             == ()
         )
-    (breach,) = description.schema_violations(Request("POST", "/a", body={"country": "yes"}), "POST /a")
-    assert breach.schema["enum"] == ["no", "on", "14:00", "2026-11-21", "5", None, None]
+    (violation,) = description.schema_violations(Request("POST", "/a", body={"country": "yes"}), "POST /a")
+    assert violation.schema["enum"] == ["no", "on", "14:00", "2026-11-21", "5", None, None]
     assert [b.pointer for b in description.schema_violations(Request("POST", "/a", body={}), "POST /a")] == [
         "/body/country"
     ]
@@ -188,7 +188,7 @@ def test_a_damaged_cache_is_made_anew(file: Path, cache: Path, damage: bytes) ->
     (name,) = entries(cache)
     whole = (cache / "openapi" / name).read_bytes()
     (cache / "openapi" / name).write_bytes(damage or whole[:-5])
-    assert [breach.keyword for breach in load(file, cache=cache).schema_violations(WRONG, "CreateThing")] == ["type"]
+    assert [one.keyword for one in load(file, cache=cache).schema_violations(WRONG, "CreateThing")] == ["type"]
     assert (cache / "openapi" / name).read_bytes() == whole
 
 
@@ -201,13 +201,13 @@ def test_a_cache_that_cannot_be_written_only_costs_time(file: Path, tmp_path: Pa
 def test_starts_at_the_same_time_leave_one_whole_file(file: Path, cache: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: load(file, cache=cache).schema_violations(WRONG, "CreateThing"), range(16)))
-    assert {breach.pointer for one in found for breach in one} == {"/body/size"}
+    assert {violation.pointer for one in found for violation in one} == {"/body/size"}
     assert len(entries(cache)) == 1
 
 
 def test_a_large_one_is_compiled_in_another_process(file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("corrigible.adapters.openapi.load._SMALL", 0)
-    monkeypatch.setattr("corrigible.adapters.openapi.load.compiled", None)
+    monkeypatch.setattr("corrigible.adapters.openapi.load.compile_description", None)
     assert load(file, cache=cache).schema_violations(WRONG, "CreateThing")[0].keyword == "type"
 
 

@@ -22,7 +22,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Description:
 
 def broken(shop: Description, **query: Any) -> list[tuple[str, str, Any]]:
     request = Request("GET", "/orders", query, {"x-tenant": "red"})
-    return [(breach.pointer, breach.keyword, breach.value) for breach in shop.schema_violations(request, "ListOrders")]
+    return [
+        (violation.pointer, violation.keyword, violation.value)
+        for violation in shop.schema_violations(request, "ListOrders")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from corrigible.adapters.apis.stripe.adapter import ADAPTER
-from corrigible.adapters.apis.stripe.description import description
 from corrigible.adapters.apis.stripe.generate_operations import operations
+from corrigible.adapters.apis.stripe.openapi import description
 
 
 @pytest.mark.parametrize(

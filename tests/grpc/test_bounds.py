@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.adapters.protobuf.description import ProtobufDescription
 from corrigible.adapters.protobuf.descriptors import load
+from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.rules.budget import Budget, within
 from corrigible.schema.exchange import Json, Request
 

@@ -9,7 +9,7 @@ import pytest
 from google.protobuf import descriptor_pool
 from google.rpc import status_pb2
 
-from corrigible.adapters.protobuf.description import ProtobufDescription
+from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.proxy.build import build_translator
 from corrigible.proxy.core.engine import Annotate, Decision, Translator
 from corrigible.proxy.grpc.status import encoded, status_json

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool
 
-from corrigible.adapters.protobuf.constraint import Constraints, gateway_paths
-from corrigible.adapters.protobuf.description import ProtobufDescription
 from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.adapters.protobuf.service_description import ProtobufDescription
+from corrigible.adapters.protobuf.validation_rules import Constraints, gateway_paths
 from corrigible.proxy.build import build_translator
 from corrigible.proxy.core.engine import Annotate, Decision, Translator
 from corrigible.schema.exchange import Exchange, Request
@@ -161,7 +161,7 @@ def test_what_aips_call_required() -> None:
     description = ProtobufDescription(Descriptors([file("shop.proto", message)]))
     found = description.schema_violations(Request("/shop.v1.Orders/Create", "", body={}), "shop.v1.Orders/Create")
     # A count of 0 may be meant.
-    assert [(breach.pointer, breach.keyword) for breach in found] == [("/body/customer", "required")]
+    assert [(violation.pointer, violation.keyword) for violation in found] == [("/body/customer", "required")]
     assert description.facts("shop.v1.Orders/Create")["required"] == ["customer"]
 
 

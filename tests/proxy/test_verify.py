@@ -223,7 +223,7 @@ class Description:
             out.append(
                 SchemaViolation("/body/colour", "enum", {"type": "string", "enum": ["red", "blue"]}, body["colour"])
             )
-        return [breach for breach in out if not at or breach.pointer == at]
+        return [violation for violation in out if not at or violation.pointer == at]
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         return None

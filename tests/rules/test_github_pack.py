@@ -7,7 +7,7 @@ import re
 import pytest
 
 from corrigible.adapters.apis.github.adapter import ADAPTER
-from corrigible.adapters.apis.github.description import description
+from corrigible.adapters.apis.github.openapi import description
 from corrigible.proxy.pack_tools.case_runner import try_pack
 from corrigible.rules.language.expression import Expression
 from corrigible.rules.language.rule import TERMINAL, SuggestionSpec, Template

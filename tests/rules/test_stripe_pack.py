@@ -7,7 +7,7 @@ import re
 import pytest
 
 from corrigible.adapters.apis.stripe.adapter import ADAPTER
-from corrigible.adapters.apis.stripe.description import description
+from corrigible.adapters.apis.stripe.openapi import description
 from corrigible.proxy.pack_tools.case_runner import try_pack
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack, load_pack

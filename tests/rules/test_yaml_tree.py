@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.openapi.yaml_core import read_yaml
+from corrigible.adapters.openapi.document.yaml12 import read_yaml
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.yaml_source import read_source
 

@@ -63,8 +63,8 @@ _OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})
 
 def _described(spec: Path) -> Described:
     if spec.suffix in _OF_PROTOBUF:
-        from corrigible.adapters.protobuf.description import ProtobufDescription
         from corrigible.adapters.protobuf.descriptors import load as load_descriptors
+        from corrigible.adapters.protobuf.service_description import ProtobufDescription
 
         return ProtobufDescription(load_descriptors(spec))
     from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for

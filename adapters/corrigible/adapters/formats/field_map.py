@@ -21,12 +21,12 @@ _DEEPEST: Final = 6
 _ABSENT: Final = ("required", "Missing data for required field.", "This field is required.", "can't be blank")
 
 
-def keyed(said: Mapping[str, Json], request: Request) -> list[Violation]:
+def read_field_map(said: Mapping[str, Json], request: Request) -> list[Violation]:
     """Return the complaints of an object whose names are members and whose values are texts, at any depth."""
     return list(_walk(said, (), request))
 
 
-def is_keyed(said: Json) -> bool:
+def is_field_map(said: Json) -> bool:
     """Whether an object can only be such a one: every value is a list of texts, and there is a value."""
     return isinstance(said, Mapping) and bool(said) and all(_texts(value) for value in said.values())
 

@@ -26,7 +26,7 @@ from corrigible.schema.exchange import Exchange, Json
 
 from .ajv import AJV
 from .fastapi import FASTAPI
-from .field_map import is_keyed, keyed
+from .field_map import is_field_map, read_field_map
 from .graphql import GRAPHQL
 from .jsonapi import JSONAPI
 from .members import others, text
@@ -76,8 +76,8 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
         found = _several(outer.get(name), name, exchange)
         if found:
             return found
-    if is_keyed(outer):
-        return keyed(outer, exchange.request)
+    if is_field_map(outer):
+        return read_field_map(outer, exchange.request)
     whole = _violation(outer, exchange)
     return (whole,) if whole.message or whole.code else ()
 
@@ -86,7 +86,7 @@ def _several(said: Json, name: str, exchange: Exchange) -> list[Violation]:
     if isinstance(said, Mapping):
         if any(isinstance(said.get(one), str) for one in ("message", "msg", "code")):
             return [_violation(said, exchange)]
-        return keyed(said, exchange.request) if name in _BY_MEMBER or is_keyed(said) else []
+        return read_field_map(said, exchange.request) if name in _BY_MEMBER or is_field_map(said) else []
     listed = said if isinstance(said, list) else []
     return [_violation(item, exchange) for item in listed if isinstance(item, (Mapping, str))]
 

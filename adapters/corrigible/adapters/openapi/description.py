@@ -6,14 +6,14 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from corrigible.adapters.openapi.compile.compiled_file import Stored, unshipped
+from corrigible.adapters.openapi.request.operation_checks import OperationChecker
+from corrigible.adapters.openapi.request.suggest_operation import OperationSuggester
 from corrigible.adapters.operation import Operations
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
-from .cache_file import Stored, unshipped
-from .checks import Checks
-from .facts import facts
-from .suggest import NearOperations
+from .operation_facts import facts
 
 _KEPT_OPERATIONS = 64
 """How many operations stay compiled: some hundred kilobytes each."""
@@ -50,14 +50,14 @@ class Description:
         if known is None:
             found = self.operations.find(request.method, request.path)
             values = found[1] if found is not None and found[0] == operation else {}
-            broken = tuple([self._meant(request, breach) for breach in checks.schema_violations(request, values)])
+            broken = tuple([self._meant(request, violation) for violation in checks.schema_violations(request, values)])
             known = (request, operation, broken)
         else:
             broken = known[2]
         self._last = (known, *[one for one in self._last if one is not known][:1])
         if not at:
             return broken
-        there = tuple(breach for breach in broken if _is_about(breach, at))
+        there = tuple(violation for violation in broken if _is_about(violation, at))
         if not there and (misspelt := checks.misspelt(request, at)) is not None:
             return (misspelt,)
         return there
@@ -87,29 +87,29 @@ class Description:
             status: () if place is None else tuple(lists[place]) for status, place in record.get("refusals", {}).items()
         }
 
-    def _meant(self, request: Request, breach: SchemaViolation) -> SchemaViolation:
+    def _meant(self, request: Request, violation: SchemaViolation) -> SchemaViolation:
         """Take a parameter of the path that does not fit for a misspelt path, where another path is near."""
-        if breach.pointer != "/path" or not isinstance(breach.value, str):
-            return breach
-        return self._near.instead(request.method, request.path, breach.value) or breach
+        if violation.pointer != "/path" or not isinstance(violation.value, str):
+            return violation
+        return self._near.instead(request.method, request.path, violation.value) or violation
 
     @functools.cached_property
-    def _near(self) -> NearOperations:
-        return NearOperations(self.operations)
+    def _near(self) -> OperationSuggester:
+        return OperationSuggester(self.operations)
 
-    def _compiled(self, operation: str) -> Checks | None:
+    def _compiled(self, operation: str) -> OperationChecker | None:
         record: Mapping[str, Any] | None = self._stored.operation(operation)
         if record is None:
             return None
-        return Checks(record, {f"s{number}": self._stored.definition(number) for number in record["uses"]})
+        return OperationChecker(record, {f"s{number}": self._stored.definition(number) for number in record["uses"]})
 
     def _said(self, operation: str) -> Json:
         checks = self._checks(operation)
         return {} if checks is None else facts(checks)
 
 
-def _is_about(breach: SchemaViolation, pointer: str) -> bool:
-    return breach.pointer == pointer or breach.pointer.startswith(f"{pointer}/")
+def _is_about(violation: SchemaViolation, pointer: str) -> bool:
+    return violation.pointer == pointer or violation.pointer.startswith(f"{pointer}/")
 
 
 def read(data: bytes) -> Description:

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import orjson
 
+from corrigible.adapters.openapi.compile.child_process import confine
+from corrigible.adapters.openapi.compile.compiled_file import shipped
+from corrigible.adapters.openapi.compile.compiler import compile_description
 from corrigible.rules.errors import AuthoringError
-
-from .cache_file import shipped
-from .child import confine
-from .compile import compiled
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.while_open is not None:
         confine(args.while_open)
     try:
-        data = compiled(args.description, check=args.check)
+        data = compile_description(args.description, check=args.check)
     except AuthoringError as error:
         if args.as_is:
             said = {"path": str(error.place.path), "line": error.place.line, "problem": error.problem}

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import orjson
 
+from corrigible.adapters.openapi.compile.child_process import run_child
+from corrigible.adapters.openapi.compile.compiled_file import FORMAT, NotCompiled, Stored, shipped
+from corrigible.adapters.openapi.compile.compiler import compile_description
+from corrigible.adapters.openapi.document.source_files import digest
 from corrigible.adapters.sandbox.cache import cache_folder
 from corrigible.rules.errors import AuthoringError, Place
 
-from .cache_file import FORMAT, NotCompiled, Stored, shipped
-from .child import run_child
-from .compile import compiled
 from .description import Description
-from .source import digest
 
 _SMALL = 512 * 1024
 """Bytes up to which a description is compiled in this process: a larger one would leave its memory behind here."""
@@ -35,7 +35,7 @@ def load(path: Path, *, cache: Path | None = None, check: bool = False) -> Descr
 
 def write(path: Path, out: Path) -> int:
     """Compile a description into a file that can be shipped, for `read`. Returns its size."""
-    data = shipped(compiled(path))
+    data = shipped(compile_description(path))
     out.write_bytes(data)
     return len(data)
 
@@ -73,7 +73,7 @@ def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> Stor
 
 def _compile_to(out: Path, path: Path, *, check: bool) -> None:
     if not sys.executable or not (check or path.stat().st_size > _SMALL):
-        out.write_bytes(compiled(path))
+        out.write_bytes(compile_description(path))
         return
     command = [sys.executable, "-m", "corrigible.adapters.openapi.generate", "--as-is"]
     done = run_child([*command, *(["--check"] if check else []), str(path), str(out)], "--while-open")

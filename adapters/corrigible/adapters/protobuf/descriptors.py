@@ -116,9 +116,9 @@ def _import(name: str) -> None:
 def load(path: Path) -> Descriptors:
     """Read a FileDescriptorSet, a `.proto` file or a folder of those. Raises AuthoringError."""
     if path.is_dir() or path.suffix == ".proto":
-        from .compile import compiled  # runs a compiler: only where there is something to compile
+        from .proto_compiler import compile_protos  # runs a compiler: only where there is something to compile
 
-        files = compiled(path).file
+        files = compile_protos(path).file
     else:
         files = _read(path).file
     try:

@@ -11,8 +11,8 @@ from typing import Final
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from corrigible.adapters.protobuf.description import ProtobufDescription
 from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.proxy.access_log.entry import is_secret
 from corrigible.proxy.core.engine import Annotate, Decision, PassThrough, Translator, again
 from corrigible.proxy.core.limits import Limits

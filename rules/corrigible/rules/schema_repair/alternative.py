@@ -8,7 +8,7 @@ from typing import Final
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.schema.exchange import Json, Request
 
-from .schema import Schema, choices
+from .json_schema import Schema, choices
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, options
 from .trim_schema import trim_schema
@@ -16,39 +16,39 @@ from .trim_schema import trim_schema
 _MOST: Final = 3
 
 
-def wanted_by_all(breach: SchemaViolation) -> SchemaViolation | None:
+def wanted_by_all(violation: SchemaViolation) -> SchemaViolation | None:
     """Return the member that every form requires and the object lacks, as a breach of its own."""
-    forms = _forms(breach)
-    lacking = [_lacking(form, breach.value) for form in forms]
+    forms = _forms(violation)
+    lacking = [_lacking(form, violation.value) for form in forms]
     common = [name for name in (lacking[0] if lacking else ()) if all(name in others for others in lacking)]
     if not common:
         return None
     name = common[0]
     declared = dict.fromkeys(str(one) for form in forms for one in _properties(form))
     schema = _joined([_properties(form).get(name) for form in forms])
-    return SchemaViolation(f"{breach.pointer}/{escape(name)}", "required", schema, MISSING, tuple(declared))
+    return SchemaViolation(f"{violation.pointer}/{escape(name)}", "required", schema, MISSING, tuple(declared))
 
 
-def chosen(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+def chosen(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     """Ask for what is missing of one of the forms; None where some form misses nothing or there is no object."""
-    forms = _forms(breach)
-    lacking = [_lacking(form, breach.value) for form in forms]
+    forms = _forms(violation)
+    lacking = [_lacking(form, violation.value) for form in forms]
     if not forms or not all(lacking):
         return None
     asked: list[Suggestion] = []
     for form, names in sorted(zip(forms, lacking, strict=True), key=lambda pair: len(pair[1]))[:_MOST]:
         places = [
-            (f"{breach.pointer}/{escape(name)}", trim_schema(_schema(_properties(form).get(name)))) for name in names
+            (f"{violation.pointer}/{escape(name)}", trim_schema(_schema(_properties(form).get(name)))) for name in names
         ]
         asked += ask(
-            breach, request, "Give what is missing, if this is the form that is meant.", places=places
+            violation, request, "Give what is missing, if this is the form that is meant.", places=places
         ).suggestions
     return options(asked, group)
 
 
-def _forms(breach: SchemaViolation) -> list[Schema]:
-    listed = breach.schema.get(breach.keyword)
-    if not isinstance(breach.value, Mapping) or not isinstance(listed, list):
+def _forms(violation: SchemaViolation) -> list[Schema]:
+    listed = violation.schema.get(violation.keyword)
+    if not isinstance(violation.value, Mapping) or not isinstance(listed, list):
         return []
     return [form for form in listed if isinstance(form, Mapping)]
 

@@ -14,18 +14,18 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
 from . import spelling
-from .schema import Schema
+from .json_schema import Schema
 from .wire_text import read
 
 Validator = jsonschema_rs.Draft202012Validator
 _PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
 
 
-def fault(value: Json, schema: Schema, *, text: bool = False) -> str | None:
+def first_violation(value: Json, schema: Schema, *, text: bool = False) -> str | None:
     """Return the first keyword that a value breaks, None where it fits.
 
     `text`: scalars are text on the wire (forms, queries), so "5" is an integer there. A schema that is none never holds
-    against a value, nor does a format that is not known: `judged` tells whether there was any such thing.
+    against a value, nor does a format that is not known: `is_fully_checked` tells whether there was any such thing.
     """
     validator = _validator(schema)
     seen = read(value, [schema], schema, single=False) if text else value
@@ -39,8 +39,8 @@ _FIRST: Final = {keyword: rank for rank, keyword in enumerate(("type", "enum", "
 """What is said of a value that breaks several: the others are of no use to who sent another type."""
 
 
-def judged(schema: Schema) -> bool:
-    """Whether `fault` looks at everything that a schema asserts."""
+def is_fully_checked(schema: Schema) -> bool:
+    """Whether `first_violation` looks at everything that a schema asserts."""
     return _validator(schema) is not None and _FORMATS_JUDGED.issuperset(_formats(schema))
 
 
@@ -57,7 +57,7 @@ def _formats(schema: Json) -> Iterator[str]:
                 yield from _formats(inner)
 
 
-def compiled(schema: Schema) -> Validator:
+def compile_validator(schema: Schema) -> Validator:
     """Compile a schema with the formats as they are known here. Raises ValueError where it is none.
 
     Nothing that it refers to is ever fetched, and a pattern that tries too many ways does not match.
@@ -80,7 +80,7 @@ def _kept(text: bytes) -> Validator | None:
 
 def _compiled(schema: Schema) -> Validator | None:
     try:
-        return compiled(schema)
+        return compile_validator(schema)
     except ValueError:
         return None
 

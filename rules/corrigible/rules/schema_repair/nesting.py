@@ -10,8 +10,8 @@ from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.decisive import decides
 from corrigible.schema.exchange import Json, Request
 
-from .first_violation import fault
-from .schema import Schema, types
+from .first_violation import first_violation
+from .json_schema import Schema, types
 from .schema_violation import SchemaViolation
 from .suggestion import Suggestion, edit, guards, is_secret
 
@@ -36,36 +36,39 @@ class Moved(NamedTuple):
     """Whether this member is the first of those that go together: the others need not say so again."""
 
 
-def moved(breach: SchemaViolation, request: Request) -> Moved | None:
+def moved(violation: SchemaViolation, request: Request) -> Moved | None:
     """Return the move of an undeclared member to the only place one level away that declares it; None without one."""
-    parent, _, last = breach.pointer.rpartition("/")
-    name = segments(breach.pointer)[-1]
+    parent, _, last = violation.pointer.rpartition("/")
+    name = segments(violation.pointer)[-1]
     document = request.document()
     present = resolve(document, parent)
     if (
-        not breach.pointer.startswith("/body/")
+        not violation.pointer.startswith("/body/")
         or not isinstance(present, Mapping)
-        or is_secret(breach.pointer, present[name])
+        or is_secret(violation.pointer, present[name])
     ):
         return None
     inside = [
         holder
-        for holder, inner in _objects(breach.schema)
+        for holder, inner in _objects(violation.schema)
         if _takes(inner, name, present[name], present.get(holder), request)
     ]
     above = parent.rpartition("/")[0]
-    outside = resolve(document, above) if breach.outer is not None and above else MISSING
-    up = isinstance(outside, Mapping) and _takes(breach.outer or {}, name, present[name], outside, request)
+    outside = resolve(document, above) if violation.outer is not None and above else MISSING
+    up = isinstance(outside, Mapping) and _takes(violation.outer or {}, name, present[name], outside, request)
     if len(inside) + up != 1:
         return None
     if up:
         return _edited(
-            breach, request, [(breach.pointer, f"{above}/{last}")], sure=name in _required(breach.outer) - _GENERAL
+            violation,
+            request,
+            [(violation.pointer, f"{above}/{last}")],
+            sure=name in _required(violation.outer) - _GENERAL,
         )
     target = inside[0]
-    schema = dict(_objects(breach.schema))[target]
+    schema = dict(_objects(violation.schema))[target]
     there = present.get(target)
-    declared = {*breach.siblings}
+    declared = {*violation.siblings}
     together = [
         one
         for one in present
@@ -74,15 +77,15 @@ def moved(breach: SchemaViolation, request: Request) -> Moved | None:
     needed = _required(schema)
     have = {*together, *(there if isinstance(there, Mapping) else ())}
     complete = bool((needed - _GENERAL) & {*together}) and needed <= have
-    wanted = there is not None or len((needed - _GENERAL) & {*together}) > 1 or target in _required(breach.schema)
+    wanted = there is not None or len((needed - _GENERAL) & {*together}) > 1 or target in _required(violation.schema)
     place = f"{parent}/{escape(target)}"
     made: list[Operation] = [] if there is not None else [{"op": "add", "path": place, "value": {}}]
     moves = [(f"{parent}/{escape(one)}", f"{place}/{escape(one)}") for one in together]
-    return _edited(breach, request, moves, made, sure=complete and wanted, leads=together[0] == name)
+    return _edited(violation, request, moves, made, sure=complete and wanted, leads=together[0] == name)
 
 
 def _edited(
-    breach: SchemaViolation,
+    violation: SchemaViolation,
     request: Request,
     moves: list[tuple[str, str]],
     made: list[Operation] | None = None,
@@ -103,7 +106,7 @@ def _edited(
         return None
     asks = any(decides(segments(source)[-1], request) for source, _ in moves)
     message = "Send the value where the description has it, one level away."
-    return Moved(edit(breach, request, [*tests, *ops], message, requires_confirmation=asks), sure, leads)
+    return Moved(edit(violation, request, [*tests, *ops], message, requires_confirmation=asks), sure, leads)
 
 
 def _objects(schema: Schema) -> list[tuple[str, Schema]]:
@@ -130,7 +133,7 @@ def _takes(schema: Schema, name: str, value: Json, there: Json, request: Request
     inner = properties[name]
     if (isinstance(there, Mapping) and name in there) or not isinstance(inner, Mapping) or value is None:
         return False
-    return fault(value, inner, text=request.form) is None
+    return first_violation(value, inner, text=request.form) is None
 
 
 def _required(schema: Schema | None) -> frozenset[str]:

@@ -13,7 +13,7 @@ from corrigible.rules.safety.nearness import distance, is_slip, letters, nearest
 from corrigible.schema.exchange import Json, Request
 
 from . import nesting as level
-from .first_violation import fault
+from .first_violation import first_violation
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, options
 
@@ -32,25 +32,25 @@ def may_limit(name: str) -> bool:
     return _LIMITING.search(name) is not None
 
 
-def undeclared(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+def undeclared(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     """Rename an undeclared member to the declared one it is near to, else leave it out where that is harmless."""
     document = request.document()
-    value = resolve(document, breach.pointer)
+    value = resolve(document, violation.pointer)
     if value is MISSING:
         return None
-    parent, name = _split(breach.pointer)
+    parent, name = _split(violation.pointer)
     present = resolve(document, parent)
-    free = [one for one in breach.siblings if not isinstance(present, Mapping) or one not in present]
+    free = [one for one in violation.siblings if not isinstance(present, Mapping) or one not in present]
     near = near_names(name, free)
     if len(near) == 1:
-        return _moved(breach, request, breach.pointer, f"{parent}/{escape(near[0])}", value)
+        return _moved(violation, request, violation.pointer, f"{parent}/{escape(near[0])}", value)
     if near:
-        moves = [_moved(breach, request, breach.pointer, f"{parent}/{escape(one)}", value) for one in near]
+        moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
-    levels = level.moved(breach, request)
+    levels = level.moved(violation, request)
     if levels is not None and levels.sure:
         return Proposal([levels.suggestion]) if levels.leads else None
-    left_out = _left_out(breach, request, name, value, group)
+    left_out = _left_out(violation, request, name, value, group)
     if levels is None or left_out is None or value is None:
         return left_out
     return options([levels.suggestion, *left_out.suggestions], group)
@@ -77,29 +77,29 @@ _MOST_STRANGE: Final = 64
 """Undeclared members that are held against a missing one."""
 
 
-def _left_out(breach: SchemaViolation, request: Request, name: str, value: Json, group: str) -> Proposal | None:
+def _left_out(violation: SchemaViolation, request: Request, name: str, value: Json, group: str) -> Proposal | None:
     try:
-        ops = guarded_edit(request, breach.pointer, value, {"op": "remove", "path": breach.pointer})
+        ops = guarded_edit(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
     except PatchError:
-        return ask(breach, request, "Leave out what is not known.", schema={})
+        return ask(violation, request, "Leave out what is not known.", schema={})
     writes = request.method not in ("GET", "HEAD", "OPTIONS")
     if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
-        return Proposal([edit(breach, request, ops, "Leave out what is not known: null is no value.")])
+        return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."
-    said = edit(breach, request, ops, message, changes_intent=True, requires_confirmation=writes)
+    said = edit(violation, request, ops, message, changes_intent=True, requires_confirmation=writes)
     return options([said], group)
 
 
-def misspelt(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+def misspelt(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     """Return the renaming of a present, undeclared member that can only be the missing one."""
-    if not breach.siblings or breach.pointer.startswith("/headers/"):
+    if not violation.siblings or violation.pointer.startswith("/headers/"):
         return None
-    parent, name = _split(breach.pointer)
+    parent, name = _split(violation.pointer)
     present = resolve(request.document(), parent)
     if not isinstance(present, Mapping):
         return None
-    free = [one for one in {*breach.siblings, name} if one not in present]
-    declared = {*breach.siblings}
+    free = [one for one in {*violation.siblings, name} if one not in present]
+    declared = {*violation.siblings}
     strange = [str(one) for one in present if one not in declared][:_MOST_STRANGE]
     # What is not near to the missing name by itself need not be held against all the others.
     meant = [one for one in strange if near_names(one, [name]) and near_names(one, free) == [name]]
@@ -107,18 +107,18 @@ def misspelt(breach: SchemaViolation, request: Request, group: str) -> Proposal 
         return None
     source = f"{parent}/{escape(str(meant[0]))}"
     text = request.form or not parent.startswith("/body")
-    if fault(present[meant[0]], breach.schema, text=text) is not None:
+    if first_violation(present[meant[0]], violation.schema, text=text) is not None:
         return None
-    return _moved(breach, request, source, breach.pointer, present[meant[0]])
+    return _moved(violation, request, source, violation.pointer, present[meant[0]])
 
 
-def _moved(breach: SchemaViolation, request: Request, source: str, target: str, value: Json) -> Proposal | None:
+def _moved(violation: SchemaViolation, request: Request, source: str, target: str, value: Json) -> Proposal | None:
     try:
         ops = guarded_edit(request, source, value, {"op": "move", "from": source, "path": target})
     except PatchError:
         return None
     message = "Send the value under the name that is known."
-    return Proposal([edit(breach, request, ops, message, requires_confirmation=guessed(ops, request))])
+    return Proposal([edit(violation, request, ops, message, requires_confirmation=guessed(ops, request))])
 
 
 def _split(pointer: str) -> tuple[str, str]:

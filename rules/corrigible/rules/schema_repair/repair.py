@@ -15,11 +15,11 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from . import alternative, renaming, route
-from .first_violation import duplicates, fault, judged
-from .repair_value import Place, mend
-from .schema import choices, types
+from .first_violation import duplicates, first_violation, is_fully_checked
+from .json_schema import choices, types
+from .repair_value import Place, repair_value
 from .schema_violation import SchemaViolation
-from .spelling import Spelled
+from .spelling import Spelling
 from .suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
 from .trim_schema import trim_schema
 
@@ -41,118 +41,126 @@ class Repair(NamedTuple):
     recovery: str = "correctable"
 
 
-def repair(breach: SchemaViolation, request: Request, group: str) -> Repair | None:
+def repair(violation: SchemaViolation, request: Request, group: str) -> Repair | None:
     """Return what to say about a breach, None where nothing sensible can be said.
 
     `group` makes the ids of groups unique within one answer.
     """
-    proposal = _proposed(breach, request, group)
+    proposal = _proposed(violation, request, group)
     if proposal is None:
         return None
-    diagnosis, code = _DIAGNOSES.get(breach.keyword, _UNKNOWN)
+    diagnosis, code = _DIAGNOSES.get(violation.keyword, _UNKNOWN)
     return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
 
 
-def _proposed(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
-    match breach.keyword:
+def _proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    match violation.keyword:
         case "path" | "method":
-            return route.proposed(breach, request, group)
+            return route.proposed(violation, request, group)
         case "required":
-            return _missing(breach, request, group)
+            return _missing(violation, request, group)
         case "additionalProperties" | "unevaluatedProperties":
-            return renaming.undeclared(breach, request, group)
+            return renaming.undeclared(violation, request, group)
         case "uniqueItems":
-            return _without_duplicates(breach, request)
-        case _ if breach.value is MISSING:
+            return _without_duplicates(violation, request)
+        case _ if violation.value is MISSING:
             return None
-        case "anyOf" | "oneOf" if (inner := alternative.wanted_by_all(breach)) is not None:
+        case "anyOf" | "oneOf" if (inner := alternative.wanted_by_all(violation)) is not None:
             return _missing(inner, request, group)
-        case "anyOf" | "oneOf" if (choice := alternative.chosen(breach, request, group)) is not None:
+        case "anyOf" | "oneOf" if (choice := alternative.chosen(violation, request, group)) is not None:
             return choice
-        case "type" | "enum" | "const" | "anyOf" | "oneOf" if breach.value is None:
-            return _without_null(breach, request, group)
+        case "type" | "enum" | "const" | "anyOf" | "oneOf" if violation.value is None:
+            return _without_null(violation, request, group)
         case "maxItems":
-            return ask(breach, request, "Say which elements to keep.", schema=_to_keep(breach))
+            return ask(violation, request, "Say which elements to keep.", schema=_to_keep(violation))
         case _:
-            return _mended(breach, request, group)
+            return _mended(violation, request, group)
 
 
-def _mended(breach: SchemaViolation, request: Request, group: str) -> Proposal:
-    if is_secret(breach.pointer, breach.value):
-        return ask(breach, request, _ASK_VALUE)
-    place = place_of(breach.pointer, request)
-    found = mend(breach.keyword, breach.value, breach.schema, place)[: _MOST_ALTERNATIVES + 1]
-    out = [_replaced(breach, request, one) for one in found[:_MOST_ALTERNATIVES]] if found else []
+def _mended(violation: SchemaViolation, request: Request, group: str) -> Proposal:
+    if is_secret(violation.pointer, violation.value):
+        return ask(violation, request, _ASK_VALUE)
+    place = place_of(violation.pointer, request)
+    found = repair_value(violation.keyword, violation.value, violation.schema, place)[: _MOST_ALTERNATIVES + 1]
+    out = [_replaced(violation, request, one) for one in found[:_MOST_ALTERNATIVES]] if found else []
     edits = [one for one in out if one is not None]
     if len(found) == 1 and edits:
         return Proposal(edits)
     if len(edits) > 1 and len(found) <= _MOST_ALTERNATIVES:
         return options(edits, group)
-    if breach.pointer == "/path":
-        schema = route.schema_of_path(request.path, str(breach.value), breach.schema)
-        return ask(breach, request, _ASK_SEGMENT, schema=schema)
-    return ask(breach, request, _ASK_CHOICE if choices(breach.schema) else _ASK_VALUE)
+    if violation.pointer == "/path":
+        schema = route.schema_of_path(request.path, str(violation.value), violation.schema)
+        return ask(violation, request, _ASK_SEGMENT, schema=schema)
+    return ask(violation, request, _ASK_CHOICE if choices(violation.schema) else _ASK_VALUE)
 
 
-def _without_null(breach: SchemaViolation, request: Request, group: str) -> Proposal:
+def _without_null(violation: SchemaViolation, request: Request, group: str) -> Proposal:
     """Leave out a member that is null and may not be, where that says the same: in what is created or put whole.
 
     (In a PATCH null clears what an absent member leaves alone.) It may be a required one: then it is to be given.
     """
-    asked = ask(breach, request, _ASK_VALUE)
-    parent = resolve(request.document(), breach.pointer.rpartition("/")[0])
-    if request.method not in ("POST", "PUT") or not breach.pointer.startswith("/body/") or not isinstance(parent, dict):
+    asked = ask(violation, request, _ASK_VALUE)
+    parent = resolve(request.document(), violation.pointer.rpartition("/")[0])
+    if (
+        request.method not in ("POST", "PUT")
+        or not violation.pointer.startswith("/body/")
+        or not isinstance(parent, dict)
+    ):
         return asked
-    if renaming.may_limit(segments(breach.pointer)[-1]):
+    if not violation.pointer.startswith("/body/") or renaming.may_limit(segments(violation.pointer)[-1]):
         return asked
     try:
-        ops = guarded_edit(request, breach.pointer, None, {"op": "remove", "path": breach.pointer})
+        ops = guarded_edit(request, violation.pointer, None, {"op": "remove", "path": violation.pointer})
     except PatchError:
         return asked
-    left_out = edit(breach, request, ops, "Leave it out: null is no value there.", changes_intent=True)
+    left_out = edit(violation, request, ops, "Leave it out: null is no value there.", changes_intent=True)
     return options([left_out, *asked.suggestions], group)._replace(type="recovery_guidance")
 
 
-def _replaced(breach: SchemaViolation, request: Request, spelled: Spelled) -> dict[str, Json] | None:
-    value, old = spelled.value, breach.value
-    if isinstance(old, str) and type(value) is int and breach.schema.get(AS_TEXT) is True:
+def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -> dict[str, Json] | None:
+    value, old = spelled.value, violation.value
+    if isinstance(old, str) and type(value) is int and violation.schema.get(AS_TEXT) is True:
         value = scalar_text(value)
-    if breach.pointer.startswith(("/headers/", "/path")) or (isinstance(value, bool) and _is_text(breach, request)):
+    if violation.pointer.startswith(("/headers/", "/path")) or (
+        isinstance(value, bool) and _is_text(violation, request)
+    ):
         value = scalar_text(value)  # not every caller writes true as `true`
-    if breach.pointer == "/path":  # a parameter of the path: one segment of it
-        value, old = route.with_segment(request.path, str(breach.value), value), request.path
+    if violation.pointer == "/path":  # a parameter of the path: one segment of it
+        value, old = route.with_segment(request.path, str(violation.value), value), request.path
         if value is None:
             return None
     try:
-        ops = guarded_edit(request, breach.pointer, old, {"op": "replace", "path": breach.pointer, "value": value})
+        ops = guarded_edit(
+            request, violation.pointer, old, {"op": "replace", "path": violation.pointer, "value": value}
+        )
     except PatchError:
         return None
-    message = f"{_SAYS.get(breach.keyword, 'Send a value that is allowed')}{_because(spelled.assumes)}."
+    message = f"{_SAYS.get(violation.keyword, 'Send a value that is allowed')}{_because(spelled.assumes)}."
     return edit(
-        breach,
+        violation,
         request,
         ops,
         message,
         changes_intent=bool(spelled.assumes),
-        requires_confirmation=(breach.keyword in _GUESSED and guessed(ops, request))
-        or _is_guessed(breach, request, spelled),
-        verified=judged(breach.schema),
+        requires_confirmation=(violation.keyword in _GUESSED and guessed(ops, request))
+        or _is_guessed(violation, request, spelled),
+        verified=is_fully_checked(violation.schema),
     )
 
 
-def _is_guessed(breach: SchemaViolation, request: Request, spelled: Spelled) -> bool:
+def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling) -> bool:
     """Whether a word is taken for a truth value, or an identifier for one spelt otherwise, where much hangs on it."""
     if request.method in READS:
         return False
-    name = place_of(breach.pointer, request).name
-    if breach.keyword == "type" and isinstance(spelled.value, bool):
-        plain = scalar_text(breach.value).strip().casefold() in ("true", "false")
+    name = place_of(violation.pointer, request).name
+    if violation.keyword == "type" and isinstance(spelled.value, bool):
+        plain = scalar_text(violation.value).strip().casefold() in ("true", "false")
         return not plain and (decides(name, request) or renaming.may_limit(name))
-    return breach.keyword == "pattern" and bool(spelled.assumes) and decides(name, request)
+    return violation.keyword == "pattern" and bool(spelled.assumes) and decides(name, request)
 
 
-def _is_text(breach: SchemaViolation, request: Request) -> bool:
-    return place_of(breach.pointer, request).text
+def _is_text(violation: SchemaViolation, request: Request) -> bool:
+    return place_of(violation.pointer, request).text
 
 
 def _because(assumes: str) -> str:
@@ -172,29 +180,29 @@ def place_of(pointer: str, request: Request) -> Place:
     )
 
 
-def _missing(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
+def _missing(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     """Add what has only one value, give a misspelt member its name, or ask."""
-    if resolve(request.document(), breach.pointer) is not MISSING and breach.pointer != "/body":
+    if resolve(request.document(), violation.pointer) is not MISSING and violation.pointer != "/body":
         return None
-    if (renamed := renaming.misspelt(breach, request, group)) is not None:
+    if (renamed := renaming.misspelt(violation, request, group)) is not None:
         return renamed
-    value = given(breach.schema)
+    value = given(violation.schema)
     if value is not MISSING:
         try:
-            ops = _added(request, breach.pointer, value)
+            ops = _added(request, violation.pointer, value)
         except PatchError:
-            return ask(breach, request, _ASK_MISSING)
-        verified = judged(breach.schema) and fault(value, breach.schema) is None
-        return Proposal([edit(breach, request, ops, "Send the value that belongs there.", verified=verified)])
-    if breach.pointer == "/body" and (inner := _members_to_ask(breach.schema)):
-        return ask(breach, request, "Send a body with what is required.", places=inner)
-    return ask(breach, request, _ASK_MISSING)
+            return ask(violation, request, _ASK_MISSING)
+        verified = is_fully_checked(violation.schema) and first_violation(value, violation.schema) is None
+        return Proposal([edit(violation, request, ops, "Send the value that belongs there.", verified=verified)])
+    if violation.pointer == "/body" and (inner := _members_to_ask(violation.schema)):
+        return ask(violation, request, "Send a body with what is required.", places=inner)
+    return ask(violation, request, _ASK_MISSING)
 
 
 def given(schema: Mapping[str, Json]) -> Json:
     """Return the value that a schema itself settles: a default or the only one allowed; `MISSING` where it does not."""
     if "default" in schema:
-        return schema["default"] if fault(schema["default"], schema) is None else MISSING
+        return schema["default"] if first_violation(schema["default"], schema) is None else MISSING
     listed = choices(schema)
     if len(listed) == 1:
         return listed[0]
@@ -227,34 +235,34 @@ def _members_to_ask(schema: Mapping[str, Json]) -> list[tuple[str, Mapping[str, 
     return out
 
 
-def _without_duplicates(breach: SchemaViolation, request: Request) -> Proposal | None:
+def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposal | None:
     """Drop elements that stand in the list already: of words nothing is lost, of objects and numbers a count may be."""
-    items = breach.value
+    items = violation.value
     if not isinstance(items, list):
         return None
-    again = duplicates(items, text=place_of(breach.pointer, request).text)
-    counted = {*types(breach.schema.get("items") or {})} & {"integer", "number"}
+    again = duplicates(items, text=place_of(violation.pointer, request).text)
+    counted = {*types(violation.schema.get("items") or {})} & {"integer", "number"}
     structured = any(isinstance(items[index], list | dict | int | float) for index in again) or bool(counted)
-    structured = structured or breach.schema.get(IS_LIST) is True
-    if not again or is_secret(breach.pointer, items) or len(again) > _MOST_DROPPED:
-        return ask(breach, request, "Send each element once.")
+    structured = structured or violation.schema.get(IS_LIST) is True
+    if not again or is_secret(violation.pointer, items) or len(again) > _MOST_DROPPED:
+        return ask(violation, request, "Send each element once.")
     ops: list[Operation] = []
     for index in reversed(again):
-        element = f"{breach.pointer}/{index}"
+        element = f"{violation.pointer}/{index}"
         ops += [{"op": "test", "path": element, "value": items[index]}, {"op": "remove", "path": element}]
     left = [item for index, item in enumerate(items) if index not in again]
-    verified = judged(breach.schema) and fault(left, breach.schema) is None
+    verified = is_fully_checked(violation.schema) and first_violation(left, violation.schema) is None
     message = "Send each element once."
-    return Proposal([edit(breach, request, ops, message, changes_intent=structured, verified=verified)])
+    return Proposal([edit(violation, request, ops, message, changes_intent=structured, verified=verified)])
 
 
-def _to_keep(breach: SchemaViolation) -> Mapping[str, Json]:
+def _to_keep(violation: SchemaViolation) -> Mapping[str, Json]:
     """Return the schema of the question which elements to keep: some of those that were sent."""
-    items: Sequence[Json] = breach.value if isinstance(breach.value, list) else ()
-    schema = dict(trim_schema(breach.schema))
+    items: Sequence[Json] = violation.value if isinstance(violation.value, list) else ()
+    schema = dict(trim_schema(violation.schema))
     plain: Iterable[Json] = [item for item in items if not isinstance(item, list | dict)]
     kept = list(dict.fromkeys(plain))
-    if kept and len(kept) == len(items) <= _MOST_NAMED and not is_secret(breach.pointer, breach.value):
+    if kept and len(kept) == len(items) <= _MOST_NAMED and not is_secret(violation.pointer, violation.value):
         schema["items"] = {"enum": kept}
     return schema
 

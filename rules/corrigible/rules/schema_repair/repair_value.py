@@ -18,9 +18,9 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
 from . import spelling
-from .first_violation import fault, judged, same
-from .schema import Schema, choices, types
-from .spelling import Spelled
+from .first_violation import first_violation, is_fully_checked, same
+from .json_schema import Schema, choices, types
+from .spelling import Spelling
 
 
 class Place(NamedTuple):
@@ -35,7 +35,7 @@ class Place(NamedTuple):
     """A list can be told from one value there (it cannot in a query)."""
 
 
-def mend(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return the values to send instead: one repair, several to choose from, or none.
 
     Every value returned fits the schema as far as it is known here.
@@ -54,23 +54,23 @@ _A_REPAIR: Final = 10
 _STEPS = 3
 
 
-def _first(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _first(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelling]:
     way = _WAYS.get(keyword)
     return [] if way is None else way(value, schema, place)
 
 
-def _settled(options: list[Spelled], schema: Schema, place: Place, steps: int) -> list[Spelled]:
+def _settled(options: list[Spelling], schema: Schema, place: Place, steps: int) -> list[Spelling]:
     """Mend what a first repair left, such as a number that is a number now and still too large."""
-    out: list[Spelled] = []
+    out: list[Spelling] = []
     for option in options:
-        keyword = fault(option.value, schema, text=place.text)
+        keyword = first_violation(option.value, schema, text=place.text)
         if keyword is None:
             found = [option]
         elif steps == 0:
             continue
         else:
             further = _first(keyword, option.value, schema, place)
-            joined = [Spelled(f.value, _and(option.assumes, f.assumes)) for f in further]
+            joined = [Spelling(f.value, _and(option.assumes, f.assumes)) for f in further]
             found = _settled(joined, schema, place, steps - 1)
         out += [one for one in found if not any(_identical(one.value, other.value) for other in out)]
     return out
@@ -91,31 +91,31 @@ PREFIX = "x-prefix"
 """In a schema of a closed list: what all its values begin with, and people leave out."""
 
 
-def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     listed = [one for one in choices(schema) if one is not None]
     if isinstance(value, dict) or value is None:
         return []
     if isinstance(value, list):
-        return [Spelled(value[0])] if len(value) == 1 and not isinstance(value[0], list | dict) else []
+        return [Spelling(value[0])] if len(value) == 1 and not isinstance(value[0], list | dict) else []
     said = scalar_text(value).strip()
     scalars = {scalar_text(one): one for one in listed if not isinstance(one, list | dict)}
     if said in scalars:
-        return [Spelled(scalars[said])]
+        return [Spelling(scalars[said])]
     letters = _letters(said)
     begins = _letters(str(schema.get(PREFIX, "")))
     bare = [one for name, one in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
     if len(bare) == 1:
-        return [Spelled(bare[0])]
+        return [Spelling(bare[0])]
     if not isinstance(value, str):
         only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
-        return [Spelled(one, _ONLY) for one in only]
+        return [Spelling(one, _ONLY) for one in only]
     begun = _initials(said)
     found = all_near(said, list(scalars))
     if not any(begun <= _initials(name) or name[:1].casefold() == said[:1].casefold() for name in found):
         found = []
-    near = [Spelled(scalars[name]) for name in _with_second(said, found, scalars)]
+    near = [Spelling(scalars[name]) for name in _with_second(said, found, scalars)]
     if not near and "const" in schema:
-        return [Spelled(schema["const"], _ONLY)]
+        return [Spelling(schema["const"], _ONLY)]
     return near
 
 
@@ -139,10 +139,10 @@ def _initials(text: str) -> frozenset[str]:
 # Types
 
 
-def _cast(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _cast(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return the value in another type, where nothing is lost."""
     allowed = types(schema)
-    out: list[Spelled] = []
+    out: list[Spelling] = []
     for kind in _ORDER:
         if kind in allowed:
             out += [one for one in _CASTS[kind](value, schema, place) if _fits_somehow(one.value, schema, place)]
@@ -152,10 +152,10 @@ def _cast(value: Json, schema: Schema, place: Place) -> list[Spelled]:
 
 
 def _fits_somehow(value: Json, schema: Schema, place: Place) -> bool:
-    return fault(value, {"type": schema["type"]}, text=place.text) is None
+    return first_violation(value, {"type": schema["type"]}, text=place.text) is None
 
 
-def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, str) and re.fullmatch(r"\s*#\s*\d{1,18}\s*", value):
         value = value.strip().lstrip("#")  # "#12": the mark says that it is a number
     moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []
@@ -167,20 +167,20 @@ def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelled]:
 _MONEY = re.compile(r"(?i)amount|price|cost|fee|total|balance|tax|cents|sum|value")
 
 
-def _to_number(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _to_number(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     return _scalar(value, schema, place, spelling.number)
 
 
-def _to_boolean(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _to_boolean(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     return _scalar(value, schema, place, spelling.truth)
 
 
-def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _to_string(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     form = schema.get("format")
     if isinstance(form, str) and not isinstance(value, list | dict) and (respelt := spelling.respelled(value, form)):
         return respelt
     if isinstance(value, Mapping) and isinstance(value.get("id"), str):
-        return [Spelled(value["id"], "the id of the object is sent in its place")]
+        return [Spelling(value["id"], "the id of the object is sent in its place")]
     return _scalar(value, schema, place, _as_text)
 
 
@@ -188,62 +188,62 @@ def _as_text(value: Json) -> str | None:
     return None if value is None or isinstance(value, list | dict) else scalar_text(value)
 
 
-def _scalar(value: Json, schema: Schema, place: Place, cast: Callable[[Json], Json]) -> list[Spelled]:
+def _scalar(value: Json, schema: Schema, place: Place, cast: Callable[[Json], Json]) -> list[Spelling]:
     """Cast a scalar, the only element of a list, or offer the elements of a short list."""
     if isinstance(value, list):
         inner = [cast(item) for item in value]
         assumes = "" if len(value) == 1 else "one of the values is sent"
-        return [Spelled(one, assumes) for one in inner] if len(value) <= _MOST_CHOICES and None not in inner else []
+        return [Spelling(one, assumes) for one in inner] if len(value) <= _MOST_CHOICES and None not in inner else []
     made = cast(value)
-    return [] if made is None else [Spelled(made)]
+    return [] if made is None else [Spelling(made)]
 
 
 _MOST_CHOICES = 3
 
 
-def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if value is None or not place.wraps:
         return []
     if (held := spelling.document(value, list)) is not None:
-        return [Spelled(held)]
+        return [Spelling(held)]
     if isinstance(value, Mapping):
         keys = list(value)
         if keys and keys == [str(index) for index in range(len(keys))]:
-            return [Spelled(list(value.values()))]
+            return [Spelling(list(value.values()))]
     readings = [[value]]
     if isinstance(value, str) and "," in value:
         readings.append([part.strip() for part in value.split(",") if part.strip()])
     out = [one for items in readings for one in _items(items, schema, place)]
-    whole = [one for one in out if fault(one.value, schema, text=place.text) is None]
+    whole = [one for one in out if first_violation(one.value, schema, text=place.text) is None]
     return whole or out
 
 
-def _items(items: list[Json], schema: Schema, place: Place) -> list[Spelled]:
+def _items(items: list[Json], schema: Schema, place: Place) -> list[Spelling]:
     """Return the list with each of its elements mended, if each can be in one way."""
     inner = schema.get("items")
     if not isinstance(inner, Mapping):
-        return [Spelled(items)]
+        return [Spelling(items)]
     out, assumes = [], ""
     for item in items:
-        keyword = fault(item, inner, text=place.text)
-        ways = [Spelled(item)] if keyword is None else mend(keyword, item, inner, place)
+        keyword = first_violation(item, inner, text=place.text)
+        ways = [Spelling(item)] if keyword is None else repair_value(keyword, item, inner, place)
         if len(ways) != 1:
             return []
         out.append(ways[0].value)
         assumes = _and(assumes, ways[0].assumes)
-    return [Spelled(out, assumes)]
+    return [Spelling(out, assumes)]
 
 
-def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if (held := spelling.document(value, dict)) is not None:
-        return [Spelled(held)]
+        return [Spelling(held)]
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
-        return [Spelled(value[0])]
+        return [Spelling(value[0])]
     return []
 
 
 _ORDER: Final = ("integer", "number", "boolean", "array", "object", "string")
-_CASTS: Final[Mapping[str, Callable[[Json, Schema, Place], list[Spelled]]]] = {
+_CASTS: Final[Mapping[str, Callable[[Json, Schema, Place], list[Spelling]]]] = {
     "integer": _to_integer,
     "number": _to_number,
     "boolean": _to_boolean,
@@ -271,7 +271,7 @@ def _exact(value: Json) -> Decimal | None:
     return out if out.is_finite() and abs(out.adjusted()) <= _LARGEST else None
 
 
-def _raised(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have = _exact(value)
     least = _limit(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
     if have is None or least is None:
@@ -281,7 +281,7 @@ def _raised(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     return [_number(least, "the least that is allowed is sent")]
 
 
-def _lowered(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have = _exact(value)
     most = _limit(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
     if have is None or most is None or (have > 0 >= most):
@@ -311,7 +311,7 @@ def _limit(schema: Schema, plain: str, strict: str, rounding: str, step: int) ->
     return outermost
 
 
-def _rounded(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _rounded(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     have, step = _exact(value), _exact(schema.get("multipleOf"))
     if have is None or step is None or step <= 0:
         return []
@@ -321,33 +321,33 @@ def _rounded(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     return [_number(near, "the nearest multiple is sent")]
 
 
-def _number(made: Decimal, assumes: str) -> Spelled:
+def _number(made: Decimal, assumes: str) -> Spelling:
     whole = made == made.to_integral_value()
-    return Spelled(int(made) if whole else float(made), assumes)
+    return Spelling(int(made) if whole else float(made), assumes)
 
 
-def _most(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _most(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return the limit of a span of time, which is no number in JSON."""
-    return [Spelled(schema["formatMaximum"], "the most that is allowed is sent")]
+    return [Spelling(schema["formatMaximum"], "the most that is allowed is sent")]
 
 
-def _least(value: Json, schema: Schema, place: Place) -> list[Spelled]:
-    return [Spelled(schema["formatMinimum"], "the least that is allowed is sent")]
+def _least(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    return [Spelling(schema["formatMinimum"], "the least that is allowed is sent")]
 
 
 # Texts
 
 
-def _cut(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _cut(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     most = schema.get("maxLength")
     if not isinstance(value, str) or not isinstance(most, int) or most < 1:
         return []
     trimmed = value.strip()
     if len(trimmed) <= most:
-        return [Spelled(trimmed)]
+        return [Spelling(trimmed)]
     if schema.get("format") or schema.get("pattern") or _SHAPED.search(place.name):
         return []  # half an address or half an identifier is none
-    return [Spelled(value[:most].rstrip(), "the text is cut to the length that is allowed")]
+    return [Spelling(value[:most].rstrip(), "the text is cut to the length that is allowed")]
 
 
 _SHAPED = re.compile(
@@ -355,18 +355,18 @@ _SHAPED = re.compile(
 )
 
 
-def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _respelt(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     form = schema.get("format")
     return spelling.respelled(value, form) if isinstance(form, str) else []
 
 
-def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return the first spelling, from the least change on, that is provably in the pattern."""
     pattern = schema.get("pattern")
     if not isinstance(value, str) or not isinstance(pattern, str):
         return []
     shape = {"pattern": pattern}
-    if not judged(shape):
+    if not is_fully_checked(shape):
         return []
     plain = value.strip()
     unmarked = plain.lstrip("#@$+").strip()
@@ -374,19 +374,21 @@ def _patterned(value: Json, schema: Schema, place: Place) -> list[Spelled]:
     led = re.match(r"\^((?:[A-Za-z0-9_-]|\\?/|:)+(?<=[/:]))(?=[.\[(\\])", pattern)
     beginning = led[1].replace("\\/", "/") if led is not None else ""
     ways = [
-        Spelled(plain),
-        Spelled(unmarked),
-        Spelled(re.sub(r"[\s-]", "", plain) if re.fullmatch(r"[\d\s-]+", plain) else plain),
-        Spelled(plain.lower(), _CASE),
-        Spelled(plain.upper(), _CASE),
-        Spelled(unmarked.lower(), _CASE),
-        Spelled(unmarked.upper(), _CASE),
-        Spelled(dashed, _ANOTHER),
-        Spelled(dashed.lower(), _ANOTHER),
-        Spelled(dashed.replace("-", "_").lower(), _ANOTHER),
-        Spelled(beginning + plain, "the beginning that the pattern asks for is put before it"),
+        Spelling(plain),
+        Spelling(unmarked),
+        Spelling(re.sub(r"[\s-]", "", plain) if re.fullmatch(r"[\d\s-]+", plain) else plain),
+        Spelling(plain.lower(), _CASE),
+        Spelling(plain.upper(), _CASE),
+        Spelling(unmarked.lower(), _CASE),
+        Spelling(unmarked.upper(), _CASE),
+        Spelling(dashed, _ANOTHER),
+        Spelling(dashed.lower(), _ANOTHER),
+        Spelling(dashed.replace("-", "_").lower(), _ANOTHER),
+        Spelling(beginning + plain, "the beginning that the pattern asks for is put before it"),
     ]
-    return next(([way] for way in ways if way.value != value and way.value and fault(way.value, shape) is None), [])
+    return next(
+        ([way] for way in ways if way.value != value and way.value and first_violation(way.value, shape) is None), []
+    )
 
 
 _CASE = "upper and lower case change"
@@ -396,22 +398,22 @@ _ANOTHER = "it becomes another name than was asked for"
 # One of several schemas
 
 
-def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelled]:
+def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return what fits one of several schemas, what keeps the meaning before what changes it."""
-    found: list[Spelled] = []
+    found: list[Spelling] = []
     for keyword in ("anyOf", "oneOf"):
         for inner in schema.get(keyword) or ():
-            if not isinstance(inner, Mapping) or (broken := fault(value, inner, text=place.text)) is None:
+            if not isinstance(inner, Mapping) or (broken := first_violation(value, inner, text=place.text)) is None:
                 continue
             if "object" in types(inner) and isinstance(value, int) and not isinstance(value, bool):
                 return []  # a number is rather the id of such an object than its name
-            for one in mend(broken, value, inner, place):
+            for one in repair_value(broken, value, inner, place):
                 if not any(same(one.value, other.value) for other in found):
                     found.append(one)
     return [one for one in found if not one.assumes] or found
 
 
-_Way = Callable[[Json, Schema, Place], list[Spelled]]
+_Way = Callable[[Json, Schema, Place], list[Spelling]]
 
 _WAYS: Final[Mapping[str, _Way]] = {
     "enum": _chosen,

@@ -13,7 +13,7 @@ from corrigible.rules.safety.decisive import deletes
 from corrigible.rules.safety.nearness import nearest
 from corrigible.schema.exchange import Json, Request
 
-from .schema import Schema, choices, types
+from .json_schema import Schema, choices, types
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, edit, options
 
@@ -22,12 +22,14 @@ _READS: Final = ("GET", "HEAD", "OPTIONS")
 _MOST: Final = 5
 
 
-def proposed(breach: SchemaViolation, request: Request, group: str) -> Proposal | None:
-    offered = [one for one in choices(breach.schema) if isinstance(one, str)]
-    if all(_RPC.fullmatch(one) for one in offered) and _CALL.fullmatch(str(breach.value)):
-        return _rpc(breach, request, offered, group)
+def proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
+    offered = [one for one in choices(violation.schema) if isinstance(one, str)]
+    if all(_RPC.fullmatch(one) for one in offered) and _CALL.fullmatch(str(violation.value)):
+        return _rpc(violation, request, offered, group)
     return (
-        _path(breach, request, offered, group) if breach.keyword == "path" else _method(breach, request, offered, group)
+        _path(violation, request, offered, group)
+        if violation.keyword == "path"
+        else _method(violation, request, offered, group)
     )
 
 
@@ -38,27 +40,29 @@ _CALL = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*")
 """What may be a misspelt one."""
 
 
-def _rpc(breach: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
+def _rpc(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Use the method that alone is near; what is near besides others is a choice."""
-    place, called = breach.pointer, str(breach.value)
+    place, called = violation.pointer, str(violation.value)
     if len(offered) == 1:
-        return Proposal([_to(breach, request, place, called, offered[0], "Use the method that is known.", intent=True)])
+        return Proposal(
+            [_to(violation, request, place, called, offered[0], "Use the method that is known.", intent=True)]
+        )
     message = "Use a method that is known, if it is what was meant."
-    made = [_to(breach, request, place, called, one, message, asked=True) for one in offered[:_MOST]]
+    made = [_to(violation, request, place, called, one, message, asked=True) for one in offered[:_MOST]]
     return options(made, group) if made else None
 
 
-def _path(breach: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
+def _path(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     offered = [one for one in offered if one != request.path]
     sure = [one for one in offered if _is_misspelling(request.path, one)]
     slips = {one: OSA.distance(request.path, one) for one in offered}
     if len(sure) == 1 and all(slips[one] > slips[sure[0]] for one in offered if one != sure[0]):
-        return Proposal([_to(breach, request, "/path", request.path, sure[0], "Use the path that is known.")])
+        return Proposal([_to(violation, request, "/path", request.path, sure[0], "Use the path that is known.")])
     if not offered:
         return None
     message = "Use a path that is known, if it is what was meant."
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
-    return options([_to(breach, request, "/path", request.path, one, message, asked=True) for one in likely], group)
+    return options([_to(violation, request, "/path", request.path, one, message, asked=True) for one in likely], group)
 
 
 def _is_misspelling(path: str, other: str) -> bool:
@@ -103,7 +107,7 @@ _COMMON = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
 """Beginnings that all paths of an API share."""
 
 
-def _method(breach: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
+def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Offer methods of the same kind: nobody deletes who did not mean to, and who reads writes with POST at most."""
     methods = [one.upper() for one in offered if one.upper() != request.method]
     if request.method in _READS:
@@ -115,18 +119,22 @@ def _method(breach: SchemaViolation, request: Request, offered: list[str], group
     # What is sent with PATCH is a part of the whole: PUT would take the rest away.
     if len(methods) == 1 and request.method in _WRITES and (request.method, *methods) != ("PATCH", "PUT"):
         message = "Use the method that changes this resource."
-        return Proposal([_to(breach, request, "/method", request.method, methods[0], message, intent=True)])
+        return Proposal([_to(violation, request, "/method", request.method, methods[0], message, intent=True)])
     if methods:
         message = "Use a method that the path has, if it is what was meant."
-        asked = [_to(breach, request, "/method", request.method, one, message, asked=True) for one in methods[:_MOST]]
+        asked = [
+            _to(violation, request, "/method", request.method, one, message, asked=True) for one in methods[:_MOST]
+        ]
         return options(asked, group)
     # Another path may do it: what this one lacks proves nothing.
     message = "No operation of this path does what this method does. Use one that does what was meant."
-    return ask(breach, request, message, places=[("/path", {"type": "string", "pattern": "^/"})]) if offered else None
+    return (
+        ask(violation, request, message, places=[("/path", {"type": "string", "pattern": "^/"})]) if offered else None
+    )
 
 
 def _to(
-    breach: SchemaViolation,
+    violation: SchemaViolation,
     request: Request,
     place: str,
     old: str,
@@ -139,7 +147,7 @@ def _to(
     ops = [{"op": "test", "path": place, "value": old}, {"op": "replace", "path": place, "value": new}]
     changed = replace(request, method=new) if place == "/method" else replace(request, path=new)
     return edit(
-        breach,
+        violation,
         request,
         ops,
         message,

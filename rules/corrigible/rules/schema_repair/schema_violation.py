@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from corrigible.rules.pointer import MISSING
 from corrigible.schema.exchange import Json
 
-from .schema import Schema
+from .json_schema import Schema
 
 MOST: Final = 64
 """Breaches that are told of one request: where there are as many, there may be more."""

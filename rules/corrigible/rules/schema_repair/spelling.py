@@ -18,7 +18,7 @@ import orjson
 from corrigible.schema.exchange import Json
 
 
-class Spelled(NamedTuple):
+class Spelling(NamedTuple):
     """A value in another spelling."""
 
     value: Json
@@ -222,24 +222,26 @@ _NO_TIME = "the day is read as its first moment in UTC"
 _TIME_LOST = "the time of day is left out"
 
 
-def as_date(value: Json) -> list[Spelled]:
+def as_date(value: Json) -> list[Spelling]:
     if isinstance(value, str) and (days := dates(value)):
-        return [Spelled(day.isoformat()) for day in days]
+        return [Spelling(day.isoformat()) for day in days]
     return [
-        Spelled(moment.when.date().isoformat(), "" if moment.when.strftime("%H%M%S%f").strip("0") == "" else _TIME_LOST)
+        Spelling(
+            moment.when.date().isoformat(), "" if moment.when.strftime("%H%M%S%f").strip("0") == "" else _TIME_LOST
+        )
         for moment in moments(value)
     ]
 
 
-def as_moment(value: Json) -> list[Spelled]:
-    return [Spelled(rfc3339(moment.when), _assumed(moment)) for moment in moments(value)]
+def as_moment(value: Json) -> list[Spelling]:
+    return [Spelling(rfc3339(moment.when), _assumed(moment)) for moment in moments(value)]
 
 
-def as_unix(value: Json) -> list[Spelled]:
+def as_unix(value: Json) -> list[Spelling]:
     """Spell a point in time as Unix seconds. A bare number is not touched: it is one already."""
     if not isinstance(value, str) or re.fullmatch(r"[\d.]+", value.strip()):
         return []
-    return [Spelled(int(moment.when.timestamp()), _assumed(moment)) for moment in moments(value)]
+    return [Spelling(int(moment.when.timestamp()), _assumed(moment)) for moment in moments(value)]
 
 
 def _assumed(moment: Moment) -> str:
@@ -302,78 +304,78 @@ _LONGEST_FORMED: Final = 2048
 _OF_ANY_LENGTH: Final = frozenset({"byte", "uri", "url"})
 
 
-def respelled(value: Json, name: str) -> list[Spelled]:
+def respelled(value: Json, name: str) -> list[Spelling]:
     """Return how a value may be spelled in a format: one way, several that differ in meaning, or none."""
-    out: dict[Json, Spelled] = {}
+    out: dict[Json, Spelling] = {}
     for spelled in _WAYS[name](value) if name in _WAYS else _trimmed(value):
         if is_format(str(spelled.value), name) is not False or not isinstance(spelled.value, str):
             out.setdefault(spelled.value, spelled)
     return list(out.values())
 
 
-def _trimmed(value: Json) -> list[Spelled]:
-    return [Spelled(value.strip())] if isinstance(value, str) else []
+def _trimmed(value: Json) -> list[Spelling]:
+    return [Spelling(value.strip())] if isinstance(value, str) else []
 
 
-def _as_uuid(value: Json) -> list[Spelled]:
+def _as_uuid(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
     said = value.strip().casefold().removeprefix("urn:uuid:").strip("{}()\"'")
     digits = re.sub(r"[-_\s]", "", said)
     if not re.fullmatch(r"[0-9a-f]{32}", digits):
         return []
-    return [Spelled("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))]
+    return [Spelling("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))]
 
 
-def _as_tuuid(value: Json) -> list[Spelled]:
+def _as_tuuid(value: Json) -> list[Spelling]:
     """Spell a UUID without its dashes."""
-    return [Spelled(str(one.value).replace("-", "")) for one in _as_uuid(value)]
+    return [Spelling(str(one.value).replace("-", "")) for one in _as_uuid(value)]
 
 
-def _as_email(value: Json) -> list[Spelled]:
+def _as_email(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
     said = value.strip()
     named = re.fullmatch(r"[^<>]*<\s*([^<>\s]+)\s*>", said)
-    return [Spelled((named[1] if named else said).removeprefix("mailto:"))]
+    return [Spelling((named[1] if named else said).removeprefix("mailto:"))]
 
 
-def _as_uri(value: Json) -> list[Spelled]:
+def _as_uri(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
     said = value.strip().strip("<>")
     if _BARE_URL.fullmatch(said):
-        return [Spelled(f"https://{said}", "the scheme is taken to be https")]
+        return [Spelling(f"https://{said}", "the scheme is taken to be https")]
     if _URI.fullmatch(re.sub(r"[ \t]", "%20", said)):
-        return [Spelled(re.sub(r"[ \t]", "%20", said))]
+        return [Spelling(re.sub(r"[ \t]", "%20", said))]
     return []
 
 
-def _as_host(value: Json) -> list[Spelled]:
+def _as_host(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
     said = value.strip()
     if "://" not in said:
-        return [Spelled(said.removesuffix("."))]
+        return [Spelling(said.removesuffix("."))]
     split = urlsplit(said)
     lost = bool(split.path.strip("/") or split.query or split.port)
-    return [Spelled(split.hostname, "what is not the host is left out" if lost else "")] if split.hostname else []
+    return [Spelling(split.hostname, "what is not the host is left out" if lost else "")] if split.hostname else []
 
 
-def _as_base64(value: Json) -> list[Spelled]:
+def _as_base64(value: Json) -> list[Spelling]:
     """Encode a text, or set right the alphabet and the padding of one that is encoded; either where both may be."""
     if not isinstance(value, str) or not value:
         return []
-    encoded = Spelled(base64.b64encode(value.encode()).decode())
+    encoded = Spelling(base64.b64encode(value.encode()).decode())
     said = re.sub(r"[\r\n]", "", value.strip())
     if _BASE64.fullmatch(said) and len(said) >= 24:
-        return [Spelled(said)]
+        return [Spelling(said)]
     said = said.translate(str.maketrans("-_", "+/")).rstrip("=")
     padded = said + "=" * (-len(said) % 4)
-    return [Spelled(padded), encoded] if _BASE64.fullmatch(padded) else [encoded]
+    return [Spelling(padded), encoded] if _BASE64.fullmatch(padded) else [encoded]
 
 
-_WAYS: Final[dict[str, Callable[[Json], list[Spelled]]]] = {
+_WAYS: Final[dict[str, Callable[[Json], list[Spelling]]]] = {
     "date": as_date,
     "date-time": as_moment,
     "uuid": _as_uuid,

@@ -89,7 +89,7 @@ def _is_short(value: Json) -> bool:
 
 
 def edit(
-    breach: SchemaViolation,
+    violation: SchemaViolation,
     request: Request,
     ops: list[Operation],
     message: str,
@@ -113,7 +113,7 @@ def edit(
     out["safety"] = {"side_effects": effects(str(method)), "changes_intent": changes_intent}
     if requires_confirmation:
         out["safety"]["requires_confirmation"] = True
-    out["evidence"] = {"kind": "spec", "pointer": breach.pointer}
+    out["evidence"] = {"kind": "spec", "pointer": violation.pointer}
     return out
 
 
@@ -137,7 +137,7 @@ def _grouped(suggestion: Suggestion, group: Mapping[str, Json]) -> Suggestion:
 
 
 def ask(
-    breach: SchemaViolation,
+    violation: SchemaViolation,
     request: Request,
     message: str,
     *,
@@ -145,7 +145,7 @@ def ask(
     places: Sequence[tuple[str, Mapping[str, Json]]] = (),
 ) -> Proposal:
     """Return the question for a value that only the caller has, at its place and with its schema."""
-    asked = places or [(breach.pointer, trim_schema(breach.schema) if schema is None else schema)]
+    asked = places or [(violation.pointer, trim_schema(violation.schema) if schema is None else schema)]
     suggestion: Suggestion = {
         "action": "MODIFY_PARAMS",
         "message": message,
@@ -153,7 +153,7 @@ def ask(
         "applicability": "HAS_PLACEHOLDERS",
         "placeholders": [{"pointer": pointer, "ask": "user", "schema": dict(wanted)} for pointer, wanted in asked],
         "safety": {"side_effects": effects(request.method), "changes_intent": False},
-        "evidence": {"kind": "spec", "pointer": breach.pointer},
+        "evidence": {"kind": "spec", "pointer": violation.pointer},
     }
     return Proposal([suggestion])
 

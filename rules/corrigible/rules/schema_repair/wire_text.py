@@ -10,7 +10,7 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
 from . import spelling
-from .schema import Schema, choices, kind_of, member, parts, types
+from .json_schema import Schema, choices, kind_of, member, parts, types
 
 _SCALARS: Final = ("integer", "number", "boolean", "null")
 _DEEPEST: Final = 30

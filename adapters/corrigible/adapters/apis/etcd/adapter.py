@@ -19,8 +19,8 @@ def descriptors() -> bytes:
 def description() -> Described:
     from google.protobuf import descriptor_pb2
 
-    from corrigible.adapters.protobuf.description import ProtobufDescription
     from corrigible.adapters.protobuf.descriptors import Descriptors
+    from corrigible.adapters.protobuf.service_description import ProtobufDescription
 
     return ProtobufDescription(Descriptors(descriptor_pb2.FileDescriptorSet.FromString(descriptors()).file))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from corrigible.adapters.base import Adapter
 
-from .description import description, operations
 from .format import GATEWAY, GITHUB
+from .openapi import description, operations
 
 ADAPTER = Adapter(
     name="github",

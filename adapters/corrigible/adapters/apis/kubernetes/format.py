@@ -10,14 +10,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from corrigible.adapters.apis.kubernetes.errors.admission_errors import read_forbidden
+from corrigible.adapters.apis.kubernetes.errors.decode_errors import read_bad_request
+from corrigible.adapters.apis.kubernetes.errors.field_path import field_pointer
+from corrigible.adapters.apis.kubernetes.errors.status_errors import (
+    MOST_COMPLAINTS,
+    MOST_TEXT,
+    Said,
+    field_error,
+    field_errors,
+    listed,
+    text,
+)
+from corrigible.adapters.apis.kubernetes.errors.webhook_errors import read_webhook
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
-
-from .admission_errors import read_forbidden
-from .decode_errors import read_bad_request
-from .field_path import field_pointer
-from .status_errors import MOST_COMPLAINTS, MOST_TEXT, Said, field_error, field_errors, listed, text
-from .webhook_errors import read_webhook
 
 OWN_CAUSE = "RecoveryFeedback"
 """The reason of causes that carry feedback: no complaint of the server."""

@@ -7,8 +7,8 @@ from importlib.resources import files
 from corrigible.adapters.base import Adapter
 from corrigible.adapters.operation import Operations
 
-from .description import description
 from .format import GATEWAY, STRIPE
+from .openapi import description
 
 ADAPTER = Adapter(
     name="stripe",

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corrigible.adapters.openapi.listing import by_path, operation_ids, write_table
+from corrigible.adapters.openapi.document.operation_table import by_path, operation_ids, write_table
 
 Json = Any
 

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from corrigible.rules.schema_repair.first_violation import judged
+from corrigible.adapters.openapi.document.source_files import SourceFiles
+from corrigible.rules.schema_repair.first_violation import is_fully_checked
 from corrigible.schema.exchange import Json
-
-from .source import SourceFiles
 
 _TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 _NUMBERS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -87,7 +86,7 @@ class Schemas:
                 out[key] = {
                     name: self._schema(inner, file, frozenset())
                     for name, inner in node[key].items()
-                    if key != "patternProperties" or judged({"pattern": name})
+                    if key != "patternProperties" or is_fully_checked({"pattern": name})
                 }
         self._discriminator(node, out)
         return self._or_null(out) if self._nullable(node) and not kinds else out
@@ -141,7 +140,7 @@ class Schemas:
         for key in _COUNTS:
             if isinstance(node.get(key), int) and not isinstance(node[key], bool) and node[key] >= 0:
                 out[key] = node[key]
-        if isinstance(node.get("pattern"), str) and judged({"pattern": node["pattern"]}):
+        if isinstance(node.get("pattern"), str) and is_fully_checked({"pattern": node["pattern"]}):
             out["pattern"] = node["pattern"]
         if isinstance(node.get("format"), str):
             out["format"] = node["format"]

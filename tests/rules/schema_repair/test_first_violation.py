@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.rules.schema_repair.first_violation import duplicates, fault, judged, same
+from corrigible.rules.schema_repair.first_violation import duplicates, first_violation, is_fully_checked, same
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
@@ -49,16 +49,16 @@ FORMATS = ["date", "date-time", "uuid", "email", "uri", "hostname", "ipv4", "ipv
 @pytest.mark.parametrize("schema", SCHEMAS, ids=str)
 def test_it_agrees_with_a_whole_validator(schema: dict[str, Json]) -> None:
     validator = Draft202012Validator(schema)
-    assert judged(schema)
+    assert is_fully_checked(schema)
     for value in VALUES:
-        assert (fault(value, schema) is None) == validator.is_valid(value), value
+        assert (first_violation(value, schema) is None) == validator.is_valid(value), value
 
 
 @pytest.mark.parametrize("form", [False, True])
 @pytest.mark.parametrize("schema", [*SCHEMAS, *({"type": "string", "format": name} for name in FORMATS)], ids=str)
 def test_whatever_is_repaired_fits_and_whatever_is_said_is_sound(schema: dict[str, Json], form: bool) -> None:
     for value in VALUES:
-        keyword = fault(value, schema, text=form)
+        keyword = first_violation(value, schema, text=form)
         if keyword in (None, "items", "properties", "required", "additionalProperties"):
             continue  # a description names the place further in
         assert keyword is not None
@@ -78,7 +78,7 @@ def test_whatever_is_repaired_fits_and_whatever_is_said_is_sound(schema: dict[st
         outcome = apply(wire, request)
         if isinstance(outcome, Next) and "a" in outcome.request.body["list"][0]:  # a null is left out
             sent = outcome.request.body["list"][0]["a"]
-            assert fault(sent, schema, text=form) in (None, "items"), (value, sent)
+            assert first_violation(sent, schema, text=form) in (None, "items"), (value, sent)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_whatever_is_repaired_fits_and_whatever_is_said_is_sound(schema: dict[st
     ],
 )
 def test_the_first_keyword_that_is_broken(value: Json, schema: dict[str, Any], text: bool, keyword: str | None) -> None:
-    assert fault(value, schema, text=text) == keyword
+    assert first_violation(value, schema, text=text) == keyword
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_first_keyword_that_is_broken(value: Json, schema: dict[str, Any], t
     ],
 )
 def test_what_is_not_looked_at_is_not_judged(schema: dict[str, Json]) -> None:
-    assert not judged(schema)
+    assert not is_fully_checked(schema)
 
 
 def test_equality_is_that_of_json() -> None:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from corrigible.adapters.openapi.document.source_files import SourceFiles
 from corrigible.schema.exchange import Json
-
-from .source import SourceFiles
 
 _CODES: Final = ("code", "error_code", "errorCode", "reason")
 _DEEPEST: Final = 4

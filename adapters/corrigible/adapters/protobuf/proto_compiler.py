@@ -25,7 +25,7 @@ _HINT: Final = "; `buf build -o FILE` makes a set of all that is needed"
 _MOST: Final = 5
 
 
-def compiled(path: Path) -> FileDescriptorSet:
+def compile_protos(path: Path) -> FileDescriptorSet:
     """Return the descriptors of a `.proto` file, or of all in a folder. Raises AuthoringError with file and line.
 
     Imports are looked for in the folder, in the folders above it, and among the files that Google's packages ship.

@@ -15,7 +15,7 @@ from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.exchange import Json
 
-from .yaml_core import DEEPEST, read_yaml
+from .yaml12 import DEEPEST, read_yaml
 
 _LONGEST_CHAIN = 32
 

@@ -7,7 +7,7 @@ from typing import Final
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.yaml_source import read_source
 
-from .source import SourceFiles
+from .source_files import SourceFiles
 
 _LARGEST: Final = 256 * 1024
 """Bytes: the check takes ten seconds on a large one."""

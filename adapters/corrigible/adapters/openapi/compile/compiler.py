@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from corrigible.adapters.openapi.document.source_files import SourceFiles
+from corrigible.adapters.openapi.document.validation import problems
+from corrigible.adapters.openapi.schema.recursive_choice import Widths
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.schema.exchange import Json
 
-from .branch import Widths
-from .cache_file import stored
-from .code import Codes
-from .formal import problems
-from .schema import Schemas
-from .source import SourceFiles
+from .compiled_file import stored
+from .error_codes import Codes
+from .schema_translator import Schemas
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _REFUSAL = re.compile(r"[45](?:\d\d|XX)|default", re.IGNORECASE)
 _REFERENCE = re.compile(r"#/\$defs/s(\d+)")
 
 
-def compiled(path: Path, *, check: bool = False) -> bytes:
+def compile_description(path: Path, *, check: bool = False) -> bytes:
     """Compile a description. Raises AuthoringError with file and line where it is none.
 
     `check`: also keep what is formally wrong with it.

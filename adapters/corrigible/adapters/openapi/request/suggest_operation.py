@@ -40,7 +40,7 @@ class _Candidate(NamedTuple):
     path: str
 
 
-class NearOperations:
+class OperationSuggester:
     """The paths of an API as a trie that is walked with a few mistakes allowed."""
 
     def __init__(self, operations: Operations) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from corrigible.rules.language.quantity import quantity
 from corrigible.rules.pointer import MISSING, escape, segments
-from corrigible.rules.schema_repair.schema import kind_of
+from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 

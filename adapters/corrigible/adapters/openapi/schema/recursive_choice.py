@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.rules.schema_repair.schema import ALTERNATIVES, Schema, kind_of, parts
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, kind_of, parts
 from corrigible.schema.exchange import Json
 
 from .schema_path import target

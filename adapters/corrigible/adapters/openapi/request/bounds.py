@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from corrigible.adapters.openapi.schema.recursive_choice import CHOSEN
 from corrigible.rules.budget import Exhausted, spend
 from corrigible.rules.schema_repair.first_violation import duplicates
-from corrigible.rules.schema_repair.schema import Schema
+from corrigible.rules.schema_repair.json_schema import Schema
 from corrigible.schema.exchange import Json
-
-from .branch import CHOSEN
 
 LARGE: Final = 128
 """Values. Of a larger request only a part is looked at for what is wrong; whether it is right is judged whole."""

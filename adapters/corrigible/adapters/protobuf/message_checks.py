@@ -11,12 +11,12 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape
-from corrigible.rules.schema_repair.first_violation import duplicates, fault
+from corrigible.rules.schema_repair.first_violation import duplicates, first_violation
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json
 
-from .constraint import Constraints, Rules, is_judged_if_set, is_never_judged
-from .schema import Schema, field_schema, is_map, is_opaque, kind_of, measured, octets, value_schema
+from .field_schema import Schema, field_schema, is_map, is_opaque, kind_of, measured, octets, value_schema
+from .validation_rules import Constraints, Rules, is_judged_if_set, is_never_judged
 
 _A_FIELD: Final = 4
 """Steps."""
@@ -31,7 +31,7 @@ class _Shape(NamedTuple):
     closed: Schema
 
 
-class Judge:
+class MessageChecker:
     """Knows the messages of one pool. Yields breaches; a default that breaks a constraint is a value nobody gave."""
 
     def __init__(self, constraints: Constraints) -> None:
@@ -142,7 +142,7 @@ class Judge:
             return self._wanted(field, rules)
         if not field.has_presence and not is_judged_if_set(rules):
             default: Json = {} if is_map(field) else [] if field.is_repeated else _default(field)
-            broken = fault(default, schema) or (_broken_pairs(default, schema) if is_map(field) else None)
+            broken = first_violation(default, schema) or (_broken_pairs(default, schema) if is_map(field) else None)
             if broken is None and isinstance(default, str) and not field.is_repeated:
                 broken = _odd(kind_of(field), default, rules)
             if broken is not None:
@@ -179,7 +179,7 @@ class Judge:
             return
         if _is_below(place, at):
             for keyword in ("minItems", "maxItems"):
-                if keyword in schema and fault(value, {keyword: schema[keyword]}) is not None:
+                if keyword in schema and first_violation(value, {keyword: schema[keyword]}) is not None:
                     yield SchemaViolation(place, keyword, schema, value)
             if schema.get("uniqueItems") is True and duplicates(value):
                 yield SchemaViolation(place, "uniqueItems", schema, value)
@@ -205,13 +205,13 @@ class Judge:
         seen = _seen(field, kind, value, rules)
         if seen is MISSING:
             return
-        keyword = fault(seen, schema)
+        keyword = first_violation(seen, schema)
         if keyword is None and kind == FieldDescriptor.TYPE_MESSAGE:
             keyword, schema = _well_known(field.message_type.full_name, value, rules, schema)
         if keyword is None and isinstance(seen, str):
             limits = measured(seen, rules.get("string", {})) if kind == FieldDescriptor.TYPE_STRING else {}
             schema = {**schema, **limits}
-            keyword = fault(seen, limits) or _odd(kind, seen, rules)
+            keyword = first_violation(seen, limits) or _odd(kind, seen, rules)
         if keyword is not None:
             yield SchemaViolation(place, keyword, schema, value)
 
@@ -245,7 +245,7 @@ def _broken_pairs(value: Json, schema: Schema) -> str | None:
 def _broken_key(key: str, schema: Schema, rules: Rules) -> bool:
     whole = {**schema, **measured(key, rules.get("string", {}))}
     value: Json = int(key) if schema.get("type") == "integer" and re.fullmatch(r"-?\d{1,20}", key) else key
-    return fault(value, whole, text=schema.get("type") == "boolean") is not None
+    return first_violation(value, whole, text=schema.get("type") == "boolean") is not None
 
 
 def _seen(field: Any, kind: int, value: Json, rules: Rules) -> Json:

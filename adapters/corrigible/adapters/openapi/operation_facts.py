@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from corrigible.rules.schema_repair.schema import Schema, parts
+from corrigible.adapters.openapi.request.operation_checks import OperationChecker
+from corrigible.adapters.openapi.schema.schema_path import declared, is_unset, target
+from corrigible.rules.schema_repair.json_schema import Schema, parts
 from corrigible.schema.exchange import Json
-
-from .checks import Checks
-from .schema_path import declared, is_unset, target
 
 _KEPT: Final = (
     *("type", "enum", "const", "format", "pattern", "default", "minimum", "maximum", "exclusiveMinimum"),
@@ -19,7 +18,7 @@ _DEPTH: Final = 3
 _MOST_STEPS: Final = 8
 
 
-def facts(checks: Checks) -> dict[str, Json]:
+def facts(checks: OperationChecker) -> dict[str, Json]:
     """Return `{required, properties}` of the body; of the query where there is no body."""
     schema, _ = checks.body_schema()
     if schema is not None:

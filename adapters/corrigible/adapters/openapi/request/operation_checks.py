@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from corrigible.adapters.openapi.schema.schema_path import small
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.nearness import nearest
-from corrigible.rules.schema_repair.schema import member, parts
+from corrigible.rules.schema_repair.json_schema import member, parts
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json, Request
 
-from .judge import Judge, Path, Spot
-from .parameter import JSON, Sent, query_locate, query_object
-from .schema_path import small
+from .parameters import JSON, Sent, query_locate, query_object
+from .schema_checks import Path, SchemaChecker, Spot
 
 _NOT_JUDGED: Final = frozenset({"accept", "content-type", "authorization"})
 _CREDENTIAL: Final = re.compile(
@@ -25,13 +25,13 @@ _MOST_UNKNOWN: Final = 64
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-class Checks:
+class OperationChecker:
     """Judges the requests of one operation. Schemas are compiled when a request first needs them."""
 
     def __init__(self, record: Mapping[str, Any], definitions: Mapping[str, Json]) -> None:
         self.record = record
         self._definitions = definitions
-        self._judges: dict[str, Judge | None] = {}
+        self._judges: dict[str, SchemaChecker | None] = {}
         by_place: dict[str, list[Mapping[str, Any]]] = {"path": [], "query": [], "header": []}
         for one in record.get("parameters", ()):
             by_place[one["in"]].append(one)
@@ -68,10 +68,10 @@ class Checks:
         inner = schema if isinstance(schema, Mapping) else {} if schema is not False else {"not": {}}
         return {**inner, "$defs": self._definitions} if self._definitions else dict(inner)
 
-    def _judge(self, name: str, schema: Json) -> Judge | None:
+    def _judge(self, name: str, schema: Json) -> SchemaChecker | None:
         if name not in self._judges:
             try:
-                self._judges[name] = Judge(self.root(schema))
+                self._judges[name] = SchemaChecker(self.root(schema))
             except ValueError:
                 self._judges[name] = None  # a schema that cannot be compiled refuses nothing
         return self._judges[name]
@@ -108,11 +108,11 @@ class Checks:
                 ending = name[len(head) :] if bracket else ""
                 yield self._unknown_parameter(request, name, tuple(one + ending for one in names))
         empty = {name for name, said in sent.items() if said.value is MISSING}
-        for breach in judge.schema_violations(instance, lambda path: query_locate(request.query, sent, path)):
-            name = segments(breach.pointer)[1] if breach.pointer.count("/") > 1 else ""
-            if breach.keyword == "required" and name in empty:
+        for violation in judge.schema_violations(instance, lambda path: query_locate(request.query, sent, path)):
+            name = segments(violation.pointer)[1] if violation.pointer.count("/") > 1 else ""
+            if violation.keyword == "required" and name in empty:
                 continue
-            yield _rejoined(breach, sent.get(name), judge)
+            yield _rejoined(violation, sent.get(name), judge)
 
     def _unknown_parameter(self, request: Request, name: str, names: tuple[str, ...]) -> SchemaViolation:
         root = self.root({})
@@ -142,7 +142,7 @@ class Checks:
                 spot = Spot(f"/headers/{escape(name)}", given)
                 yield from judge.schema_violations(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
 
-    def _body_judge(self, request: Request) -> Judge | None:
+    def _body_judge(self, request: Request) -> SchemaChecker | None:
         media = self.record.get("body", {}).get("media", {})
         chosen = _media(media, request)
         return None if chosen is None else self._judge(f"body {chosen}", media[chosen]["schema"])
@@ -181,7 +181,7 @@ def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
     return next((name for name in usual if "patch+json" not in name or request is None), None)
 
 
-def _form(body: Json, judge: Judge, encoding: Mapping[str, Any]) -> Json:
+def _form(body: Json, judge: SchemaChecker, encoding: Mapping[str, Any]) -> Json:
     if not isinstance(body, Mapping):
         return body
     root = judge.schema
@@ -215,24 +215,24 @@ def _holds(schema: Json, root: Mapping[str, Json], kind: str) -> bool:
     return any(kind in _types(part) for part in parts(schema, root))
 
 
-def _rejoined(breach: SchemaViolation, sent: Sent | None, judge: Judge) -> SchemaViolation:
+def _rejoined(violation: SchemaViolation, sent: Sent | None, judge: SchemaChecker) -> SchemaViolation:
     """Where what is wrong is inside one text, speak of the text: of a wrong element in `a,b,c` say what would do."""
     if sent is None or not sent.joined:
-        return breach
-    name = segments(breach.pointer)[1]
+        return violation
+    name = segments(violation.pointer)[1]
     if sent.joined == JSON:
         held = small(judge.schema["properties"][name], judge.schema)
         schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": held}
         return SchemaViolation(f"/query/{escape(sent.names[''])}", "contentSchema", schema, sent.text)
-    if breach.pointer.count("/") != 2 or not isinstance(breach.value, str):
-        return breach
-    listed, choices = breach.value.split(sent.joined), breach.schema.get("enum", [breach.schema.get("const")])
+    if violation.pointer.count("/") != 2 or not isinstance(violation.value, str):
+        return violation
+    listed, choices = violation.value.split(sent.joined), violation.schema.get("enum", [violation.schema.get("const")])
     wrong = [index for index, element in enumerate(listed) if element not in map(str, choices)]
-    if breach.keyword not in ("enum", "const") or len(wrong) != 1:
-        return breach._replace(keyword="items", schema=small(judge.schema["properties"][name], judge.schema))
+    if violation.keyword not in ("enum", "const") or len(wrong) != 1:
+        return violation._replace(keyword="items", schema=small(judge.schema["properties"][name], judge.schema))
     whole = [
         sent.joined.join([*listed[: wrong[0]], str(choice), *listed[wrong[0] + 1 :]])
         for choice in choices
         if str(choice) not in listed
     ]
-    return breach._replace(keyword="enum", schema={"type": "string", "enum": whole})
+    return violation._replace(keyword="enum", schema={"type": "string", "enum": whole})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.adapters.openapi.suggest import NearOperations
+from corrigible.adapters.openapi.request.suggest_operation import OperationSuggester
 from corrigible.adapters.operation import Operations
 
 KNOWN = Operations(
@@ -32,7 +32,7 @@ KNOWN = Operations(
     ],
 )
 def test_what_is_near(method: str, path: str, keyword: str, offered: list[str]) -> None:
-    found = NearOperations(KNOWN).nearest(method, path)
+    found = OperationSuggester(KNOWN).nearest(method, path)
     assert found is not None
     assert (found.keyword, found.schema, found.value) == (
         keyword,
@@ -50,12 +50,14 @@ def test_what_is_near(method: str, path: str, keyword: str, offered: list[str]) 
     ],
 )
 def test_a_value_that_cannot_be_one_may_be_a_misspelt_path(path: str, value: str, offered: list[str] | None) -> None:
-    found = NearOperations(KNOWN).instead("GET", path, value)
+    found = OperationSuggester(KNOWN).instead("GET", path, value)
     assert (found.schema["enum"] if found is not None else None) == offered
 
 
 def test_what_takes_all_that_is_left_may_have_taken_a_misspelt_path() -> None:
-    near = NearOperations(Operations({"GET /branches/{+branch}": "get", "GET /branches/{branch}/protection": "guard"}))
+    near = OperationSuggester(
+        Operations({"GET /branches/{+branch}": "get", "GET /branches/{branch}/protection": "guard"})
+    )
     found = near.nearest("GET", "/branches/main/protectoin")
     assert found is not None
     assert found.schema == {"enum": ["/branches/main/protection"]}

@@ -9,18 +9,18 @@ from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
+from corrigible.adapters.openapi.schema.recursive_choice import chosen_first
+from corrigible.adapters.openapi.schema.schema_path import at, declared, is_unset, small, target
 from corrigible.rules.budget import spend, weight
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.safety.nearness import nearest
-from corrigible.rules.schema_repair.first_violation import compiled, fault
+from corrigible.rules.schema_repair.first_violation import compile_validator, first_violation
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
-from corrigible.rules.schema_repair.schema import ALTERNATIVES, Schema, parts
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json
 
-from .bounded import LARGE, Known, Part, part_of, price
-from .branch import chosen_first
-from .schema_path import at, declared, is_unset, small, target
+from .bounds import LARGE, Known, Part, part_of, price
 
 _KEPT_PLACES: Final = 64
 _VALUES_A_STEP: Final = 8
@@ -50,16 +50,16 @@ class _Object(NamedTuple):
     """A small schema that allows no others."""
 
 
-class Judge:
+class SchemaChecker:
     """One compiled schema."""
 
     def __init__(self, schema: Schema) -> None:
         """Raises ValueError where the schema is none that can be compiled."""
         self.schema = schema
-        self._validator = compiled(schema)
+        self._validator = compile_validator(schema)
         # The same with one alternative chosen first, where a schema leads back to itself: what tells errors.
         self._told = chosen_first(schema)
-        self._teller = self._validator if self._told is schema else compiled(self._told)
+        self._teller = self._validator if self._told is schema else compile_validator(self._told)
         self._elements = functools.lru_cache(maxsize=_KEPT_PLACES)(self._element)
         self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
 
@@ -73,7 +73,7 @@ class Judge:
         known = Known(lambda path: self._declared(path).members, self._fitting)
         part = Part(instance, size, {}) if whole else part_of(instance, known)
         found = self._broken(part, lambda path: locate(part.place(path)), whole=whole)
-        return sorted(found, key=lambda breach: breach.keyword != "additionalProperties")
+        return sorted(found, key=lambda violation: violation.keyword != "additionalProperties")
 
     def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[SchemaViolation]:
         seen, size, _ = part
@@ -105,7 +105,7 @@ class Judge:
         if not schemas:
             return None
         try:
-            return compiled({"allOf": schemas, "$defs": self.schema.get("$defs", {})}).is_valid
+            return compile_validator({"allOf": schemas, "$defs": self.schema.get("$defs", {})}).is_valid
         except ValueError:
             return None
 
@@ -135,8 +135,8 @@ class Judge:
 
     def _respelt(self, found: Sequence[SchemaViolation], instance: Json, locate: Locate) -> Iterator[SchemaViolation]:
         """Yield undeclared members, allowed as such, that are nearly called like a missing one."""
-        missing = {breach.pointer for breach in found if breach.keyword == "required"}
-        told = {breach.pointer for breach in found if breach.keyword == "additionalProperties"}
+        missing = {violation.pointer for violation in found if violation.keyword == "required"}
+        told = {violation.pointer for violation in found if violation.keyword == "additionalProperties"}
         parents = {pointer.rpartition("/")[0] for pointer in missing}
         for path, members in _objects(instance, ()) if missing else ():
             here = locate(path).pointer
@@ -271,16 +271,16 @@ class Judge:
             for index in best
             if (inner := target(branches[index], self.schema)).get("type") == "array"
             and isinstance(inner.get("items"), Mapping)
-            and fault(value, small(inner["items"], self.schema)) is None
+            and first_violation(value, small(inner["items"], self.schema)) is None
         ]
 
 
 _TOO_FEW: Final = frozenset({"minItems", "minProperties", "contains", "minContains", "dependentRequired"})
 
 
-def _is_only_of_part(breach: SchemaViolation) -> bool:
+def _is_only_of_part(violation: SchemaViolation) -> bool:
     """Whether what is wrong may be so only because a part of the request was looked at."""
-    return breach.keyword in _TOO_FEW or (breach.keyword == "required" and breach.value is not MISSING)
+    return violation.keyword in _TOO_FEW or (violation.keyword == "required" and violation.value is not MISSING)
 
 
 def _is_none_begun(

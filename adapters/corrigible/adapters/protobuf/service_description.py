@@ -11,10 +11,10 @@ from corrigible.rules.safety.nearness import nearest
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
-from .constraint import Constraints, gateway_paths
 from .descriptors import Descriptors
-from .judge import Judge
-from .schema import field_schema
+from .field_schema import field_schema
+from .message_checks import MessageChecker
+from .validation_rules import Constraints, gateway_paths
 
 _MOST_NAMED: Final = 3
 
@@ -25,7 +25,7 @@ class ProtobufDescription:
     def __init__(self, descriptors: Descriptors) -> None:
         self._descriptors = descriptors
         self._constraints = Constraints(descriptors.pool)
-        self._judge = Judge(self._constraints)
+        self._judge = MessageChecker(self._constraints)
         self.operations = Operations(dict(_paths(descriptors)))
         self._facts: dict[str, dict[str, Json]] = {}
 
@@ -38,7 +38,7 @@ class ProtobufDescription:
         if method is None or not isinstance(request.body, Mapping):
             return ()
         found = islice(self._judge.message(method.takes, request.body, "/body", "" if at == "/body" else at), MOST)
-        return tuple(sorted(_once(found), key=lambda breach: breach.keyword != "additionalProperties"))
+        return tuple(sorted(_once(found), key=lambda violation: violation.keyword != "additionalProperties"))
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return the methods that an unknown one may mean: of its own service, or of the same name in a near one."""
@@ -86,10 +86,10 @@ def _paths(descriptors: Descriptors) -> Iterator[tuple[str, str]]:
 
 def _once(found: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
     seen = set[tuple[str, str]]()
-    for breach in found:
-        if (breach.pointer, breach.keyword) not in seen:
-            seen.add((breach.pointer, breach.keyword))
-            yield breach
+    for violation in found:
+        if (violation.pointer, violation.keyword) not in seen:
+            seen.add((violation.pointer, violation.keyword))
+            yield violation
 
 
 def _near_names(name: str, known: Sequence[str]) -> list[str]:

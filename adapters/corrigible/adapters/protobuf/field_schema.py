@@ -18,7 +18,7 @@ from corrigible.rules.schema_repair.repair import AS_TEXT, IS_LIST
 from corrigible.rules.schema_repair.repair_value import PREFIX
 from corrigible.schema.exchange import Json
 
-from .constraint import Rules
+from .validation_rules import Rules
 
 Schema = dict[str, Json]
 

@@ -9,11 +9,11 @@ import orjson
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve
-from corrigible.rules.schema_repair.schema import Schema, parts, types
+from corrigible.rules.schema_repair.json_schema import Schema, parts, types
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json
 
-from .judge import Path, Spot
+from .schema_checks import Path, Spot
 
 JSON: Final = "json"
 """Stands where a delimiter would, for a value sent as JSON text."""

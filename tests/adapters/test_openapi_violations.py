@@ -31,7 +31,9 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Description:
 def broken(description: Description, request: Request, at: str = "") -> list[tuple[str, str]]:
     found = description.operations.find(request.method, request.path)
     assert found is not None
-    return [(breach.pointer, breach.keyword) for breach in description.schema_violations(request, found[0], at)]
+    return [
+        (violation.pointer, violation.keyword) for violation in description.schema_violations(request, found[0], at)
+    ]
 
 
 def order(**members: Any) -> Request:
@@ -86,35 +88,35 @@ def test_what_an_order_breaks(shop: Description, members: dict[str, Any], expect
     assert broken(shop, order(**members)) == [expected]
 
 
-def breach(description: Description, request: Request, operation: str) -> Any:
+def violation(description: Description, request: Request, operation: str) -> Any:
     (found,) = description.schema_violations(request, operation)
     return found
 
 
 def test_a_breach_carries_the_schema_of_its_place_and_the_value(shop: Description) -> None:
-    found = breach(shop, order(discount=0), "CreateOrder")
+    found = violation(shop, order(discount=0), "CreateOrder")
     assert (found.schema, found.value) == ({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, 0)
-    found = breach(shop, order(state="opened"), "CreateOrder")
+    found = violation(shop, order(state="opened"), "CreateOrder")
     assert found.schema == {"type": ["string", "null"], "enum": ["open", "closed", None]}
-    found = breach(shop, order(lines=[{"item": "a", "price": "fre"}]), "CreateOrder")
+    found = violation(shop, order(lines=[{"item": "a", "price": "fre"}]), "CreateOrder")
     assert (found.schema, found.value) == ({"enum": ["free", "list"]}, "fre")
     for shipping in ({"method": "couriers"}, {"shop": 5}):
-        found = breach(shop, order(shipping=shipping), "CreateOrder")
+        found = violation(shop, order(shipping=shipping), "CreateOrder")
         assert found.schema == {"type": "string", "enum": ["Pickup", "courier"]}
-    found = breach(shop, order(ids="a"), "CreateOrder")
+    found = violation(shop, order(ids="a"), "CreateOrder")
     assert found.schema == {"type": "array", "items": {"type": "string"}}
-    found = breach(shop, order(ids={}), "CreateOrder")
+    found = violation(shop, order(ids={}), "CreateOrder")
     assert [one["items"]["type"] for one in found.schema["anyOf"]] == ["string", "integer"]
 
 
 def test_a_missing_member_has_its_own_place_and_schema_and_the_declared_names(shop: Description) -> None:
-    found = breach(shop, order(buyer={}), "CreateOrder")
+    found = violation(shop, order(buyer={}), "CreateOrder")
     assert found.value is MISSING
     assert (found.schema, found.siblings) == ({"type": "string", "minLength": 1}, ("name", "email", "friend"))
 
 
 def test_a_missing_body_is_one_breach_without_what_only_answers_have(shop: Description) -> None:
-    found = breach(shop, Request("POST", "/orders", headers=HEADERS), "CreateOrder")
+    found = violation(shop, Request("POST", "/orders", headers=HEADERS), "CreateOrder")
     assert (found.pointer, found.keyword, found.value) == ("/body", "required", MISSING)
     assert found.schema["required"] == ["buyer", "lines"]
     assert broken(shop, Request("POST", "/categories")) == [("/body", "required")]
@@ -144,7 +146,7 @@ def test_only_what_a_complaint_names(shop: Description) -> None:
 
 
 def test_alternatives_that_differ_in_what_they_require_are_a_choice(shop: Description) -> None:
-    found = breach(shop, Request("PATCH", "/orders/1", headers=HEADERS, body={}), "UpdateOrder")
+    found = violation(shop, Request("PATCH", "/orders/1", headers=HEADERS, body={}), "UpdateOrder")
     assert (found.pointer, found.keyword) == ("/body", "anyOf")
     assert found.schema["anyOf"] == [
         {"required": ["note"], "properties": {"note": {"type": "string"}}},
@@ -235,14 +237,14 @@ def test_an_undeclared_member_where_none_may_be(shop: Description) -> None:
 
 
 def test_path_parameters(shop: Description) -> None:
-    found = breach(shop, Request("GET", "/v2/orders/abc", headers=HEADERS), "GetOrder")
+    found = violation(shop, Request("GET", "/v2/orders/abc", headers=HEADERS), "GetOrder")
     assert (found.pointer, found.keyword, found.schema, found.value) == ("/path", "type", {"type": "integer"}, "abc")
     name = "DELETE /orders/{order}/lines/{kind}"
-    found = breach(shop, Request("DELETE", "/orders/1/lines/gif"), name)
+    found = violation(shop, Request("DELETE", "/orders/1/lines/gif"), name)
     assert (found.keyword, found.schema["enum"], found.value) == ("enum", ["gift", "paid"], "gif")
     assert broken(shop, Request("GET", "/v2/orders/12")) == []
     assert broken(shop, Request("GET", "/reports/2026-12.csv")) == []
-    found = breach(shop, Request("GET", "/reports/2026-13.csv"), "GetReport")
+    found = violation(shop, Request("GET", "/reports/2026-13.csv"), "GetReport")
     assert (found.pointer, found.keyword, found.value) == ("/path", "maximum", "13")
 
 
@@ -375,9 +377,9 @@ def small(tmp_path: Path) -> Description:
 
 
 def test_a_value_of_the_path_that_cannot_be_one_and_is_near_another_path(small: Description) -> None:
-    found = breach(small, Request("GET", "/user/repo"), "user")
+    found = violation(small, Request("GET", "/user/repo"), "user")
     assert (found.pointer, found.keyword, found.schema) == ("/path", "path", {"enum": ["/user/repos"]})
-    assert breach(small, Request("GET", "/user/abc"), "user").keyword == "type"
+    assert violation(small, Request("GET", "/user/abc"), "user").keyword == "type"
 
 
 @pytest.mark.parametrize(
@@ -390,6 +392,6 @@ def test_a_value_of_the_path_that_cannot_be_one_and_is_near_another_path(small: 
 def test_of_forms_none_of_which_was_begun_all_are_offered(
     small: Description, body: dict[str, Any], wanted: list[list[str]]
 ) -> None:
-    found = breach(small, Request("POST", "/reviews", body=body), "review")
+    found = violation(small, Request("POST", "/reviews", body=body), "review")
     assert (found.pointer, found.keyword) == ("/body", "anyOf")
     assert [form["required"] for form in found.schema["anyOf"]] == wanted

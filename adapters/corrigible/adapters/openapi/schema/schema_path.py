@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.rules.schema_repair.schema import ALTERNATIVES, Schema, member, parts
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, member, parts
 from corrigible.schema.exchange import Json
 
 _COPIED: Final = (

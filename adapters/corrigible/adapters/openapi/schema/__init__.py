@@ -1,0 +1,1 @@
+"""Finding one's way in compiled JSON Schemas."""
