@@ -188,6 +188,11 @@ def test_pairs_are_made_of_the_same_task_agent_and_seed() -> None:
     assert counts(observations, R) == Counts(3, 3)
 
 
+def test_each_seed_makes_a_pair_of_its_own() -> None:
+    observations = [Observation("t1", arm, "a", seed, (arm == R) == (seed < 2)) for arm in (R, V) for seed in range(3)]
+    assert paired(observations, R, V) == Paired(both=0, first_only=2, second_only=1, neither=0)
+
+
 def test_tokens_of_failures_are_paid_too() -> None:
     observations = [
         Observation("t1", R, "a", 0, True, tokens=100),

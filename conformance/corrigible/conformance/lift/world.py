@@ -60,6 +60,7 @@ class World(_Model):
     clocks: tuple[str, ...] = ()
     numbered: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
     def lacks(self, environ: Mapping[str, str] = os.environ) -> str:
         """Return why it cannot be started here, nothing where it can."""

@@ -30,6 +30,8 @@ class Briefing:
     description: Json = None
     """The API's OpenAPI description, or a part of it, where there is one: for the schema enumerator."""
     attempts: int = 5
+    read_methods: tuple[str, ...] = ()
+    """The gRPC methods that only read: calls of them that work are no attempts."""
 
 
 @dataclass(frozen=True, slots=True)

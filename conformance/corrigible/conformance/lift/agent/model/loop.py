@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from corrigible.conformance.lift.agent.move import Briefing, Move, Reflection, Seen, Send, Stop, Usage
-from corrigible.conformance.lift.score import is_safe
+from corrigible.conformance.lift.reads import is_read
 from corrigible.conformance.lift.strategy.reflect import Answer, Strategy, Trajectory, Trial, as_told
 from corrigible.schema.exchange import Json, Request
 
@@ -190,7 +190,7 @@ class _Talk:
         self._usage, self._lost, self._fresh, self._asked, self._unbilled = Usage(), 0, (), False, False
 
     def _saw(self, request: Request, seen: Seen, *, settles: bool) -> None:
-        self._used += not (seen.succeeded and not settles and is_safe(request))
+        self._used += not (seen.succeeded and not settles and is_read(request, self._briefing.read_methods))
         self._trials.append(Trial(prompt.written(request), prompt.answer(seen)))
 
     def _heard(self, call: str, text: str, *, failed: bool = False) -> None:
