@@ -93,17 +93,17 @@ def opened(spec: Path, cache: Path) -> dict[str, float]:
 def refusal(spec: Path, cache: Path) -> list[float]:
     """Return microseconds per refusal that the description answers, one figure a round."""
     os.environ["CORRIGIBLE_CACHE"] = str(cache)
-    from corrigible.proxy.build import build_translator
+    from corrigible.proxy.build import build_engine
     from corrigible.proxy.core.engine import Annotate
     from corrigible.schema.exchange import Exchange, Request
 
-    translator = build_translator([], spec)
+    engine = build_engine([], spec)
     request = Request("POST", "/things7/x/items", body={"title": "t", "state": "opened", "labels": "bug"})
     exchange = Exchange(request, 422, {}, b'{"message":"Validation Failed"}', "bench", 0.0)
 
     def once() -> None:
         try:
-            next(translator.translate(exchange))
+            next(engine.decide(exchange))
         except StopIteration as done:
             assert isinstance(done.value, Annotate), done.value
 

@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import Any
 
 from corrigible.adapters.registry import adapter_for
-from corrigible.proxy.core.engine import Annotate, ApiProfile, Translator
+from corrigible.proxy.core.engine import Annotate, ApiProfile, Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead, spliced
+from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead, spliced
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.language.compile import compile_text
@@ -108,7 +108,7 @@ def microseconds(call: Callable[[], object]) -> tuple[float, float]:
     return statistics.median(rounds), min(rounds)
 
 
-def cell(corrector: Corrector, size: int) -> dict[str, tuple[float, float]]:
+def cell(corrector: HttpCorrector, size: int) -> dict[str, tuple[float, float]]:
     request = RequestHead(
         "POST",
         "/v1/refunds",
@@ -127,7 +127,7 @@ def cell(corrector: Corrector, size: int) -> dict[str, tuple[float, float]]:
 
     def translate() -> bytes:
         try:
-            next(corrector.translator.translate(exchange))
+            next(corrector.engine.decide(exchange))
         except StopIteration as done:
             decision = done.value
         assert isinstance(decision, Annotate), decision
@@ -149,7 +149,7 @@ def main() -> None:
     print("translation of one refusal, microseconds (median of rounds / best round)")
     print(f"{'rules':>8} {'bytes':>6} {'translate':>16} {'correct':>16}   translate against 10 rules")
     base: dict[int, float] = {}
-    correctors = {count: Corrector(Translator([known(count)])) for count in COUNTS}
+    correctors = {count: HttpCorrector(Engine([known(count)])) for count in COUNTS}
     gc.collect()
     gc.freeze()  # as the proxy does once it has loaded
     for size in SIZES:
@@ -161,7 +161,7 @@ def main() -> None:
                 f"{count:>8,} {len(refusal(size)):>6} {middle:>8.1f} / {best:<5.1f} {whole:>8.1f} / {whole_best:<5.1f}"
                 f"   x {best / base[size]:.2f}"
             )
-        (middle, best), (whole, whole_best) = cell(Corrector(Translator([known(10, described=True)])), size).values()
+        (middle, best), (whole, whole_best) = cell(HttpCorrector(Engine([known(10, described=True)])), size).values()
         print(
             f"{10:>8,} {len(refusal(size)):>6} {middle:>8.1f} / {best:<5.1f} {whole:>8.1f} / {whole_best:<5.1f}"
             f"   x {best / base[size]:.2f}  and held against the API's description"

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
 from corrigible.proxy.runtime.dispatcher import LARGE
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
 ROUNDS = 5
@@ -174,7 +174,7 @@ WORST: dict[str, tuple[str, int, Callable[[int], Refused]]] = {
 }
 
 
-def spent(corrector: Corrector, refused: Refused) -> tuple[float, Outcome]:
+def spent(corrector: HttpCorrector, refused: Refused) -> tuple[float, Outcome]:
     """Return the best of some rounds in milliseconds of computing, and what came of it."""
     answer = json.dumps(refused.answer).encode()
     head = RequestHead("POST", refused.target, [("Content-Type", refused.media)])
@@ -183,7 +183,7 @@ def spent(corrector: Corrector, refused: Refused) -> tuple[float, Outcome]:
     for _ in range(ROUNDS):
         begin = time.thread_time()
         going = corrector.correct(head, refused.body, response, answer, id="bench", started=1.0)
-        outcome = drive_sync(going, lambda _: LookupAnswer(0), corrector.limits)
+        outcome = run_with_lookups_sync(going, lambda _: LookupAnswer(0), corrector.limits)
         best = min(best, (time.thread_time() - begin) * 1e3)
     return best, outcome
 
@@ -196,7 +196,7 @@ def main() -> int:
             "kubernetes": build_corrector(["kubernetes"]),
         }
     for corrector in correctors.values():
-        corrector.translator.warm_up()
+        corrector.engine.warm_up()
     print(f"the worst bodies, milliseconds of computing; up to {LARGE >> 10} KiB on the loop, beyond in a worker")
     print(f"{'shape':<28} {'KiB at 4n':>9} {'n':>8} {'2n':>14} {'4n':>14}   on the loop")
     over = []

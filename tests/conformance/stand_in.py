@@ -15,8 +15,8 @@ from corrigible.conformance.reference.upstream import Answering, Received, Scrip
 from corrigible.conformance.subject import Subject
 from corrigible.conformance.wire import Got, Sent, Wire
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 _OF_ONE_CONNECTION = frozenset({"content-length", "connection", "host"})
@@ -49,7 +49,7 @@ class Front:
     """A proxy without a process of its own: our corrector, with a fault at the end."""
 
     upstream: str
-    corrector: Corrector
+    corrector: HttpCorrector
     spoil: Spoil = honest
     ask_too: Callable[[Sent], Iterable[Sent]] = field(default=lambda sent: ())
     """What it sends to the upstream of its own accord."""
@@ -69,7 +69,7 @@ class Front:
         headers, body = list(native.headers), native.body
         if self.corrector.wants_body(head, back):
             deciding = self.corrector.correct(head, asked.body, back, body, id="1", started=received.at)
-            outcome = drive_sync(deciding, lambda lookup: self._looked_up(wire, asked, lookup))
+            outcome = run_with_lookups_sync(deciding, lambda lookup: self._looked_up(wire, asked, lookup))
             assert outcome.error is None, outcome.error
             if outcome.rewrite is not None:
                 headers, body = outcome.rewrite.headers, outcome.rewrite.body
@@ -88,7 +88,7 @@ class Front:
 
 
 @cache
-def corrector(pack: str, spec: Path | None = None) -> Corrector:
+def corrector(pack: str, spec: Path | None = None) -> HttpCorrector:
     """Return the corrector of a pack; it takes a while to make."""
     return build_corrector([pack], spec=spec)
 

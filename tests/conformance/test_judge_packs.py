@@ -10,7 +10,7 @@ import pytest
 from corrigible.conformance.judge.judgement import judged
 from corrigible.conformance.judge.told import Registered, Told
 from corrigible.conformance.reference import api
-from corrigible.proxy.build import build_translator
+from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.rules.pack.cases import Case, load_cases
@@ -20,7 +20,7 @@ PACKS = {**built_in(), "shop": api.PACK}
 
 
 def decided(pack: str, case: Case) -> Annotate | None:
-    translation = TRANSLATORS[pack].translate(case.exchange)
+    translation = ENGINES[pack].decide(case.exchange)
     try:
         wanted = next(translation)
         while True:
@@ -31,7 +31,7 @@ def decided(pack: str, case: Case) -> Annotate | None:
         return done.value if isinstance(done.value, Annotate) else None
 
 
-TRANSLATORS = {name: build_translator([path]) for name, path in PACKS.items()}
+ENGINES = {name: build_engine([path]) for name, path in PACKS.items()}
 
 
 def told(pack: str) -> Iterator[tuple[str, Told]]:

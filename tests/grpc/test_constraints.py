@@ -10,8 +10,8 @@ from google.protobuf import descriptor_pool
 from google.rpc import status_pb2
 
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
-from corrigible.proxy.build import build_translator
-from corrigible.proxy.core.engine import Annotate, Decision, Translator
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.engine import Annotate, Decision, Engine
 from corrigible.proxy.grpc.status import encoded, status_json
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
@@ -22,29 +22,29 @@ GOOD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w"}
 
 
 @pytest.fixture(scope="module")
-def translator(messages: Messages) -> Translator:
-    plain = build_translator([], rpc=True)
+def engine(messages: Messages) -> Engine:
+    plain = build_engine([], rpc=True)
     description = ProtobufDescription(messages.descriptors)
-    return Translator([replace(known, description=description) for known in plain.known], plain.limits)
+    return Engine([replace(known, description=description) for known in plain.profiles], plain.limits)
 
 
-def decided(translator: Translator, request: Request, status: status_pb2.Status, messages: Messages) -> Decision:
+def decided(engine: Engine, request: Request, status: status_pb2.Status, messages: Messages) -> Decision:
     body = encoded(status_json(status, messages.descriptors.pool))
-    asking = translator.translate(Exchange(request, 400, {}, body, "id", 0.0))
+    asking = engine.decide(Exchange(request, 400, {}, body, "id", 0.0))
     with pytest.raises(StopIteration) as done:
         next(asking)
     decision: Decision = done.value.value
     return decision
 
 
-def refused(translator: Translator, messages: Messages, change: dict[str, Any]) -> tuple[Any, Request]:
+def refused(engine: Engine, messages: Messages, change: dict[str, Any]) -> tuple[Any, Request]:
     """Send a good message with a change; return the feedback and the request that was refused."""
     document = {name: value for name, value in {**GOOD, **change}.items() if value is not None}
     message = messages.of(STORE, document)
     status = violations(message)
     assert status is not None, "protovalidate takes it"
     request = Request(STORE, "", body=messages.document(message))
-    decision = decided(translator, request, status, messages)
+    decision = decided(engine, request, status, messages)
     assert isinstance(decision, Annotate), decision
     return decision.feedback, request
 
@@ -80,9 +80,9 @@ REPAIRED = [
 
 @pytest.mark.parametrize(("change", "repaired", "flagged"), REPAIRED)
 def test_what_a_machine_repairs(
-    change: dict[str, Any], repaired: dict[str, Any], flagged: bool, translator: Translator, messages: Messages
+    change: dict[str, Any], repaired: dict[str, Any], flagged: bool, engine: Engine, messages: Messages
 ) -> None:
-    feedback, request = refused(translator, messages, change)
+    feedback, request = refused(engine, messages, change)
     assert [s["safety"]["changes_intent"] for s in feedback["suggestions"]] == [flagged] * len(feedback["suggestions"])
     outcome = apply(feedback, request)
     assert isinstance(outcome, Next)
@@ -140,24 +140,24 @@ ASKED: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("change", "places"), ASKED)
 def test_what_only_the_caller_knows(
-    change: dict[str, Any], places: list[str], translator: Translator, messages: Messages
+    change: dict[str, Any], places: list[str], engine: Engine, messages: Messages
 ) -> None:
-    feedback, request = refused(translator, messages, change)
+    feedback, request = refused(engine, messages, change)
     outcome = apply(feedback, request)
     assert isinstance(outcome, NeedsInput)
     assert [asked.pointer for asked in outcome.placeholders] == places
 
 
-def test_a_choice_between_the_members_of_a_oneof(translator: Translator, messages: Messages) -> None:
-    feedback, request = refused(translator, messages, {"word": None})
+def test_a_choice_between_the_members_of_a_oneof(engine: Engine, messages: Messages) -> None:
+    feedback, request = refused(engine, messages, {"word": None})
     assert feedback["type"] == "intent_disambiguation"
     outcome = apply(feedback, request)
     assert isinstance(outcome, NeedsInput)
     assert [asked.pointer for asked in outcome.placeholders] == ["/body/word", "/body/part"]
 
 
-def test_below_one_limit_or_above_another_is_a_choice(translator: Translator, messages: Messages) -> None:
-    feedback, request = refused(translator, messages, {"outside": 15})
+def test_below_one_limit_or_above_another_is_a_choice(engine: Engine, messages: Messages) -> None:
+    feedback, request = refused(engine, messages, {"outside": 15})
     outcome = apply(feedback, request)
     assert isinstance(outcome, NeedsInput)
     values = [next_value(feedback, request, choice.index) for choice in outcome.choices]
@@ -170,8 +170,8 @@ def next_value(feedback: Any, request: Request, pick: int) -> Any:
     return outcome.request.body["outside"]
 
 
-def test_several_complaints_are_answered_each(translator: Translator, messages: Messages) -> None:
-    feedback, _ = refused(translator, messages, {"name": None, "ratio": 2.0, "limit": "-1"})
+def test_several_complaints_are_answered_each(engine: Engine, messages: Messages) -> None:
+    feedback, _ = refused(engine, messages, {"name": None, "ratio": 2.0, "limit": "-1"})
     asked = [p["pointer"] for s in feedback["suggestions"] for p in s.get("placeholders", ())]
     edited = [s["patch"][-1]["path"] for s in feedback["suggestions"] if "patch" in s]
     assert (asked, edited) == (["/body/name", "/body/limit"], ["/body/ratio"])
@@ -200,7 +200,7 @@ def test_violations_without_the_services_descriptors(messages: Messages) -> None
     body = encoded(status_json(status, descriptor_pool.DescriptorPool()))
     assert b"string.min_len" not in body
     request = Request(STORE, "", body=document)
-    asking = build_translator([], rpc=True).translate(Exchange(request, 400, {}, body, "id", 0.0))
+    asking = build_engine([], rpc=True).decide(Exchange(request, 400, {}, body, "id", 0.0))
     with pytest.raises(StopIteration) as done:
         next(asking)
     decision = done.value.value

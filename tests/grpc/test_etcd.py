@@ -20,7 +20,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.registry import adapter_for
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import Running
-from corrigible.proxy.build import build_translator
+from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate
 from corrigible.proxy.grpc.client import NextCall, RecoveryFeedbackInterceptor, next_call
 from corrigible.schema.exchange import Exchange, Request
@@ -80,9 +80,7 @@ def test_the_json_gateway_gets_the_same(path: str, body: Any, following: Any, et
     with httpx.Client(base_url=etcd.url, trust_env=False) as client:
         answer = client.post(path, json=body)
         request = Request("POST", path, body=body)
-        asking = build_translator(["etcd"]).translate(
-            Exchange(request, answer.status_code, {}, answer.content, "e", 0.0)
-        )
+        asking = build_engine(["etcd"]).decide(Exchange(request, answer.status_code, {}, answer.content, "e", 0.0))
         with pytest.raises(StopIteration) as done:
             next(asking)
         assert isinstance(done.value.value, Annotate)

@@ -12,8 +12,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.adapters.protobuf.validation_rules import Constraints, gateway_paths
-from corrigible.proxy.build import build_translator
-from corrigible.proxy.core.engine import Annotate, Decision, Translator
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.engine import Annotate, Decision, Engine
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 
@@ -22,12 +22,12 @@ GOOD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w"}
 
 
 @pytest.fixture(scope="module")
-def translator(descriptor_set: Path) -> Translator:
-    return build_translator([], descriptor_set)
+def engine(descriptor_set: Path) -> Engine:
+    return build_engine([], descriptor_set)
 
 
-def decided(translator: Translator, request: Request, status: int, answer: Any) -> Decision:
-    asking = translator.translate(Exchange(request, status, {}, json.dumps(answer).encode(), "id", 0.0))
+def decided(engine: Engine, request: Request, status: int, answer: Any) -> Decision:
+    asking = engine.decide(Exchange(request, status, {}, json.dumps(answer).encode(), "id", 0.0))
     with pytest.raises(StopIteration) as done:
         next(asking)
     decision: Decision = done.value.value
@@ -77,18 +77,18 @@ CONNECT = {"code": "invalid_argument", "message": "no"}
         ),
     ],
 )
-def test_the_same_repairs(change: Any, answer: Any, following: Any, translator: Translator) -> None:
+def test_the_same_repairs(change: Any, answer: Any, following: Any, engine: Engine) -> None:
     request = Request("POST", PATH, body={**GOOD, **change})
-    decision = decided(translator, request, 400, answer)
+    decision = decided(engine, request, 400, answer)
     assert isinstance(decision, Annotate), decision
     outcome = apply(decision.feedback, request)
     assert isinstance(outcome, Next)
     assert outcome.request.body == {**GOOD, **following}
 
 
-def test_names_as_the_proto_has_them(translator: Translator) -> None:
+def test_names_as_the_proto_has_them(engine: Engine) -> None:
     request = Request("POST", PATH, body={**GOOD, "by_number": {"4": {"code": "a"}}})
-    decision = decided(translator, request, 400, CONNECT)
+    decision = decided(engine, request, 400, CONNECT)
     assert isinstance(decision, Annotate)
     outcome = apply(decision.feedback, request)
     assert isinstance(outcome, NeedsInput)
@@ -102,14 +102,14 @@ def test_other_spellings_of_json_are_right(body: Any, descriptor_set: Path, mess
 
 
 @pytest.mark.parametrize("path", [PATH, f"/twirp{PATH}"])
-def test_paths_name_methods(path: str, translator: Translator) -> None:
-    found = translator.identify("POST", path)
+def test_paths_name_methods(path: str, engine: Engine) -> None:
+    found = engine.identify("POST", path)
     assert found is not None and found.operation == PATH[1:]
 
 
-def test_a_misspelt_path(translator: Translator) -> None:
+def test_a_misspelt_path(engine: Engine) -> None:
     request = Request("POST", "/guarded.v1.Things/Stores", body=GOOD)
-    decision = decided(translator, request, 404, {"code": "unimplemented", "message": "no"})
+    decision = decided(engine, request, 404, {"code": "unimplemented", "message": "no"})
     assert isinstance(decision, Annotate)
     outcome = apply(decision.feedback, request)
     assert isinstance(outcome, Next)

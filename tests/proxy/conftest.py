@@ -21,10 +21,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead, Rewrite
+from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead, Rewrite
 from corrigible.proxy.http.feedback_store import Served
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
@@ -205,7 +205,7 @@ class Proxy:
 def proxy_at(
     corrector: Any, *, log: Path | None = None, hold: float = PATIENCE, drain: float = PATIENCE, **settings: Any
 ) -> Iterator[Proxy]:
-    from corrigible.proxy.access_log.entry import Journal
+    from corrigible.proxy.access_log.entry import AccessLog
     from corrigible.proxy.mitm import http_layer as mitm_http
     from corrigible.proxy.mitm import server as mitm
     from corrigible.proxy.mitm.server import Settings, serve
@@ -213,7 +213,7 @@ def proxy_at(
     ready, ended = threading.Event(), threading.Event()
     running: dict[str, Any] = {}
 
-    journal = Journal(log) if log is not None else None
+    journal = AccessLog(log) if log is not None else None
 
     async def main() -> None:
         running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event(), hurry=asyncio.Event())
@@ -225,7 +225,7 @@ def proxy_at(
         await serve(
             Settings(host="127.0.0.1", port=0, **settings),
             corrector,
-            journal=journal,
+            access_log=journal,
             ready=is_ready,
             stop=running["stop"],
             hurry=running["hurry"],
@@ -306,12 +306,12 @@ class Bench:
     message, chunks, dechunked = staticmethod(message), staticmethod(chunks), staticmethod(dechunked)
 
     @staticmethod
-    def none() -> Corrector:
-        return Corrector(Translator([]), mode=Mode.NONE)
+    def none() -> HttpCorrector:
+        return HttpCorrector(Engine([]), mode=Mode.NONE)
 
     @staticmethod
-    def reflective() -> Corrector:
-        return Corrector(Translator([]), mode=Mode.REFLECTIVE)
+    def reflective() -> HttpCorrector:
+        return HttpCorrector(Engine([]), mode=Mode.REFLECTIVE)
 
     @staticmethod
     def command(*words: str) -> list[str]:

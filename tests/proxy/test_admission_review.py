@@ -13,11 +13,11 @@ import pytest
 
 from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
 from corrigible.adapters.apis.kubernetes.admission_review import may_refuse, present
-from corrigible.proxy.build import build_known
-from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.schema.carrier import carried, find
 from corrigible.schema.exchange import Exchange, Request
@@ -179,18 +179,18 @@ Ask = Callable[..., Outcome]
 
 
 @pytest.fixture
-def corrector(write_pack: Callable[..., Path]) -> Corrector:
+def corrector(write_pack: Callable[..., Path]) -> HttpCorrector:
     manifest = """\
     redact: [/message, /response/status/message]
     lookups: [/v1/x]
     dry_run: {query: {dryRun: All}, methods: [POST]}
     """
-    (known,) = build_known([write_pack(manifest=manifest, host=RULE, asks=ASKS, may_ask=MAY_ASK)])
-    return Corrector(Translator([replace(known, adapter=ADAPTER)]), query_mode=True)
+    (known,) = load_profiles([write_pack(manifest=manifest, host=RULE, asks=ASKS, may_ask=MAY_ASK)])
+    return HttpCorrector(Engine([replace(known, adapter=ADAPTER)]), query_mode=True)
 
 
 @pytest.fixture
-def ask(corrector: Corrector) -> Ask:
+def ask(corrector: HttpCorrector) -> Ask:
     def asked(
         native: bytes,
         mode: Mode = Mode.REFLECTIVE,
@@ -200,7 +200,7 @@ def ask(corrector: Corrector) -> Ask:
         request = RequestHead("POST", f"{path}?mode={mode}&timeout=10s", [JSON])
         response = ResponseHead(200, headers)
         going = corrector.correct(request, orjson.dumps(review()), response, native, id="e", started=1.0)
-        return drive_sync(going, unreachable)
+        return run_with_lookups_sync(going, unreachable)
 
     return asked
 
@@ -295,7 +295,7 @@ def test_a_denial_without_a_status(ask: Ask) -> None:
     assert ask(native).rewrite is None  # no rule of this pack speaks, and nothing breaks
 
 
-def test_webhooks_that_call_their_json_text_are_read(corrector: Corrector) -> None:
+def test_webhooks_that_call_their_json_text_are_read(corrector: HttpCorrector) -> None:
     request, plain = RequestHead("POST", "/validate", [JSON]), [("Content-Type", "text/plain; charset=utf-8")]
     assert corrector.wants_body(request, ResponseHead(200, plain)) is True
     assert corrector.wants_body(request, ResponseHead(200, [("Content-Type", "application/octet-stream")])) is False

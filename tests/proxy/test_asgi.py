@@ -13,7 +13,7 @@ import pytest
 from corrigible.proxy.asgi import App, Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.http.corrector import Corrector
+from corrigible.proxy.http.corrector import HttpCorrector
 
 JSON = (b"content-type", b"application/json")
 REFUSAL = b'{"error":{"code":"bad","message":"m"}}'
@@ -316,7 +316,7 @@ def test_how_long_that_is_can_be_said(folder: Path) -> None:
 class Faulty:
     """A corrector of which one part fails."""
 
-    def __init__(self, plain: Corrector, part: str) -> None:
+    def __init__(self, plain: HttpCorrector, part: str) -> None:
         self._plain, self._part = plain, part
 
     def __getattr__(self, name: str) -> Any:

@@ -13,12 +13,12 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from corrigible.proxy.build import build_corrector, build_known
+from corrigible.proxy.build import build_corrector, load_profiles
 from corrigible.proxy.core.document_size import measured, readable
-from corrigible.proxy.core.engine import Annotate, PassThrough, Translator
+from corrigible.proxy.core.engine import Annotate, Engine, PassThrough
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema.edit import unshared
 from corrigible.schema.exchange import Exchange, Json, Request
@@ -89,13 +89,13 @@ SHAPES: dict[str, Callable[[int], tuple[str, Json, Json]]] = {
 }
 
 
-def looks(translator: Translator, clock: Looks, target: str, body: Json, answer: Json) -> int:
+def looks(engine: Engine, clock: Looks, target: str, body: Json, answer: Json) -> int:
     path, _, query = target.partition("?")
     asked = dict(pair.split("=") for pair in query.split("&")) if query else {}
     request = Request("POST", path, asked, {"content-type": "application/json"}, body)
     before = clock.count
     try:
-        next(translator.translate(Exchange(request, 400, {}, json.dumps(answer).encode(), "e", 1.0)))
+        next(engine.decide(Exchange(request, 400, {}, json.dumps(answer).encode(), "e", 1.0)))
     except StopIteration as done:
         assert isinstance(done.value, PassThrough | Annotate)
         return clock.count - before
@@ -105,34 +105,34 @@ def looks(translator: Translator, clock: Looks, target: str, body: Json, answer:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_steps_grow_no_faster_than_what_was_sent(spec: Path, shape: str) -> None:
     clock = Looks()
-    translator = Translator(build_known([], spec), Limits(steps=10_000_000, values=1_000_000), clock)
-    once = looks(translator, clock, *SHAPES[shape](400))
+    engine = Engine(load_profiles([], spec), Limits(steps=10_000_000, values=1_000_000), clock)
+    once = looks(engine, clock, *SHAPES[shape](400))
     assert once < 250, f"some {once * LOOK} steps for a few kilobytes"
-    assert looks(translator, clock, *SHAPES[shape](1600)) <= 4 * once + 4
+    assert looks(engine, clock, *SHAPES[shape](1600)) <= 4 * once + 4
 
 
 @pytest.fixture(scope="module")
-def by_spec(spec: Path) -> Corrector:
+def by_spec(spec: Path) -> HttpCorrector:
     return build_corrector([], spec=spec)
 
 
 def outcome(
-    corrector: Corrector, body: bytes, answer: Json = PLAIN, headers: Any = JSON, path: str = "/things"
+    corrector: HttpCorrector, body: bytes, answer: Json = PLAIN, headers: Any = JSON, path: str = "/things"
 ) -> Outcome:
     said = json.dumps(answer).encode()
     going = corrector.correct(
         RequestHead("POST", path, headers), body, ResponseHead(400, JSON), said, id="e", started=1.0
     )
-    return drive_sync(going, lambda path: LookupAnswer(0), corrector.limits)
+    return run_with_lookups_sync(going, lambda path: LookupAnswer(0), corrector.limits)
 
 
-def test_of_thousands_of_mistakes_some_are_told(by_spec: Corrector) -> None:
+def test_of_thousands_of_mistakes_some_are_told(by_spec: HttpCorrector) -> None:
     said = outcome(by_spec, json.dumps({**WHOLE, **{f"strange_{n}": 1 for n in range(3000)}}).encode())
     assert said.feedback is not None
     assert 1 < len(said.feedback["suggestions"]) <= by_spec.limits.suggestions
 
 
-def test_a_wrong_element_is_found_wherever_it_stands(by_spec: Corrector) -> None:
+def test_a_wrong_element_is_found_wherever_it_stands(by_spec: HttpCorrector) -> None:
     tags = [f"a{n}@b.c" for n in range(900)]
     tags[871] = "<a871@b.c>"
     said = outcome(by_spec, json.dumps({**WHOLE, "tags": tags}).encode())
@@ -141,7 +141,7 @@ def test_a_wrong_element_is_found_wherever_it_stands(by_spec: Corrector) -> None
     assert suggestion["patch"][-1] == {"op": "replace", "path": "/body/tags/871", "value": "a871@b.c"}
 
 
-def test_an_element_that_stands_there_twice_is_found_wherever_it_stands(by_spec: Corrector) -> None:
+def test_an_element_that_stands_there_twice_is_found_wherever_it_stands(by_spec: HttpCorrector) -> None:
     said = outcome(by_spec, json.dumps({**WHOLE, "tags": [*(f"a{n}@b.c" for n in range(900)), "a500@b.c"]}).encode())
     assert said.feedback is not None
     assert said.feedback["suggestions"][0]["patch"][-1] == {"op": "remove", "path": "/body/tags/900"}
@@ -166,12 +166,12 @@ def test_a_form_of_thousands_of_parameters_is_answered() -> None:
     [b'{"free":' + b"[" * 150 + b"]" * 150 + b"}", json.dumps({"tags": ["x"] * 60_000}).encode()],
     ids=["deep", "many values"],
 )
-def test_what_holds_too_much_passes(by_spec: Corrector, body: bytes) -> None:
+def test_what_holds_too_much_passes(by_spec: HttpCorrector, body: bytes) -> None:
     said = outcome(by_spec, body)
     assert (said.rewrite, said.reason) == (None, "the request holds too many values or is nested too deep")
 
 
-def test_an_answer_that_is_too_deep_passes(by_spec: Corrector) -> None:
+def test_an_answer_that_is_too_deep_passes(by_spec: HttpCorrector) -> None:
     answer: Json = "no"
     for _ in range(150):
         answer = {"message": answer}
@@ -187,8 +187,8 @@ def test_what_takes_too_many_steps_passes_with_a_line_for_the_log(spec: Path) ->
 
 def test_what_takes_too_much_time_passes_with_a_line_for_the_log(spec: Path) -> None:
     seconds = iter(range(1000))
-    translator = Translator(build_known([], spec), Limits(), lambda: float(next(seconds)))
-    said = outcome(Corrector(translator), json.dumps({f"requird_{n}": 1 for n in range(400)}).encode())
+    engine = Engine(load_profiles([], spec), Limits(), lambda: float(next(seconds)))
+    said = outcome(HttpCorrector(engine), json.dumps({f"requird_{n}": 1 for n in range(400)}).encode())
     assert (said.rewrite, said.error) == (None, "more time than there is for computing")
 
 
@@ -201,7 +201,7 @@ def test_of_an_answer_so_much_is_read(spec: Path) -> None:
     request = Request("POST", "/things", body={"a": 1})
     exchange = Exchange(request, 400, {}, json.dumps(answer).encode(), "e", 1.0)
     try:
-        next(Translator(build_known([], spec)).translate(exchange))
+        next(Engine(load_profiles([], spec)).decide(exchange))
     except StopIteration as done:
         assert len(done.value.violations) == limits.complaints
         assert done.value.body == answer, "where feedback goes is told by the whole answer"

@@ -13,11 +13,11 @@ import orjson
 import pytest
 
 from corrigible.adapters.operation import Operations
-from corrigible.proxy.build import build_known
-from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
 MANIFEST = """\
@@ -37,7 +37,7 @@ class Bench:
     """A corrector for the pack above, and short ways to ask it."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        (known,) = build_known([folder])
+        (known,) = load_profiles([folder])
         paths = Operations({"POST /v1/soft": "Soft", "POST /v1/x": "X"})
         adapter = replace(
             known.adapter,
@@ -45,7 +45,7 @@ class Bench:
             refuses_with_success=frozenset({"Soft"}),
             native_mode=settings.pop("native", False),
         )
-        self.corrector = Corrector(Translator([replace(known, adapter=adapter)]), **settings)
+        self.corrector = HttpCorrector(Engine([replace(known, adapter=adapter)]), **settings)
 
     def outcome(
         self,
@@ -59,7 +59,7 @@ class Bench:
     ) -> Outcome:
         request, response = RequestHead("POST", target, asked), ResponseHead(status, headers)
         going = self.corrector.correct(request, sent, response, body, id="e1", started=1.0)
-        return drive_sync(going, lambda path: LookupAnswer(200, b"{}"))
+        return run_with_lookups_sync(going, lambda path: LookupAnswer(200, b"{}"))
 
     def rewritten(self, body: bytes = NATIVE, **more: Any) -> tuple[dict[str, str], bytes]:
         rewrite = self.outcome(body, **more).rewrite

@@ -13,9 +13,9 @@ import pytest
 
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
 from corrigible.proxy.http.feedback_store import Served
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
 RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
@@ -24,7 +24,7 @@ JSON = ("Content-Type", "application/json")
 
 
 @pytest.fixture
-def corrector(write_pack: Callable[..., Path]) -> Corrector:
+def corrector(write_pack: Callable[..., Path]) -> HttpCorrector:
     return build_corrector([write_pack(x=RULE)])
 
 
@@ -32,9 +32,11 @@ KEY = ("Authorization", "Bearer sk_1")
 PLACE = "/.well-known/recovery-feedback/"
 
 
-def refuse(corrector: Corrector, id: str = "abc", *more: tuple[str, str], peer: str = "", at: float = 0.0) -> Outcome:
+def refuse(
+    corrector: HttpCorrector, id: str = "abc", *more: tuple[str, str], peer: str = "", at: float = 0.0
+) -> Outcome:
     request = RequestHead("POST", "/x", [JSON, *more], peer)
-    return drive_sync(
+    return run_with_lookups_sync(
         corrector.correct(request, b'{"amount": 5}', ResponseHead(400, [JSON]), LISTED, id=id, started=at),
         lambda path: LookupAnswer(0),
     )
@@ -47,12 +49,17 @@ def link(outcome: Outcome) -> str:
 
 
 def fetched(
-    corrector: Corrector, target: str, *headers: tuple[str, str], method: str = "GET", peer: str = "", at: float = 1.0
+    corrector: HttpCorrector,
+    target: str,
+    *headers: tuple[str, str],
+    method: str = "GET",
+    peer: str = "",
+    at: float = 1.0,
 ) -> Served | None:
     return corrector.document(RequestHead(method, target, headers, peer), at)
 
 
-def test_an_array_stays_as_it_is_and_gets_a_link(corrector: Corrector) -> None:
+def test_an_array_stays_as_it_is_and_gets_a_link(corrector: HttpCorrector) -> None:
     outcome = refuse(corrector)
     assert outcome.rewrite is not None
     assert outcome.rewrite.body == LISTED
@@ -63,7 +70,7 @@ def test_an_array_stays_as_it_is_and_gets_a_link(corrector: Corrector) -> None:
     ]
 
 
-def test_the_link_leads_to_the_feedback(corrector: Corrector) -> None:
+def test_the_link_leads_to_the_feedback(corrector: HttpCorrector) -> None:
     target = link(refuse(corrector, "abc", KEY))
     kept = fetched(corrector, target, KEY)
     assert kept is not None
@@ -75,13 +82,13 @@ def test_the_link_leads_to_the_feedback(corrector: Corrector) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "OPTIONS", "PUT", "get"])
-def test_it_is_only_read(corrector: Corrector, method: str) -> None:
+def test_it_is_only_read(corrector: HttpCorrector, method: str) -> None:
     assert fetched(corrector, link(refuse(corrector, "abc", KEY)), KEY, method=method) is None
 
 
-def test_nobody_guesses_its_name(corrector: Corrector) -> None:
+def test_nobody_guesses_its_name(corrector: HttpCorrector) -> None:
     targets = {link(refuse(corrector, "abc", KEY, at=at)) for at in (0.0, 1.0)}
-    targets |= {link(refuse(build_corrector([corrector.translator.known[0].pack.path]), "abc", KEY))}
+    targets |= {link(refuse(build_corrector([corrector.engine.profiles[0].pack.path]), "abc", KEY))}
     assert len(targets) == 3
     for target in targets:
         assert "abc" not in target
@@ -96,26 +103,26 @@ def test_nobody_guesses_its_name(corrector: Corrector) -> None:
      (("Cookie", "s=1"),)],
 )  # fmt: skip
 def test_who_knows_the_name_needs_the_credentials_as_well(
-    corrector: Corrector, other: tuple[tuple[str, str], ...]
+    corrector: HttpCorrector, other: tuple[tuple[str, str], ...]
 ) -> None:
     target = link(refuse(corrector, "abc", KEY, peer="127.0.0.1"))
     assert fetched(corrector, target, *other, peer="127.0.0.1") is None
     assert fetched(corrector, target, ("authorization", KEY[1]), peer="127.0.0.2") is not None
 
 
-def test_without_credentials_the_address_tells(corrector: Corrector) -> None:
+def test_without_credentials_the_address_tells(corrector: HttpCorrector) -> None:
     target = link(refuse(corrector, "abc", peer="127.0.0.1"))
     assert fetched(corrector, target, peer="127.0.0.2") is None
     assert fetched(corrector, target, peer="127.0.0.1") is not None
 
 
-def test_it_is_kept_for_ten_minutes(corrector: Corrector) -> None:
+def test_it_is_kept_for_ten_minutes(corrector: HttpCorrector) -> None:
     target = link(refuse(corrector, "abc", KEY, at=1000.0))
     assert fetched(corrector, target, KEY, at=1599.0) is not None
     assert fetched(corrector, target, KEY, at=1601.0) is None
 
 
-def test_nobody_takes_the_place_of_another(corrector: Corrector, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_takes_the_place_of_another(corrector: HttpCorrector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("corrigible.proxy.http.feedback_store.OF_ALL", 20)
     mine = link(refuse(corrector, "mine", KEY))
     for number in range(40):
@@ -131,12 +138,12 @@ def test_nobody_takes_the_place_of_another(corrector: Corrector, monkeypatch: py
     assert fetched(corrector, late, KEY, at=700.0) is not None
 
 
-def test_a_caller_keeps_the_latest(corrector: Corrector) -> None:
+def test_a_caller_keeps_the_latest(corrector: HttpCorrector) -> None:
     targets = [link(refuse(corrector, str(number), KEY)) for number in range(17)]
     assert [fetched(corrector, target, KEY) is not None for target in targets] == [False] + [True] * 16
 
 
-def test_the_middleware_serves_it_and_nothing_else_of_that_kind(corrector: Corrector) -> None:
+def test_the_middleware_serves_it_and_nothing_else_of_that_kind(corrector: HttpCorrector) -> None:
     target = link(refuse(corrector, "abc", KEY, at=time.time()))
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

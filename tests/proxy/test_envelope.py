@@ -11,7 +11,7 @@ import pytest
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.schema.carrier import find
 
 JSON = [("Content-Type", "application/json")]
@@ -49,7 +49,9 @@ def corrected(folder: Path, dialect: str, body: Any, mode: Mode = Mode.REFLECTIV
     assert corrector.wants_body(head, back)
     sent = orjson.dumps(QUERY if dialect == "graphql" else CALL)
     native = body if isinstance(body, bytes) else orjson.dumps(body)
-    return drive_sync(corrector.correct(head, sent, back, native, id="1", started=1.0), lambda _: pytest.fail("asked"))
+    return run_with_lookups_sync(
+        corrector.correct(head, sent, back, native, id="1", started=1.0), lambda _: pytest.fail("asked")
+    )
 
 
 def answer_of(outcome: Outcome) -> Any:

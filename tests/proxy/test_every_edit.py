@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.judge.loss import lost
-from corrigible.proxy.build import build_known
+from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Annotate, ApiProfile
 from corrigible.proxy.core.verify import after_edit
 from corrigible.proxy.pack_tools.case_runner import speaks
@@ -44,7 +44,7 @@ def speaking(known: ApiProfile) -> Iterator[Case]:
 
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
-    (known,) = build_known([name])
+    (known,) = load_profiles([name])
     for case in speaking(known):
         for suggestion, after in edits(known, case):
             said = suggestion["safety"].get("loses", [])
@@ -57,7 +57,7 @@ def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_what_no_rule_knows_stays_where_it_is(name: str) -> None:
-    (known,) = build_known([name])
+    (known,) = load_profiles([name])
     tried = 0
     for case in speaking(known):
         body = case.exchange.request.body

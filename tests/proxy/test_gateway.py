@@ -11,7 +11,7 @@ from google.protobuf import json_format
 
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.corrector import RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema.convert import from_proto
 from corrigible.schema.feedback import parse
@@ -30,7 +30,7 @@ def answered(folder: Path, native: Any) -> Any:
     request, response = RequestHead("POST", "/v1/orders", JSON), ResponseHead(400, JSON)
     body = json.dumps(native, indent=1).encode()
     going = corrector.correct(request, b'{"unitPrice":0}', response, body, id="e", started=1.0)
-    outcome = drive_sync(going, lambda lookup: LookupAnswer(0))
+    outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
     assert outcome.rewrite is not None, outcome
     return json.loads(outcome.rewrite.body)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.access_log.entry import Entry, Journal, redact, redact_target
+from corrigible.proxy.access_log.entry import AccessLog, Entry, redact, redact_target
 from corrigible.proxy.access_log.log_file import LogFile
 
 ENTRY = Entry(
@@ -30,7 +30,7 @@ ENTRY = Entry(
 
 
 def test_a_line_is_one_json_document_with_a_fixed_order(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "log.jsonl")
+    journal = AccessLog(tmp_path / "log.jsonl")
     journal.write(ENTRY)
     journal.close()
     assert (tmp_path / "log.jsonl").read_text() == (
@@ -43,28 +43,28 @@ def test_a_line_is_one_json_document_with_a_fixed_order(tmp_path: Path) -> None:
 
 def test_two_journals_append_to_one_file(tmp_path: Path) -> None:
     for _ in range(2):
-        journal = Journal(tmp_path / "log.jsonl")
+        journal = AccessLog(tmp_path / "log.jsonl")
         journal.write(ENTRY)
         journal.close()
     assert [json.loads(line)["id"] for line in (tmp_path / "log.jsonl").read_text().splitlines()] == ["x1", "x1"]
 
 
 def test_a_log_is_readable_by_its_owner_only(tmp_path: Path) -> None:
-    Journal(tmp_path / "log.jsonl").close()
+    AccessLog(tmp_path / "log.jsonl").close()
     assert (tmp_path / "log.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_log_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError):
-        Journal(tmp_path / "no" / "such" / "folder.jsonl")
+        AccessLog(tmp_path / "no" / "such" / "folder.jsonl")
 
 
 def test_a_line_that_cannot_be_written_is_dropped_and_counted(tmp_path: Path) -> None:
-    full = Journal("/dev/full")
+    full = AccessLog("/dev/full")
     full.write(ENTRY)
     full.write(ENTRY)
     full.close()
-    closed = Journal(tmp_path / "log.jsonl")
+    closed = AccessLog(tmp_path / "log.jsonl")
     closed.close()
     closed.write(ENTRY)
     assert (full.dropped, closed.dropped) == (2, 1)
@@ -76,7 +76,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_a_file_that_was_moved_away_is_opened_anew(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    journal = Journal(log)
+    journal = AccessLog(log)
     for name in ("a", "b"):
         journal.write(replace(ENTRY, id=name))
     log.rename(tmp_path / "old")
@@ -90,7 +90,7 @@ def test_a_file_that_was_moved_away_is_opened_anew(tmp_path: Path) -> None:
 def test_what_cannot_be_opened_anew_goes_on_where_it_was(tmp_path: Path) -> None:
     log = tmp_path / "folder" / "log.jsonl"
     log.parent.mkdir()
-    journal = Journal(log)
+    journal = AccessLog(log)
     log.parent.rename(tmp_path / "old")
     with pytest.raises(OSError):
         journal.reopen()

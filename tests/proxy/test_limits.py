@@ -11,7 +11,7 @@ import pytest
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
 JSON = [("Content-Type", "application/json")]
@@ -28,7 +28,7 @@ def outcome(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
         going = corrector.correct(
             RequestHead("POST", "/v1/x", JSON), asked, ResponseHead(400, JSON), answered, id="e", started=1.0
         )
-        return drive_sync(going, lambda path: LookupAnswer(200, b"{}"), corrector.limits)
+        return run_with_lookups_sync(going, lambda path: LookupAnswer(200, b"{}"), corrector.limits)
 
     return run
 

@@ -12,7 +12,7 @@ import pytest
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import Outcome, Rewrite
-from corrigible.proxy.runtime.lookup_runner import drive, drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups, run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 Asking = Generator[Lookup, LookupAnswer, list[int]]
@@ -62,28 +62,33 @@ LIMITS = Limits(lookups=3, body=1000, seconds_with_lookups=30)
 @pytest.mark.parametrize(("paths", "answers", "asked"), TABLE)
 def test_answers(paths: list[str], answers: list[int], asked: list[str]) -> None:
     one, other = Server(), Server()
-    assert drive_sync(asks(paths), one.fetch, LIMITS) == answers
-    assert asyncio.run(drive(asks(paths), other.fetch_async, LIMITS)) == answers
+    assert run_with_lookups_sync(asks(paths), one.fetch, LIMITS) == answers
+    assert asyncio.run(run_with_lookups(asks(paths), other.fetch_async, LIMITS)) == answers
     assert one.asked == other.asked == asked
 
 
 def test_an_answer_that_never_comes_is_given_up_and_no_more_are_asked() -> None:
     server = Server()
     limits = Limits(seconds_with_lookups=0.05)
-    assert asyncio.run(drive(asks(["/a", "/slow", "/b", "/a"]), server.fetch_async, limits)) == [200, 0, 0, 200]
+    assert asyncio.run(run_with_lookups(asks(["/a", "/slow", "/b", "/a"]), server.fetch_async, limits)) == [
+        200,
+        0,
+        0,
+        200,
+    ]
     assert server.asked == ["/a", "/slow"]
 
 
 def test_past_the_deadline_nothing_is_asked() -> None:
     server = Server()
-    assert drive_sync(asks(["/a"]), server.fetch, Limits(seconds_with_lookups=0)) == [0]
-    assert asyncio.run(drive(asks(["/a"]), server.fetch_async, Limits(seconds_with_lookups=0))) == [0]
+    assert run_with_lookups_sync(asks(["/a"]), server.fetch, Limits(seconds_with_lookups=0)) == [0]
+    assert asyncio.run(run_with_lookups(asks(["/a"]), server.fetch_async, Limits(seconds_with_lookups=0))) == [0]
     assert server.asked == []
 
 
 def test_a_caller_who_goes_away_ends_it() -> None:
     async def gone() -> None:
-        task = asyncio.create_task(drive(asks(["/slow"]), Server().fetch_async, LIMITS))
+        task = asyncio.create_task(run_with_lookups(asks(["/slow"]), Server().fetch_async, LIMITS))
         await asyncio.sleep(0)
         task.cancel()
         await task
@@ -98,9 +103,9 @@ def test_a_mistake_of_the_translation_is_not_hidden() -> None:
         raise KeyError("ours")
 
     with pytest.raises(KeyError, match="ours"):
-        drive_sync(wrong(), Server().fetch)
+        run_with_lookups_sync(wrong(), Server().fetch)
     with pytest.raises(KeyError, match="ours"):
-        asyncio.run(drive(wrong(), Server().fetch_async))
+        asyncio.run(run_with_lookups(wrong(), Server().fetch_async))
 
 
 def corrects(spend: float, *, ask: bool) -> Generator[Lookup, LookupAnswer, Outcome]:
@@ -114,7 +119,7 @@ def corrects(spend: float, *, ask: bool) -> Generator[Lookup, LookupAnswer, Outc
 @pytest.mark.parametrize(("ask", "limit"), [(False, "1"), (True, "4")])
 def test_a_correction_that_comes_too_late_is_withheld(ask: bool, limit: str) -> None:
     limits = Limits(seconds=0.001, seconds_with_lookups=0.003)
-    outcome = asyncio.run(drive(corrects(0.05, ask=ask), Server().fetch_async, limits))
+    outcome = asyncio.run(run_with_lookups(corrects(0.05, ask=ask), Server().fetch_async, limits))
     assert (outcome.rewrite, outcome.feedback, outcome.rules, outcome.reason) == (None, None, (), "a mistake of ours")
     assert outcome.error is not None
     assert re.fullmatch(rf"took \d+ ms, the limit is {limit}", outcome.error)
@@ -123,7 +128,7 @@ def test_a_correction_that_comes_too_late_is_withheld(ask: bool, limit: str) -> 
 @pytest.mark.parametrize("ask", [False, True])
 def test_a_correction_in_time_is_given(ask: bool) -> None:
     limits = Limits(seconds=30, seconds_with_lookups=30)
-    outcome = asyncio.run(drive(corrects(0, ask=ask), Server().fetch_async, limits))
+    outcome = asyncio.run(run_with_lookups(corrects(0, ask=ask), Server().fetch_async, limits))
     assert outcome.rewrite == Rewrite([], b"corrected")
 
 
@@ -143,7 +148,7 @@ def test_what_is_wanted_next_is_asked_at_the_same_time() -> None:
         second = yield Lookup("/b")
         return [first.body, second.body]
 
-    assert asyncio.run(drive(wants(), fetch, LIMITS)) == [b"/a", b"/b"]
+    assert asyncio.run(run_with_lookups(wants(), fetch, LIMITS)) == [b"/a", b"/b"]
     assert asked == ["/a", "/b"]
 
 
@@ -159,5 +164,5 @@ def test_asking_ahead_keeps_to_the_cap() -> None:
             said.append(answer.status)
         return said
 
-    assert asyncio.run(drive(wants(), server.fetch_async, LIMITS)) == [200, 200, 200, 0, 0]
+    assert asyncio.run(run_with_lookups(wants(), server.fetch_async, LIMITS)) == [200, 200, 200, 0, 0]
     assert server.asked == ["/a", "/b", "/c"]

@@ -14,8 +14,8 @@ from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope,
 from corrigible.proxy.build import build_corrector, build_loops
 from corrigible.proxy.core.loop_detector import ESCALATED, Loops, Refusal
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import Next, Terminal, apply
@@ -38,7 +38,7 @@ def folder(write_pack: Callable[..., Path]) -> Path:
 class Client:
     """Sends what the feedback says, to an upstream that refuses everything in the same way."""
 
-    def __init__(self, corrector: Corrector, code: str = "bad", *headers: tuple[str, str]) -> None:
+    def __init__(self, corrector: HttpCorrector, code: str = "bad", *headers: tuple[str, str]) -> None:
         self.corrector, self.code = corrector, code
         self.headers = [JSON, *(headers or [KEY])]
         self.now = 1000.0
@@ -50,7 +50,7 @@ class Client:
         response = ResponseHead(status, [JSON])
         self.now += 1
         going = self.corrector.correct(request, sent, response, native, id="e", started=self.now)
-        outcome = drive_sync(going, lambda lookup: LookupAnswer(0))
+        outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
         if outcome.rewrite is None:
             return None
         member = orjson.loads(outcome.rewrite.body).get("recovery_feedback")
@@ -65,20 +65,20 @@ class Client:
 
 
 @pytest.fixture
-def corrector(folder: Path) -> Corrector:
+def corrector(folder: Path) -> HttpCorrector:
     return build_corrector([folder], loops=build_loops())
 
 
 LADDER = ["first", "none", "relax_structure", "escalate"]
 
 
-def test_the_first_answer_is_what_it_was_without_a_loop_breaker(folder: Path, corrector: Corrector) -> None:
+def test_the_first_answer_is_what_it_was_without_a_loop_breaker(folder: Path, corrector: HttpCorrector) -> None:
     assert Client(corrector).send() == Client(build_corrector([folder])).send()
     assert Client(build_corrector([folder])).actions(6) == ["first"] * 6
 
 
 @pytest.mark.parametrize("code", ["bad", "always"])
-def test_an_agent_that_does_as_it_is_told_is_stopped(corrector: Corrector, code: str) -> None:
+def test_an_agent_that_does_as_it_is_told_is_stopped(corrector: HttpCorrector, code: str) -> None:
     """The rule for `bad` falls silent once its advice is followed; the one for `always` never does."""
     client = Client(corrector, code)
     request = Request("POST", "/v1/x", headers={}, body={"amount": 500})
@@ -92,7 +92,7 @@ def test_an_agent_that_does_as_it_is_told_is_stopped(corrector: Corrector, code:
     assert said["suggestions"][0]["parameters"]["attempts"] == ESCALATED
 
 
-def test_only_what_shows_suggestions_counts(corrector: Corrector) -> None:
+def test_only_what_shows_suggestions_counts(corrector: HttpCorrector) -> None:
     client = Client(corrector)
     client.headers.append(("Prefer", "recovery-feedback=verbose"))
     assert [client.send(), client.send()] == [{}, {}]
@@ -106,7 +106,7 @@ def test_only_what_shows_suggestions_counts(corrector: Corrector) -> None:
     assert client.actions(2) == LADDER[2:]
 
 
-def test_a_success_of_the_caller_there_ends_the_loop(corrector: Corrector) -> None:
+def test_a_success_of_the_caller_there_ends_the_loop(corrector: HttpCorrector) -> None:
     client, elsewhere = Client(corrector), RequestHead("POST", "/v1/y", [KEY], "127.0.0.1")
     assert client.actions(3) == LADDER[:3]
     corrector.passed(elsewhere, 200)
@@ -119,7 +119,7 @@ def test_a_success_of_the_caller_there_ends_the_loop(corrector: Corrector) -> No
     assert client.actions(2) == LADDER[:2]
 
 
-def test_the_caller_may_say_which_of_its_tasks_this_is(corrector: Corrector) -> None:
+def test_the_caller_may_say_which_of_its_tasks_this_is(corrector: HttpCorrector) -> None:
     names = ['recovery-feedback=reflective; caller="episode 7"', "recovery-feedback; caller=8"]
     first, second = (Client(corrector, "bad", KEY, ("Prefer", name)) for name in names)
     assert first.actions(3) == LADDER[:3]
@@ -159,7 +159,7 @@ def test_a_mistake_in_it_leaves_the_decision_as_it_was(folder: Path) -> None:
         id="e",
         started=1.0,
     )
-    outcome = drive_sync(going, lambda lookup: LookupAnswer(0))
+    outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
     assert (outcome.reason, outcome.error) == ("annotated", "RuntimeError: lost count")
     corrector.passed(RequestHead("POST", "/v1/x", [KEY]), 200)
 

@@ -9,14 +9,14 @@ import pytest
 
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Corrector, RequestHead
+from corrigible.proxy.http.corrector import HttpCorrector, RequestHead
 
 PLAIN = {"responses": {"200": {"description": "ok"}}}
 MODE = {"name": "mode", "in": "query", "schema": {"type": "string", "enum": ["none", "verbose"]}}
 
 
 @pytest.fixture
-def corrector(tmp_path: Path) -> Corrector:
+def corrector(tmp_path: Path) -> HttpCorrector:
     paths = {
         "/own": {"post": {**PLAIN, "operationId": "own", "parameters": [MODE]}},
         "/shared/{id}": {
@@ -32,7 +32,7 @@ def corrector(tmp_path: Path) -> Corrector:
 
 
 @pytest.mark.parametrize("target", ["/own?mode=verbose", "/own?a=1&mode=none&b=2", "/shared/7?mode=none"])
-def test_an_apis_own_mode_passes(corrector: Corrector, target: str) -> None:
+def test_an_apis_own_mode_passes(corrector: HttpCorrector, target: str) -> None:
     assert corrector.upstream_target(target) == target
     assert corrector.wanted(RequestHead("POST", target, ())) == (Mode.REFLECTIVE, False)
     asked = RequestHead("POST", target, [("Prefer", "recovery-feedback=verbose")])
@@ -40,7 +40,7 @@ def test_an_apis_own_mode_passes(corrector: Corrector, target: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/none", "/header", "/unknown"])
-def test_where_nothing_declares_it_the_words_are_ours(corrector: Corrector, path: str) -> None:
+def test_where_nothing_declares_it_the_words_are_ours(corrector: HttpCorrector, path: str) -> None:
     assert corrector.upstream_target(f"{path}?a=1&mode=verbose") == f"{path}?a=1"
     assert corrector.wanted(RequestHead("GET", f"{path}?mode=verbose", ())) == (Mode.VERBOSE, False)
     assert corrector.upstream_target(f"{path}?mode=fast") == f"{path}?mode=fast"

@@ -12,12 +12,12 @@ import orjson
 import pytest
 
 from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
-from corrigible.proxy.build import build_known
-from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.embed.member import dotted
-from corrigible.proxy.http.corrector import Corrector, Outcome, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
 JSON = ("Content-Type", "application/json")
@@ -52,8 +52,8 @@ NO_WARNINGS: list[str] = []
 @pytest.fixture
 def correct(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
     folder = write_pack(manifest="redact: [/message, /details/causes]", two=TWO, several=SEVERAL, none=NONE)
-    (known,) = build_known([folder])
-    corrector = Corrector(Translator([replace(known, adapter=ADAPTER)]))
+    (known,) = load_profiles([folder])
+    corrector = HttpCorrector(Engine([replace(known, adapter=ADAPTER)]))
 
     def ask(
         native: str | bytes,
@@ -65,7 +65,7 @@ def correct(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
         body = native if isinstance(native, bytes) else native.encode()
         request = RequestHead("POST", f"/apis/apps/v1/namespaces/t/deployments?mode={mode}", [JSON])
         going = corrector.correct(request, SENT, ResponseHead(status, headers), body, id="e1", started=1.0)
-        return drive_sync(going, lambda lookup: LookupAnswer(404))
+        return run_with_lookups_sync(going, lambda lookup: LookupAnswer(404))
 
     return ask
 

@@ -13,13 +13,13 @@ import pytest
 
 from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
 from corrigible.adapters.apis.kubernetes.api_call import calls_of
-from corrigible.proxy.build import build_known
+from corrigible.proxy.build import load_profiles
 from corrigible.proxy.command.relay_key import read_key
-from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
-from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.proxy.tls_files import WrongFile
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema import NeedsInput, Next, apply, find
@@ -61,8 +61,8 @@ CLAIM: dict[str, Any] = {
 class Cluster:
     """Two fronts with an API server between them, which this is."""
 
-    behind: Corrector
-    before: Corrector
+    behind: HttpCorrector
+    before: HttpCorrector
 
     def denied(
         self,
@@ -91,7 +91,7 @@ class Cluster:
             id="e",
             started=at,
         )
-        outcome = drive_sync(going, lambda lookup: LookupAnswer(404))
+        outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(404))
         assert outcome.rewrite is not None, outcome
         causes = json.loads(outcome.rewrite.body)["response"]["status"]["details"]["causes"]
         return status(*spoil(causes))
@@ -112,7 +112,7 @@ class Cluster:
         going = self.before.correct(
             request, orjson.dumps(body), ResponseHead(answer["code"], [JSON]), native, id="e2", started=at
         )
-        outcome = drive_sync(going, lambda lookup: LookupAnswer(404))
+        outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(404))
         if outcome.rewrite is None:
             return None
         made = orjson.loads(outcome.rewrite.body)
@@ -137,11 +137,11 @@ Make = Callable[..., Cluster]
 
 @pytest.fixture
 def make(write_pack: Callable[..., Path]) -> Make:
-    (known,) = build_known([write_pack(denies=DENIES, known=KNOWN)])
+    (known,) = load_profiles([write_pack(denies=DENIES, known=KNOWN)])
 
     def made(behind: bytes | None = KEY, before: bytes | None = KEY) -> Cluster:
         fronts = (
-            Corrector(Translator([replace(known, adapter=ADAPTER)], relay=Relay(key) if key else None))
+            HttpCorrector(Engine([replace(known, adapter=ADAPTER)], relay=Relay(key) if key else None))
             for key in (behind, before)
         )
         return Cluster(*fronts)

@@ -15,9 +15,9 @@ import pytest
 from corrigible.adapters.base import Adapter
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.operation import Operations
-from corrigible.proxy.build import build_known, build_translator
-from corrigible.proxy.core.engine import Annotate, ApiProfile, Explanation, PassThrough, Translator, retry_after
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.build import build_engine, load_profiles
+from corrigible.proxy.core.engine import Annotate, ApiProfile, Engine, Explanation, PassThrough, retry_after
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Request
@@ -36,14 +36,14 @@ def exchange(body: Any, *, request: Request | None = None, status: int = 400, **
 
 
 def decide(
-    source: Path | Translator,
+    source: Path | Engine,
     asked: Exchange,
     answers: Mapping[str, LookupAnswer] | None = None,
     explanation: Explanation | None = None,
 ) -> Annotate | PassThrough:
-    translator = build_translator([source]) if isinstance(source, Path) else source
-    decision = drive_sync(
-        translator.translate(asked, explanation), lambda lookup: (answers or {}).get(lookup.path, LookupAnswer(0))
+    engine = build_engine([source]) if isinstance(source, Path) else source
+    decision = run_with_lookups_sync(
+        engine.decide(asked, explanation), lambda lookup: (answers or {}).get(lookup.path, LookupAnswer(0))
     )
     if isinstance(decision, Annotate):
         assert orjson.loads(decision.encoded) == decision.feedback
@@ -132,7 +132,7 @@ def test_what_one_rule_names_is_not_known_to_the_next(write_pack: WritePack) -> 
 def test_a_look_up_is_never_led_astray(write_pack: WritePack, thing: str) -> None:
     folder = write_pack(manifest="lookups: ['/v1/things/{id}']\n", x=LOOK + MODIFY)
     request = Request("POST", "/v1/x", body={"id": thing})
-    going = build_translator([folder]).translate(exchange(REFUSED, request=request))
+    going = build_engine([folder]).decide(exchange(REFUSED, request=request))
     with pytest.raises(StopIteration) as done:
         next(going)
     assert isinstance(done.value.value, PassThrough) and done.value.value.fault
@@ -272,32 +272,32 @@ class Dialect:
         return found if isinstance(body, dict) and self.name in body else ()
 
 
-def two_apis(write_pack: WritePack) -> Translator:
-    (known,) = build_known([write_pack(x=f"on: {{operation: CreateX}}\n{MODIFY}")])
+def two_apis(write_pack: WritePack) -> Engine:
+    (known,) = load_profiles([write_pack(x=f"on: {{operation: CreateX}}\n{MODIFY}")])
     paths = Operations({"POST /v1/x": "CreateX", "POST /v1/{any}": "Other"})
     first = Adapter("first", (Dialect("one"),), paths, frozenset({"CreateX"}))
     second = Adapter("second", (Dialect("two"),), paths)
-    return Translator([ApiProfile(first, known.pack, known.index), ApiProfile(second, known.pack, known.index)])
+    return Engine([ApiProfile(first, known.pack, known.index), ApiProfile(second, known.pack, known.index)])
 
 
 def test_the_dialect_tells_which_api_it_is_and_the_path_which_operation(write_pack: WritePack) -> None:
-    translator = two_apis(write_pack)
+    engine = two_apis(write_pack)
     for word in ("one", "two"):
-        decision = decide(translator, exchange({word: 1, "message": "m"}))
+        decision = decide(engine, exchange({word: 1, "message": "m"}))
         assert isinstance(decision, Annotate)
         assert decision.operation == "CreateX"
 
 
 def test_a_success_that_looks_like_the_refusal_of_another_api_is_none(write_pack: WritePack) -> None:
-    translator = two_apis(write_pack)
-    assert isinstance(decide(translator, exchange({"one": 1, "message": "m"}, status=200)), Annotate)
-    decision = decide(translator, exchange({"two": 1, "message": "saved"}, status=200))
+    engine = two_apis(write_pack)
+    assert isinstance(decide(engine, exchange({"one": 1, "message": "m"}, status=200)), Annotate)
+    decision = decide(engine, exchange({"two": 1, "message": "saved"}, status=200))
     assert isinstance(decision, PassThrough)
     assert decision.reason == "no known error format"
 
 
 def test_nothing_is_known() -> None:
-    assert decide(Translator([]), exchange(REFUSED)) == PassThrough("no pack is loaded")
+    assert decide(Engine([]), exchange(REFUSED)) == PassThrough("no pack is loaded")
 
 
 def test_the_explanation_says_why_of_every_rule(write_pack: WritePack) -> None:
@@ -351,10 +351,10 @@ class Describes:
 def test_a_rule_of_last_resort_is_asked_after_the_description(
     write_pack: WritePack, priority: int, body: Any, said: str
 ) -> None:
-    (known,) = build_known([write_pack(a=f"priority: {priority}\n{ESCALATE}")])
+    (known,) = load_profiles([write_pack(a=f"priority: {priority}\n{ESCALATE}")])
     adapter = replace(known.adapter, operations=Describes.operations)
-    translator = Translator([replace(known, adapter=adapter, description=Describes())])
+    engine = Engine([replace(known, adapter=adapter, description=Describes())])
     asked = exchange({"message": "no"}, request=Request("POST", "/v1/x", body=body))
-    decision = decide(translator, asked)
+    decision = decide(engine, asked)
     assert isinstance(decision, Annotate)
     assert [suggestion["action"] for suggestion in decision.feedback["suggestions"]] == [said]

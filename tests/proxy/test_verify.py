@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from corrigible.adapters.operation import Operations
-from corrigible.proxy.build import build_translator
-from corrigible.proxy.core.engine import Annotate, Decision, PassThrough, Translator
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.engine import Annotate, Decision, Engine, PassThrough
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Json, Request
@@ -40,9 +40,9 @@ class Api:
         return LookupAnswer(status, orjson.dumps(body))
 
 
-def decide(translator: Translator, api: Api, request: Request = REQUEST) -> Decision:
+def decide(engine: Engine, api: Api, request: Request = REQUEST) -> Decision:
     exchange = Exchange(request, 422, {}, orjson.dumps(REFUSAL), "e", 1.0)
-    decision = drive_sync(translator.translate(exchange), api.fetch)
+    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
     if isinstance(decision, Annotate):
         validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
     return decision
@@ -59,7 +59,7 @@ TEN = replace(REQUEST, body={"size": "10", "colour": "red"})
 
 def test_a_repair_that_the_dry_run_takes_is_verified(write_pack: WritePack) -> None:
     api = Api(small_enough)
-    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), api, TEN)
+    decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), api, TEN)
     assert isinstance(decision, Annotate)
     (suggestion,) = decision.feedback["suggestions"]
     assert suggestion["verification"] == {"status": "verified", "method": "dry_run"}
@@ -85,7 +85,7 @@ def test_what_the_dry_run_shows_dropped_or_changed_is_lost(write_pack: WritePack
         status, answer = small_enough(body)
         return (status, stored) if status == 201 else (status, answer)
 
-    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), Api(prunes), TEN)
+    decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), Api(prunes), TEN)
     assert isinstance(decision, Annotate)
     (suggestion,) = decision.feedback["suggestions"]
     assert suggestion["verification"] == {"status": "unverified", "method": "dry_run"}
@@ -99,7 +99,7 @@ def test_an_answer_that_shows_nothing_verifies_nothing(write_pack: WritePack) ->
         return (status, {"kind": "Status", "status": "Success"}) if status == 201 else (status, answer)
 
     silent = DRY.replace("}\n", ", silent: {kind: Status}}\n")
-    decision = decide(build_translator([write_pack(manifest=silent, x=FIX)]), Api(terse), TEN)
+    decision = decide(build_engine([write_pack(manifest=silent, x=FIX)]), Api(terse), TEN)
     assert isinstance(decision, Annotate)
     (suggestion,) = decision.feedback["suggestions"]
     assert suggestion["verification"] == {"status": "unverified", "method": "dry_run"}
@@ -131,7 +131,7 @@ VERSIONED = DRY.replace("}\n", ", version: version}\n")
 def test_of_alternatives_the_one_that_keeps_everything_goes_first(write_pack: WritePack) -> None:
     request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
     api = Api(by_version({"v1": ["version"], "v2beta2": ["version", "metrics"]}))
-    decision = decide(build_translator([write_pack(manifest=VERSIONED, x=ALTERNATIVES)]), api, request)
+    decision = decide(build_engine([write_pack(manifest=VERSIONED, x=ALTERNATIVES)]), api, request)
     assert isinstance(decision, Annotate)
     best, other = decision.feedback["suggestions"]
     assert (best["message"], best["applicability"]) == ("middle", "MACHINE_APPLICABLE")
@@ -143,7 +143,7 @@ def test_of_alternatives_the_one_that_keeps_everything_goes_first(write_pack: Wr
 
 def test_another_version_that_nobody_tried_is_a_change(write_pack: WritePack) -> None:
     request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
-    decision = decide(build_translator([write_pack(x=ALTERNATIVES)]), Api(small_enough), request)
+    decision = decide(build_engine([write_pack(x=ALTERNATIVES)]), Api(small_enough), request)
     assert isinstance(decision, Annotate)
     assert [s["safety"]["loses"] for s in decision.feedback["suggestions"]] == [["/body/version"]] * 2
 
@@ -151,21 +151,21 @@ def test_another_version_that_nobody_tried_is_a_change(write_pack: WritePack) ->
 def test_an_alternative_that_is_refused_is_not_sent(write_pack: WritePack) -> None:
     request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
     api = Api(by_version({"v2beta2": ["version", "metrics"]}))
-    decision = decide(build_translator([write_pack(manifest=VERSIONED, x=ALTERNATIVES)]), api, request)
+    decision = decide(build_engine([write_pack(manifest=VERSIONED, x=ALTERNATIVES)]), api, request)
     assert isinstance(decision, Annotate)
     assert [s["message"] for s in decision.feedback["suggestions"]] == ["middle"]
 
 
 def test_verified_and_changing_what_was_asked_for_is_still_not_for_machines(write_pack: WritePack) -> None:
     flagged = FIX.replace("message: m", "message: m, changes_intent: true")
-    decision = decide(build_translator([write_pack(manifest=DRY, x=flagged)]), Api(small_enough))
+    decision = decide(build_engine([write_pack(manifest=DRY, x=flagged)]), Api(small_enough))
     assert isinstance(decision, Annotate)
     (suggestion,) = decision.feedback["suggestions"]
     assert (suggestion["verification"]["status"], suggestion["applicability"]) == ("verified", "MAYBE_INCORRECT")
 
 
 def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack) -> None:
-    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), Api(lambda body: (422, REFUSAL)))
+    decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), Api(lambda body: (422, REFUSAL)))
     assert isinstance(decision, PassThrough)
     assert decision.reason == "no rule speaks"
 
@@ -180,7 +180,7 @@ def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack) -> No
     ],
 )
 def test_a_dry_run_that_proves_nothing_changes_nothing(write_pack: WritePack, judge: Any) -> None:
-    decision = decide(build_translator([write_pack(manifest=DRY, x=FIX)]), Api(judge))
+    decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), Api(judge))
     assert isinstance(decision, Annotate)
     (suggestion,) = decision.feedback["suggestions"]
     assert ("verification" in suggestion, suggestion["applicability"]) == (False, "MAYBE_INCORRECT")
@@ -196,14 +196,14 @@ def test_a_dry_run_that_proves_nothing_changes_nothing(write_pack: WritePack, ju
 )
 def test_what_cannot_be_tried_is_not(write_pack: WritePack, request_: Request) -> None:
     api = Api(small_enough)
-    assert isinstance(decide(build_translator([write_pack(manifest=DRY, x=FIX)]), api, request_), Annotate)
+    assert isinstance(decide(build_engine([write_pack(manifest=DRY, x=FIX)]), api, request_), Annotate)
     assert api.asked == []
 
 
 def test_alternatives_for_the_caller_to_choose_are_not_tried(write_pack: WritePack) -> None:
     choice = f"type: intent_disambiguation\n{FIX}"
     api = Api(small_enough)
-    assert isinstance(decide(build_translator([write_pack(manifest=DRY, x=choice)]), api), Annotate)
+    assert isinstance(decide(build_engine([write_pack(manifest=DRY, x=choice)]), api), Annotate)
     assert api.asked == []
 
 
@@ -232,11 +232,11 @@ class Description:
         return {"required": [], "properties": {"size": {"type": "integer", "maximum": 10}}}
 
 
-def described(folder: Path) -> Translator:
-    translator = build_translator([folder])
-    (known,) = translator.known
+def described(folder: Path) -> Engine:
+    engine = build_engine([folder])
+    (known,) = engine.profiles
     adapter = replace(known.adapter, operations=Description.operations)
-    return Translator([replace(known, adapter=adapter, description=Description())])
+    return Engine([replace(known, adapter=adapter, description=Description())])
 
 
 def test_what_the_description_refutes_is_not_sent(write_pack: WritePack) -> None:
@@ -261,7 +261,7 @@ def test_a_place_that_the_description_settled_is_put_to_no_last_rule(write_pack:
     )
     body = {"errors": [{"field": "size", "code": one, "message": "size is wrong"} for one in ("type", "enum")]}
     exchange = Exchange(REQUEST, 422, {}, orjson.dumps(body), "e", 1.0)
-    decision = drive_sync(described(write_pack(x=last)).translate(exchange), Api(small_enough).fetch)
+    decision = run_with_lookups_sync(described(write_pack(x=last)).decide(exchange), Api(small_enough).fetch)
     assert isinstance(decision, Annotate)
     assert decision.rules == ("the description",)
 
@@ -299,7 +299,7 @@ def test_a_suggestion_whose_test_does_not_hold_proves_nothing(write_pack: WriteP
     wrong = "[{op: test, path: /body/size, value: 49}, {op: replace, path: /body/size, value: 10}]"
     rule = f"suggest: [{{action: MODIFY_PARAMS, message: m, patch: {wrong}}}]\n"
     api = Api(small_enough)
-    decision = decide(build_translator([write_pack(manifest=DRY, x=rule)]), api)
+    decision = decide(build_engine([write_pack(manifest=DRY, x=rule)]), api)
     assert isinstance(decision, Annotate)
     assert "verification" not in decision.feedback["suggestions"][0]
     assert api.asked == []

@@ -10,7 +10,7 @@ import pytest
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
 from corrigible.proxy.http.digest_headers import is_held
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
 RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
@@ -62,7 +62,7 @@ def ask(write_pack: Callable[..., Path]) -> Ask:
     def asked(*headers: tuple[str, str], prefer: str = "reflective") -> Outcome:
         request = RequestHead("POST", "/x", [JSON, ("Prefer", f"recovery-feedback={prefer}")])
         going = corrector.correct(request, b"{}", ResponseHead(400, [JSON, *headers]), NATIVE, id="e", started=0.0)
-        return drive_sync(going, lambda lookup: LookupAnswer(0))
+        return run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
 
     return asked
 

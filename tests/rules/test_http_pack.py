@@ -5,20 +5,20 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from corrigible.proxy.build import build_translator
+from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate, PassThrough
 from corrigible.proxy.pack_tools.case_runner import try_pack
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Exchange, Request
 
-TRANSLATOR = build_translator(["http"])
+ENGINE = build_engine(["http"])
 
 
 def said(status: int, method: str = "POST", headers: dict[str, str] | None = None) -> Annotate | PassThrough:
     body = {"a": 1} if method == "POST" else None
     exchange = Exchange(Request(method, "/things", body=body), status, headers or {}, orjson.dumps({"message": "m"}))
-    return drive_sync(TRANSLATOR.translate(exchange), lambda asked: pytest.fail(f"look-up {asked}"))
+    return run_with_lookups_sync(ENGINE.decide(exchange), lambda asked: pytest.fail(f"look-up {asked}"))
 
 
 def test_every_case_holds() -> None:

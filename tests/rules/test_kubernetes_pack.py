@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.build import build_known
+from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Annotate
 from corrigible.proxy.pack_tools.case_runner import speaks, try_pack
 from corrigible.rules.engine.lookup import allowed
@@ -94,7 +94,7 @@ def test_an_object_nobody_names_is_only_offered(pack: Pack) -> None:
 
 
 def test_no_value_of_a_secret_is_repeated() -> None:
-    (known,) = build_known(["kubernetes"])
+    (known,) = load_profiles(["kubernetes"])
     rules = {rule.id.partition(".")[2]: rule for rule in known.pack.rules}
     seen = 0
     for file in rule_files(known.pack.path):

@@ -11,9 +11,9 @@ import jsonpatch
 import orjson
 import pytest
 
-from corrigible.proxy.build import build_known
-from corrigible.proxy.core.engine import Annotate, Translator
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.engine import Annotate, Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
@@ -124,16 +124,16 @@ def random_pod(dice: random.Random) -> Pod:
 
 
 @pytest.fixture(scope="module")
-def translator() -> Translator:
-    return Translator(build_known(["kubernetes"]))
+def engine() -> Engine:
+    return Engine(load_profiles(["kubernetes"]))
 
 
-def feedback(translator: Translator, pod: Pod, level: str) -> dict[str, Any]:
+def feedback(engine: Engine, pod: Pod, level: str) -> dict[str, Any]:
     said = f'pods "p" is forbidden: violates PodSecurity "{level}:latest": {", ".join(violations(pod, level))}'
     status = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": said}
     request = Request("POST", "/api/v1/namespaces/t/pods", {}, {"content-type": "application/json"}, pod, False)
     exchange = Exchange(request, 403, {"content-type": "application/json"}, orjson.dumps(status), "e", 0.0, 0.0)
-    decision = drive_sync(translator.translate(exchange), lambda _: LookupAnswer(0))
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda _: LookupAnswer(0))
     assert isinstance(decision, Annotate), decision
     found: dict[str, Any] = orjson.loads(decision.encoded)
     return found
@@ -161,24 +161,24 @@ def changes(before: Any, after: Any, place: str = "") -> Iterator[tuple[str, Any
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_is_suggested_satisfies_the_policy(translator: Translator, seed: int) -> None:
+def test_what_is_suggested_satisfies_the_policy(engine: Engine, seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(15):
         pod, level = random_pod(dice), dice.choice(["baseline", "restricted"])
         for _ in range(2):  # what stands in for a removed setting may have a clause of its own
             if list(violations(pod, level)):
-                pod = agreed(pod, feedback(translator, pod, level))
+                pod = agreed(pod, feedback(engine, pod, level))
         assert list(violations(pod, level)) == []
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_was_asked_for_by_name_goes_only_by_agreement(translator: Translator, seed: int) -> None:
+def test_what_was_asked_for_by_name_goes_only_by_agreement(engine: Engine, seed: int) -> None:
     dice = random.Random(100 + seed)
     for _ in range(15):
         pod, level = random_pod(dice), dice.choice(["baseline", "restricted"])
         if not list(violations(pod, level)):
             continue
-        answer = feedback(translator, pod, level)
+        answer = feedback(engine, pod, level)
         changed = dict(changes(pod, agreed(pod, answer)))
         given = {place for place, value in changed.items() if value not in (None, {}, []) and "/drop" not in place}
         assert (answer["type"] == "intent_disambiguation") is bool(given)
@@ -191,7 +191,7 @@ def test_what_was_asked_for_by_name_goes_only_by_agreement(translator: Translato
 def test_no_policy_is_talked_out_of_it_by_a_label() -> None:
     """Law 5: no literal edit writes a label or an annotation that a policy might go by."""
     pack = load_pack("kubernetes")
-    known = Translator(build_known(["kubernetes"]))
+    known = Engine(load_profiles(["kubernetes"]))
     allowed = ("ingress.allow-http", "apparmor.security", "seccomp.security")
     seen = 0
     for file in rule_files(pack.path):
@@ -199,7 +199,7 @@ def test_no_policy_is_talked_out_of_it_by_a_label() -> None:
             message = case.text.response.body.get("message", "") if isinstance(case.text.response.body, dict) else ""
             if not ("denied the request" in message or "violates PodSecurity" in message or "Policy" in message):
                 continue
-            decision = drive_sync(known.translate(case.exchange), lambda _: LookupAnswer(0))
+            decision = run_with_lookups_sync(known.decide(case.exchange), lambda _: LookupAnswer(0))
             if not isinstance(decision, Annotate):
                 continue
             for suggestion in orjson.loads(decision.encoded)["suggestions"]:

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.proxy.build import build_translator
+from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate, Decision
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer, allowed, brings_query
 from corrigible.rules.engine.lookup_path import placed, theirs
 from corrigible.schema.exchange import Exchange, Request
@@ -66,8 +66,8 @@ AWAY = [
 def decide(folder: Path, charge: Mapping[str, Any], message: str = "No.", sent: str = "ch_1") -> Decision:
     request = Request("POST", "/v1/refunds", body={"charge": sent})
     body = orjson.dumps({"error": {"code": "c", "message": message}})
-    going = build_translator([folder]).translate(Exchange(request, 400, {}, body, "e", 1.0))
-    return drive_sync(going, lambda lookup: LookupAnswer(200, orjson.dumps(charge)))
+    going = build_engine([folder]).decide(Exchange(request, 400, {}, body, "e", 1.0))
+    return run_with_lookups_sync(going, lambda lookup: LookupAnswer(200, orjson.dumps(charge)))
 
 
 def path_of(decision: Decision) -> str | None:

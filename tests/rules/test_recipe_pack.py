@@ -14,10 +14,10 @@ import pytest
 from corrigible.adapters.demo.recipe.knowledge import knowledge
 from corrigible.adapters.demo.recipe.operations import PATHS
 from corrigible.adapters.demo.recipe.service import answer, encoded
-from corrigible.proxy.build import build_translator
+from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate
 from corrigible.proxy.pack_tools.case_runner import try_pack
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.exchange import Exchange, Json, Request
@@ -26,7 +26,7 @@ from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 PACK = load_pack("recipe")
 TABLES: Mapping[str, Any] = PACK.tables
 KNOWN = knowledge()
-TRANSLATOR = build_translator(["recipe"])
+ENGINE = build_engine(["recipe"])
 CASES = [case for file in rule_files(PACK.path) for case in load_cases(file)]
 DIETS = [[], *([diet] for diet in sorted(KNOWN.diets)), ["celiac_safe", "dairy_free"], sorted(KNOWN.diets)]
 DISHES: list[dict[str, str]] = [
@@ -46,7 +46,7 @@ def _ask(path: str, body: Json) -> tuple[int, Json]:
 
 def _feedback(request: Request, status: int, said: Json) -> dict[str, Json]:
     exchange = Exchange(request, status, {"content-type": "application/json"}, orjson.dumps(said), id="x")
-    decision = drive_sync(TRANSLATOR.translate(exchange), lambda path: pytest.fail(f"look-up {path}"))
+    decision = run_with_lookups_sync(ENGINE.decide(exchange), lambda path: pytest.fail(f"look-up {path}"))
     assert isinstance(decision, Annotate), (request.body, said, decision)
     return dict(decision.feedback)
 

@@ -7,10 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 Json = Any
 """A decoded JSON value. `Any` on purpose: it is what enters at the border and is narrowed one function later."""
+
+
+class Protocol(StrEnum):
+    """What carries a request."""
+
+    HTTP = "http"
+    GRPC = "grpc"
+
+
+def protocol_of(method: str) -> Protocol:
+    """Tell the protocol by the method: a gRPC method is a path, an HTTP method is a token (RFC 9110 section 9.1)."""
+    return Protocol.GRPC if method.startswith("/") else Protocol.HTTP
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,10 @@ class Request:
     body: Json = None
     form: bool = False
     """The body was sent as a form, so its scalars are text on the wire."""
+
+    @property
+    def protocol(self) -> Protocol:
+        return protocol_of(self.method)
 
     def document(self) -> dict[str, Json]:
         """Return the five members that RFC 6901 pointers of the contract start from."""

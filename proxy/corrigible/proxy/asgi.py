@@ -15,13 +15,13 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from corrigible.proxy.core.mode import Mode, parse_mode
-from corrigible.proxy.http.corrector import Corrector, RequestHead, ResponseHead, Rewrite, to_read
+from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead, Rewrite, to_read
 from corrigible.proxy.http.forwarded_headers import travels
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
 
-from .build import build_loops, build_translator
+from .build import build_engine, build_loops
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -44,7 +44,7 @@ class ReflectiveMiddleware:
         packs: Sequence[str | Path] = (),
         *,
         mode: Mode | str = Mode.REFLECTIVE,
-        corrector: Corrector | None = None,
+        corrector: HttpCorrector | None = None,
         largest: int = LARGE,
     ) -> None:
         """`mode` is for callers who ask for none, by `Prefer: recovery-feedback=...` or `?mode=`.
@@ -54,8 +54,8 @@ class ReflectiveMiddleware:
         """
         self.app = app
         self.dispatcher = Dispatcher(largest_here=largest)
-        self.corrector = corrector or Corrector(
-            build_translator(packs),
+        self.corrector = corrector or HttpCorrector(
+            build_engine(packs),
             mode=_mode(mode),
             query_mode=True,
             loops=build_loops(),

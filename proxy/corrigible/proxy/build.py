@@ -13,13 +13,13 @@ from pathlib import Path
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.registry import adapter_for
-from corrigible.proxy.core.engine import ApiProfile, Translator
+from corrigible.proxy.core.engine import ApiProfile, Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop_detector import Loops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.core.shared_loops import LoopsApart
-from corrigible.proxy.http.corrector import Corrector
+from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers
@@ -37,7 +37,7 @@ PLAIN_RPC = "grpc"
 """The same of the status codes of gRPC."""
 
 
-def build_known(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: bool = False) -> list[ApiProfile]:
+def load_profiles(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: bool = False) -> list[ApiProfile]:
     """Load packs, each with the adapter of its name. Operations are the adapter's, the pack's and the spec's.
 
     A spec alone is enough. Raises AuthoringError for a wrong pack or spec, with file and line.
@@ -75,15 +75,15 @@ def _described(spec: Path) -> Described:
     return description
 
 
-def build_translator(
+def build_engine(
     packs: Sequence[str | Path],
     spec: Path | None = None,
     limits: Limits | None = None,
     *,
     rpc: bool = False,
     relay: Relay | None = None,
-) -> Translator:
-    return Translator(build_known(packs, spec, rpc=rpc), limits, time.thread_time, relay)
+) -> Engine:
+    return Engine(load_profiles(packs, spec, rpc=rpc), limits, time.thread_time, relay)
 
 
 def build_corrector(
@@ -94,9 +94,9 @@ def build_corrector(
     limits: Limits | None = None,
     loops: Loops | None = None,
     relay: Relay | None = None,
-) -> Corrector:
+) -> HttpCorrector:
     """Build what an HTTP front end needs. Raises AuthoringError for a wrong pack or spec."""
-    return Corrector(build_translator(packs, spec, limits, relay=relay), mode=mode, loops=loops)
+    return HttpCorrector(build_engine(packs, spec, limits, relay=relay), mode=mode, loops=loops)
 
 
 def build_dispatcher(served: Served, loops: LoopsApart | None = None, *, largest_here: int = LARGE) -> Dispatcher:

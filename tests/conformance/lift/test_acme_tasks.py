@@ -13,9 +13,9 @@ from corrigible.adapters.demo.recipe.tasks import tasks as recipe_tasks
 from corrigible.conformance.lift import task as lift
 from corrigible.conformance.lift.score import at, unlike
 from corrigible.conformance.lift.task import Read, Task, fill, read_tasks
-from corrigible.proxy.build import build_translator
+from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
@@ -26,7 +26,7 @@ from ...adapters.acme_office import Office
 FILES = Path(lift.__file__).with_name("tasks")
 ACME = read_tasks(FILES / "acme.yaml")
 RECIPE = read_tasks(FILES / "recipe.yaml")
-TRANSLATOR = build_translator(["acme"])
+ENGINE = build_engine(["acme"])
 MOST = 4
 
 
@@ -62,7 +62,7 @@ class Episode:
             return LookupAnswer(answer.status_code, answer.content)
 
         exchange = Exchange(request, status, {"content-type": "application/json"}, orjson.dumps(said), id="x")
-        decision = drive_sync(TRANSLATOR.translate(exchange), asked)
+        decision = run_with_lookups_sync(ENGINE.decide(exchange), asked)
         assert isinstance(decision, Annotate), (said, decision)
         return decision.feedback
 

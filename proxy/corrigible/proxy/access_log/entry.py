@@ -1,4 +1,4 @@
-"""The journal: one JSON line for each exchange and what was decided about it, secrets left out.
+"""The access_log: one JSON line for each exchange and what was decided about it, secrets left out.
 
 Knows: exchanges that ended, what a secret looks like, one append-only file. Does not know: HTTP libraries,
 rules, headers or bodies (they never get here). Writing never raises: live traffic matters more than its record.
@@ -98,7 +98,7 @@ class Entry:
         return document
 
 
-class Journal:
+class AccessLog:
     """An append-only file of JSON lines. What cannot be written is dropped, counted, and said in a line of its own."""
 
     def __init__(self, path: str | Path) -> None:
@@ -135,15 +135,15 @@ def _lost(count: int) -> bytes:
     return _line({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "dropped": count})
 
 
-def on_hangup(loop: asyncio.AbstractEventLoop, journal: Journal | None) -> None:
+def on_hangup(loop: asyncio.AbstractEventLoop, access_log: AccessLog | None) -> None:
     """Have SIGHUP reopen the log, as those who rotate logs expect; without one it ends nothing."""
     if not hasattr(signal, "SIGHUP"):
         return
 
     def reopen() -> None:
         try:
-            if journal is not None:
-                journal.reopen()
+            if access_log is not None:
+                access_log.reopen()
         except OSError as problem:
             said = (problem.strerror or str(problem)).lower()
             print(f"corrigible proxy: the log goes on where it was: {said}", file=sys.stderr)

@@ -13,13 +13,13 @@ import orjson
 
 from corrigible.adapters.openapi.load import load
 from corrigible.adapters.operation import Operations
-from corrigible.proxy.build import build_known
-from corrigible.proxy.core.engine import ApiProfile, Translator
-from corrigible.proxy.http.corrector import Corrector
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.engine import ApiProfile, Engine
+from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.proxy.pack_tools.coverage import Coverage, Error, Exercise, Row, Seen, coverage
 from corrigible.proxy.recording.reader import Recording, capture, decoded, read_recording
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import rule_files
@@ -52,7 +52,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a journal or captures (.jsonl), or a recording (HAR, flows, capture); may be repeated",
+        help="a access_log or captures (.jsonl), or a recording (HAR, flows, capture); may be repeated",
     )
     parser.add_argument(
         "--min",
@@ -66,7 +66,7 @@ def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    (known,) = build_known([args.pack], args.spec)
+    (known,) = load_profiles([args.pack], args.spec)
     description = _description(known, args.spec)
     seen = [one for file in args.log for one in observed(known, file)]
     found = coverage(documented(known, description), seen, exercises(known), known.index.rules)
@@ -119,7 +119,7 @@ def exercises(known: ApiProfile) -> list[Exercise]:
 
 def observed(known: ApiProfile, file: Path) -> Iterator[Seen]:
     """Yield the refusals of a file of recorded traffic. Raises AuthoringError that says what is wrong with it."""
-    corrector = Corrector(Translator([known]))
+    corrector = HttpCorrector(Engine([known]))
     if file.suffix != ".jsonl":
         yield from _recorded(known, corrector, read_recording(file))
         return
@@ -143,7 +143,7 @@ def observed(known: ApiProfile, file: Path) -> Iterator[Seen]:
                 raise AuthoringError(Place(file, number), f"malformed: {type(problem).__name__}: {problem}") from None
             yield from _recorded(known, corrector, recording)
         else:
-            raise AuthoringError(Place(file, number), 'expected a journal entry, or "request" and "response"')
+            raise AuthoringError(Place(file, number), 'expected a access_log entry, or "request" and "response"')
 
 
 def _journalled(known: ApiProfile, said: Mapping[str, Json]) -> Iterator[Seen]:
@@ -155,7 +155,7 @@ def _journalled(known: ApiProfile, said: Mapping[str, Json]) -> Iterator[Seen]:
     yield Seen(Error(operation, str(status)), rules, said.get("outcome") != "untouched")
 
 
-def _recorded(known: ApiProfile, corrector: Corrector, recording: Recording) -> Iterator[Seen]:
+def _recorded(known: ApiProfile, corrector: HttpCorrector, recording: Recording) -> Iterator[Seen]:
     for one in recording.exchanges:
         if not corrector.wants_body(one.request, one.response):
             continue
@@ -163,7 +163,7 @@ def _recorded(known: ApiProfile, corrector: Corrector, recording: Recording) -> 
         headers = {name.lower(): value for name, value in one.response.headers}
         body = decoded(one.response.headers, one.response_body)
         exchange = Exchange(request, one.response.status, headers, body, one.name, one.started)
-        outcome = drive_sync(
+        outcome = run_with_lookups_sync(
             corrector.correct(
                 one.request, one.request_body, one.response, one.response_body, id=one.name, started=one.started
             ),

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from corrigible.proxy.access_log.entry import Journal
-from corrigible.proxy.build import build_loops, build_translator
+from corrigible.proxy.access_log.entry import AccessLog
+from corrigible.proxy.build import build_engine, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.tls_files import Identity, Trust
@@ -57,9 +57,9 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
         if (missing.name or "").partition(".")[0] not in ("grpc", "google"):
             raise
         raise UsageError("grpcio is not installed: pip install 'corrigible[grpc]'") from None
-    translator = build_translator(args.pack, limits=limits, rpc=True)
+    engine = build_engine(args.pack, limits=limits, rpc=True)
     try:
-        journal = Journal(args.log) if args.log is not None else None
+        access_log = AccessLog(args.log) if args.log is not None else None
     except OSError as problem:
         raise UsageError(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}") from None
     settings = GrpcSettings(
@@ -71,13 +71,13 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
         trust=trust,
         identity=identity,
     )
-    label = f"{', '.join(known.pack.name for known in translator.known)}; {mode.value}"
+    label = f"{', '.join(known.pack.name for known in engine.profiles)}; {mode.value}"
     target = f"{'grpcs' if settings.tls else 'grpc'}://{upstream}"
     try:
         return serve(
             settings,
-            translator,
-            journal=journal,
+            engine,
+            access_log=access_log,
             line=lambda at: f"corrigible: {at} -> {target} ({label})",
             loops=build_loops(),
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
 
-from corrigible.proxy.access_log.entry import Journal
+from corrigible.proxy.access_log.entry import AccessLog
 from corrigible.proxy.build import SpecWarning, build_corrector, build_dispatcher, build_loops
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
@@ -136,14 +136,14 @@ def run(args: argparse.Namespace) -> int:
             corrector = build_corrector(args.pack, mode=mode, spec=args.spec, limits=limits, loops=loops, relay=relay)
     except (CorrigibleError, OSError, ValueError) as problem:
         return _complain(problem, 2)
-    corrector.translator.warm_up()
+    corrector.engine.warm_up()
     for doubt in doubts[:_MOST_DOUBTS]:
         print(f"corrigible proxy: {doubt.message}", file=sys.stderr)
     try:
-        journal = Journal(args.log) if args.log is not None else None
+        access_log = AccessLog(args.log) if args.log is not None else None
     except OSError as problem:
         return _complain(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}", 2)
-    label = f"{', '.join(known.pack.name for known in corrector.translator.known)}; {mode.value}"
+    label = f"{', '.join(known.pack.name for known in corrector.engine.profiles)}; {mode.value}"
     target = f"-> {upstream}" if upstream is not None else f"as a {engine_mode} proxy"
     settings = Settings(
         host=listen.host,
@@ -162,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
         return serve(
             settings,
             corrector,
-            journal=journal,
+            access_log=access_log,
             line=lambda at: f"corrigible: {at} {target} ({label})",
             dispatcher=dispatcher,
         )

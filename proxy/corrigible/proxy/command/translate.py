@@ -12,11 +12,11 @@ from corrigible.proxy.core.engine import Explanation
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.recording.exchange import Recorded
 from corrigible.proxy.recording.reader import Recording, decoded, read_recording
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.schema.exchange import Json
 
 if TYPE_CHECKING:
-    from corrigible.proxy.http.corrector import Corrector
+    from corrigible.proxy.http.corrector import HttpCorrector
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     return report(corrector, read_recording(args.file), args)
 
 
-def report(corrector: Corrector, recording: Recording, args: argparse.Namespace) -> int:
+def report(corrector: HttpCorrector, recording: Recording, args: argparse.Namespace) -> int:
     """Print what becomes of every exchange. Look-ups are answered from the reads in the same file."""
     for exchange in recording.exchanges:
         explanation = Explanation()
@@ -66,13 +66,13 @@ def report(corrector: Corrector, recording: Recording, args: argparse.Namespace)
 
 
 def translated(
-    corrector: Corrector, recording: Recording, exchange: Recorded, explanation: Explanation
+    corrector: HttpCorrector, recording: Recording, exchange: Recorded, explanation: Explanation
 ) -> dict[str, Json]:
     """Return what would be sent for one recorded exchange."""
     said: dict[str, Json] = {"name": exchange.name, "status": exchange.response.status}
     if not corrector.wants_body(exchange.request, exchange.response):
         return {**said, "outcome": "untouched", "reason": "not a refusal in a body that is looked at"}
-    outcome = drive_sync(
+    outcome = run_with_lookups_sync(
         corrector.correct(
             exchange.request,
             exchange.request_body,

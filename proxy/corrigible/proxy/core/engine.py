@@ -24,7 +24,7 @@ from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
 from corrigible.schema.carrier import carried, seals
 from corrigible.schema.error import ContractError
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request, protocol_of
 from corrigible.schema.feedback import parse
 from corrigible.schema.relayed import stripped
 from corrigible.schema.writer import validate
@@ -42,7 +42,7 @@ from .merge import merge_suggestions
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
 """A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""
 
-__all__ = ["Annotate", "ApiProfile", "Decision", "Explanation", "Lookup", "LookupAnswer", "PassThrough", "Translator"]
+__all__ = ["Annotate", "ApiProfile", "Decision", "Engine", "Explanation", "Lookup", "LookupAnswer", "PassThrough"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,12 @@ Decision = PassThrough | Annotate
 Translation = Generator[Lookup, LookupAnswer, Decision]
 
 
-class Translator:
+class Engine:
     """Everything known about the APIs behind one upstream."""
 
     def __init__(
         self,
-        known: Sequence[ApiProfile],
+        profiles: Sequence[ApiProfile],
         limits: Limits | None = None,
         clock: Callable[[], float] | None = None,
         relay: Relay | None = None,
@@ -122,20 +122,20 @@ class Translator:
 
         Without `relay` nobody behind the API is believed to be a front of ours.
         """
-        self.known = tuple(known)
+        self.profiles = tuple(profiles)
         self.relay = relay
         self.limits = limits or Limits()
         self.clock = clock
-        self._presenting = tuple(one for one in self.known if one.adapter.present is not None)
+        self._presenting = tuple(one for one in self.profiles if one.adapter.present is not None)
 
     def warm_up(self) -> None:
         """Make now what would be made on first need: the first caller should not wait for it."""
         running(frozenset())
-        for known in self.known:
+        for known in self.profiles:
             _ = known.described
         for method in ("GET", "POST"):
             made_up = Exchange(Request(method, "/", body={}), 400, {}, _MADE_UP, "", 0.0)
-            translation = self.translate(made_up)
+            translation = self.decide(made_up)
             try:
                 next(translation)
                 while True:
@@ -148,15 +148,15 @@ class Translator:
 
         A gRPC method is its own operation: `/package.Service/Method` is `package.Service/Method`.
         """
-        if method.startswith("/"):
-            return MatchedOperation(self.known[0], method[1:], {}) if self.known else None
-        for known in self.known:
+        if protocol_of(method) is Protocol.GRPC:
+            return MatchedOperation(self.profiles[0], method[1:], {}) if self.profiles else None
+        for known in self.profiles:
             found = known.adapter.operations.find(method, path)
             if found is not None:
                 return MatchedOperation(known, *found)
-        return MatchedOperation(self.known[0], "", {}) if self.known else None
+        return MatchedOperation(self.profiles[0], "", {}) if self.profiles else None
 
-    def translate(self, exchange: Exchange, explanation: Explanation | None = None) -> Translation:
+    def decide(self, exchange: Exchange, explanation: Explanation | None = None) -> Translation:
         """Decide about one exchange. Mistakes of ours end in `PassThrough`, never in an exception.
 
         What is computed is counted: a request that takes more than it is worth passes as well.
@@ -317,7 +317,7 @@ class Translator:
         violations = parse_errors(found.known, exchange, body)
         if violations or exchange.status < 400:
             return found, violations  # a success that only looks like another API's refusal stays a success
-        for known in self.known:
+        for known in self.profiles:
             violations = () if known is found.known else parse_errors(known, exchange, body)
             if violations:
                 named = known.adapter.operations.find(exchange.request.method, exchange.request.path)

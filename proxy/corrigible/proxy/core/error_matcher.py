@@ -17,7 +17,7 @@ from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json
+from corrigible.schema.exchange import Exchange, Json, Protocol
 
 from .api_profile import Explanation, MatchedOperation
 from .verify import drop_invalid
@@ -160,7 +160,7 @@ class ErrorMatcher:
         request, operation = self.exchange.request, self.found.operation
         if self.exchange.status in (404, 405, 501):
             # A gRPC method is its own operation, whether or not it is there.
-            named = operation and not request.method.startswith("/")
+            named = operation and request.protocol is Protocol.HTTP
             if named:  # or taken for another one, whose parameters it does not fit
                 return [b for b in self._breaches(description) if b.keyword == "path"]
             wrong = description.nearest_operation(request.method, request.path)

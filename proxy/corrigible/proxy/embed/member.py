@@ -24,16 +24,16 @@ _LONGEST_VALUE = 40
 _AGENT = "corrigible"
 
 
-class Placed(NamedTuple):
+class EmbeddedBody(NamedTuple):
     """A native answer with what a mode adds to it."""
 
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def placed(
+def embed_feedback(
     native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None] = lambda _: None
-) -> Placed | None:
+) -> EmbeddedBody | None:
     """Return the native answer with what a mode adds to it; None where it has no place for that.
 
     `sealed` vouches for the text of feedback that goes through an API server.
@@ -44,32 +44,32 @@ def placed(
         case "relayed":
             parsed = decision.body
             members = [(MEMBER.encode(), decision.encoded)] if mode is Mode.REFLECTIVE else []
-            return Placed(add_members(native, parsed, {"": members})) if members else None
+            return EmbeddedBody(add_members(native, parsed, {"": members})) if members else None
         case "graphql" | "mcp":
             enveloped = in_graphql if decision.placement == "graphql" else in_mcp
             body = enveloped(native, decision) if mode is Mode.REFLECTIVE else None
-            return Placed(body) if body is not None else None
+            return EmbeddedBody(body) if body is not None else None
     return _member(native, decision, mode)
 
 
-def _member(native: bytes, decision: Annotate, mode: Mode) -> Placed | None:
+def _member(native: bytes, decision: Annotate, mode: Mode) -> EmbeddedBody | None:
     """One member at the top, and a second time where a pack or a gateway's clients look: inside the native error."""
     parsed = decision.body
     if not isinstance(parsed, dict):
         return None
     additions: dict[str, Members] = {"": _top(parsed, decision, mode)}
     if mode is not Mode.REFLECTIVE:
-        return Placed(add_members(native, parsed, additions))
+        return EmbeddedBody(add_members(native, parsed, additions))
     details = details_of(parsed)
     if details is not None:
         top = [_piece(name, value) for name, value in additions[""]]
-        return Placed(splice(native, parsed, {"": top, details: [detail(decision.feedback)]}))
+        return EmbeddedBody(splice(native, parsed, {"": top, details: [detail(decision.feedback)]}))
     mirror = decision.pack.text.mirror
     if mirror:
         inner = resolve(parsed, mirror)
         if isinstance(inner, dict) and MEMBER not in inner:
             additions[mirror] = [(MEMBER.encode(), decision.encoded)]
-    return Placed(add_members(native, parsed, additions))
+    return EmbeddedBody(add_members(native, parsed, additions))
 
 
 def _top(parsed: Mapping[str, Json], decision: Annotate, mode: Mode) -> list[tuple[bytes, bytes]]:
@@ -81,7 +81,9 @@ def _top(parsed: Mapping[str, Json], decision: Annotate, mode: Mode) -> list[tup
     return top
 
 
-def _kubernetes(native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]) -> Placed | None:
+def _kubernetes(
+    native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]
+) -> EmbeddedBody | None:
     parsed = orjson.loads(native)
     if not isinstance(parsed, dict):
         return None
@@ -89,17 +91,17 @@ def _kubernetes(native: bytes, decision: Annotate, mode: Mode, sealed: Callable[
         return _review(native, parsed, decision, mode, sealed)
     top = [_piece(name, value) for name, value in _top(parsed, decision, mode)]
     if mode is not Mode.REFLECTIVE:
-        return Placed(splice(native, parsed, {"": top}))
+        return EmbeddedBody(splice(native, parsed, {"": top}))
     suggestions = decision.feedback["suggestions"]
     only = _only_field(parsed)
     causes = [_cause(suggestion, only) for suggestion in suggestions]
     warnings = tuple(("Warning", f"299 {_AGENT} {_quoted(line)}") for line in _lines(suggestions))
-    return Placed(splice(native, parsed, _nested(parsed, "", top, ("details", "causes"), causes)), warnings)
+    return EmbeddedBody(splice(native, parsed, _nested(parsed, "", top, ("details", "causes"), causes)), warnings)
 
 
 def _review(
     native: bytes, parsed: dict[str, Any], decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]
-) -> Placed | None:
+) -> EmbeddedBody | None:
     """The API server keeps causes and warnings of a denial, and drops every member that it does not know."""
     response = parsed.get("response")
     if not isinstance(response, dict) or response.get("allowed") is not False:
@@ -119,7 +121,7 @@ def _review(
     warnings = _nested(parsed, "/response", [], ("warnings",), [orjson.dumps(line) for line in lines])
     for pointer, pieces in warnings.items():
         additions[pointer] = [*additions.get(pointer, ()), *pieces]
-    return Placed(splice(native, parsed, additions))
+    return EmbeddedBody(splice(native, parsed, additions))
 
 
 def _nested(

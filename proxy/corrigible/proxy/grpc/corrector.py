@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.proxy.access_log.entry import is_secret
-from corrigible.proxy.core.engine import Annotate, Decision, PassThrough, Translator, again
+from corrigible.proxy.core.engine import Annotate, Decision, Engine, PassThrough, again
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop_detector import Loops
 from corrigible.proxy.core.mode import CALLER, PREFERENCE, Mode, parse_mode
@@ -44,21 +44,21 @@ class Verdict:
 Judging = Generator[Lookup, LookupAnswer, Verdict]
 
 
-class GrpcJudge:
+class GrpcCorrector:
     """Decides about refusals, one at a time."""
 
     def __init__(
         self,
-        translator: Translator,
+        engine: Engine,
         descriptors: Descriptors | None = None,
         *,
         mode: Mode = Mode.REFLECTIVE,
         loops: Loops | None = None,
     ) -> None:
         self.mode, self.loops = mode, loops
-        self._plain = translator
+        self._plain = engine
         self.descriptors = Descriptors()
-        self._translators: Sequence[Translator] = _each(translator, None)
+        self._engines: Sequence[Engine] = _each(engine, None)
         if descriptors is not None:
             self.learn(descriptors)
 
@@ -68,8 +68,8 @@ class GrpcJudge:
 
     def learn(self, descriptors: Descriptors) -> None:
         """Know from now on what these descriptors say."""
-        translators = _each(self._plain, ProtobufDescription(descriptors))
-        self.descriptors, self._translators = descriptors, translators
+        engines = _each(self._plain, ProtobufDescription(descriptors))
+        self.descriptors, self._engines = descriptors, engines
 
     def read(self, files: Sequence[bytes]) -> None:
         """Learn descriptors from their serialized files."""
@@ -108,8 +108,8 @@ class GrpcJudge:
     def _decided(self, exchange: Exchange) -> Generator[Lookup, LookupAnswer, Decision]:
         """Ask one pack after the other: a rule that is about this comes before descriptions and generalities."""
         found: Decision | None = None
-        for translator in self._translators:
-            decision = yield from translator.translate(exchange)
+        for engine in self._engines:
+            decision = yield from engine.decide(exchange)
             if isinstance(decision, Annotate) and _is_particular(decision):
                 return decision
             if found is None or (isinstance(found, PassThrough) and isinstance(decision, Annotate)):
@@ -132,12 +132,12 @@ class GrpcJudge:
         return Request(refusal.method, "", headers=headers, body=body)
 
 
-def _each(translator: Translator, description: ProtobufDescription | None) -> Sequence[Translator]:
-    """Return a translator for each pack. What the API's descriptors say is known to all of them."""
-    known = translator.known
+def _each(engine: Engine, description: ProtobufDescription | None) -> Sequence[Engine]:
+    """Return an engine for each pack. What the API's descriptors say is known to all of them."""
+    known = engine.profiles
     if description is not None:
         known = tuple(replace(one, description=description) for one in known)
-    return [Translator([one], translator.limits, translator.clock) for one in known]
+    return [Engine([one], engine.limits, engine.clock) for one in known]
 
 
 def _is_particular(decision: Annotate) -> bool:

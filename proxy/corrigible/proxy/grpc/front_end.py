@@ -21,7 +21,7 @@ from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
 
 from .channel import Upstream
-from .corrector import GrpcJudge, Verdict, caller_of
+from .corrector import GrpcCorrector, Verdict, caller_of
 from .forwarder import CallResult, Metadata, passed_on
 from .reflection import Reflection
 from .status import HTTP
@@ -47,7 +47,7 @@ class GrpcFront:
 
     def __init__(
         self,
-        judge: GrpcJudge,
+        judge: GrpcCorrector,
         upstream: Upstream,
         dispatcher: Dispatcher,
         *,

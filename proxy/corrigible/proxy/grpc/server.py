@@ -14,9 +14,9 @@ from pathlib import Path
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from corrigible.adapters.protobuf.descriptors import Descriptors, load
-from corrigible.proxy.access_log.entry import Entry, Journal, on_hangup
+from corrigible.proxy.access_log.entry import AccessLog, Entry, on_hangup
 from corrigible.proxy.build import build_dispatcher
-from corrigible.proxy.core.engine import Translator
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.shared_loops import LoopsApart
 from corrigible.proxy.runtime.dispatcher import Dispatcher
@@ -24,7 +24,7 @@ from corrigible.proxy.runtime.fork_server import Served
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 from .channel import Upstream, identified, open_upstream, secured
-from .corrector import GrpcJudge
+from .corrector import GrpcCorrector
 from .forwarder import GONE, serve
 from .front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
 from .status import HTTP
@@ -51,9 +51,9 @@ class GrpcSettings:
 
 def run(
     settings: GrpcSettings,
-    translator: Translator,
+    engine: Engine,
     *,
-    journal: Journal | None,
+    access_log: AccessLog | None,
     line: Callable[[str], str],
     loops: LoopsApart,
 ) -> int:
@@ -61,27 +61,27 @@ def run(
 
     Raises AuthoringError for wrong descriptors, NoCertificate where the upstream has none to believe in.
     """
-    descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped(translator)
-    translator.warm_up()
-    judge = GrpcJudge(translator, descriptors, mode=settings.mode, loops=loops)
+    descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped(engine)
+    engine.warm_up()
+    judge = GrpcCorrector(engine, descriptors, mode=settings.mode, loops=loops)
     served: Served = {"judge": judge.judge, "read": judge.read, "succeeded": loops.succeeded}
     # Before gRPC has threads.
     with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:
-        status = _run(settings, judge, dispatcher, journal, line, described=descriptors is not None)
+        status = _run(settings, judge, dispatcher, access_log, line, described=descriptors is not None)
     for summary in dispatcher.summary():
         _complain(summary)
-    if journal is not None:
-        journal.close()
-        if journal.dropped:
-            _complain(f"{journal.dropped} log lines could not be written")
+    if access_log is not None:
+        access_log.close()
+        if access_log.dropped:
+            _complain(f"{access_log.dropped} log lines could not be written")
     return status
 
 
 def _run(
     settings: GrpcSettings,
-    judge: GrpcJudge,
+    judge: GrpcCorrector,
     dispatcher: Dispatcher,
-    journal: Journal | None,
+    access_log: AccessLog | None,
     line: Callable[[str], str],
     *,
     described: bool,
@@ -91,13 +91,13 @@ def _run(
         _complain(
             "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
         )
-    told = _recorder(journal) if journal is not None else None
+    told = _recorder(access_log) if access_log is not None else None
 
     async def main() -> int:
         upstream = open_upstream(settings.upstream, how)
         front = GrpcFront(judge, upstream, dispatcher, described=described, told=told, complain=_complain)
         try:
-            on_hangup(asyncio.get_running_loop(), journal)
+            on_hangup(asyncio.get_running_loop(), access_log)
             return await _serve(settings, upstream, front, line)
         finally:
             if front.reflection is not None:
@@ -107,9 +107,9 @@ def _run(
     return asyncio.run(main())
 
 
-def shipped(translator: Translator) -> Descriptors | None:
+def shipped(engine: Engine) -> Descriptors | None:
     """Return what the adapters know of the APIs' messages, None where they know nothing."""
-    sets = [known.adapter.descriptors() for known in translator.known if known.adapter.descriptors is not None]
+    sets = [known.adapter.descriptors() for known in engine.profiles if known.adapter.descriptors is not None]
     if not sets:
         return None
     return Descriptors([file for data in sets for file in FileDescriptorSet.FromString(data).file])
@@ -145,11 +145,11 @@ def _complain(problem: str) -> None:
     print(f"corrigible proxy: {problem}", file=sys.stderr, flush=True)
 
 
-def _recorder(journal: Journal) -> Callable[[CallOutcome], None]:
+def _recorder(access_log: AccessLog) -> Callable[[CallOutcome], None]:
     def record(said: CallOutcome) -> None:
         ending, verdict = said.ending, said.verdict
         gone = ending.message == GONE and not verdict.reason
-        journal.write(
+        access_log.write(
             Entry(
                 time=ending.started,
                 id=said.id,

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from corrigible.proxy.core.engine import Annotate, Decision, Explanation, PassThrough, Translator, again
+from corrigible.proxy.core.engine import Annotate, Decision, Engine, Explanation, PassThrough, again
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop_detector import Loops, place_of
 from corrigible.proxy.core.mode import PREFERENCE, Mode, named_caller, preferred, queried, without_mode
 from corrigible.proxy.embed.json_splice import blank
-from corrigible.proxy.embed.member import Placed, placed
+from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -79,12 +79,12 @@ class Outcome:
         )
 
 
-class Corrector:
+class HttpCorrector:
     """The pipeline as a proxy sees it."""
 
     def __init__(
         self,
-        translator: Translator,
+        engine: Engine,
         *,
         mode: Mode = Mode.REFLECTIVE,
         query_mode: bool | None = None,
@@ -94,11 +94,11 @@ class Corrector:
 
         Without `loops` every refusal is answered as if it were the first.
         """
-        self.translator = translator
+        self.engine = engine
         self.loops = loops
         self.mode = mode
-        self.limits: Limits = translator.limits
-        native = any(known.adapter.native_mode for known in translator.known)
+        self.limits: Limits = engine.limits
+        native = any(known.adapter.native_mode for known in engine.profiles)
         self._query_mode = not native if query_mode is None else query_mode
         self._strip = not native
         self._documents = Documents()
@@ -110,7 +110,7 @@ class Corrector:
     def _declared(self, target: str) -> bool:
         """Whether a description says that the API has a `mode` of its own there: then none is ours."""
         path = target.partition("?")[0]
-        for known in self.translator.known:
+        for known in self.engine.profiles:
             declares = getattr(known.described, "declares", None)
             if declares is None:
                 continue
@@ -155,7 +155,7 @@ class Corrector:
         return self.wanted(request)[0] is not Mode.NONE
 
     def _may_refuse(self, request: RequestHead) -> bool:
-        asking = [k.adapter.may_refuse for k in self.translator.known if k.adapter.may_refuse is not None]
+        asking = [k.adapter.may_refuse for k in self.engine.profiles if k.adapter.may_refuse is not None]
         if not asking:
             return False
         path = request.target.partition("?")[0]
@@ -163,7 +163,7 @@ class Corrector:
         return any(may_refuse(request.method, path, headers) for may_refuse in asking)
 
     def _refuses_with_success(self, request: RequestHead) -> bool:
-        known = [k.adapter for k in self.translator.known if k.adapter.refuses_with_success]
+        known = [k.adapter for k in self.engine.profiles if k.adapter.refuses_with_success]
         path = request.target.partition("?")[0]
         for adapter in known:
             found = adapter.operations.find(request.method, path)
@@ -192,7 +192,7 @@ class Corrector:
         try:
             plain, encoding = self._plain(response, response_body)
             exchange = self._exchange(request, request_body, response, plain, (id, started, elapsed))
-            decision = yield from self.translator.translate(exchange, explanation)
+            decision = yield from self.engine.decide(exchange, explanation)
             decision = self._taken_once(decision, exchange)
             seal = None
             if isinstance(decision, Annotate) and decision.seal:
@@ -235,7 +235,7 @@ class Corrector:
         try:
             if loops.knows(caller):
                 path, method = self.upstream_target(request.target).partition("?")[0], request.method.upper()
-                found = self.translator.identify(method, path)
+                found = self.engine.identify(method, path)
                 loops.succeeded(caller, place_of(found.operation if found is not None else "", Request(method, path)))
         except Exception:  # a loop that does not end here ends by itself
             return
@@ -254,7 +254,7 @@ class Corrector:
 
     def accepted(self, outcome: Outcome) -> Outcome:
         """Take over what another process made of an answer: what is to be remembered is remembered here."""
-        relay = self.translator.relay
+        relay = self.engine.relay
         if outcome.seal is not None and (relay is None or not relay.first(*outcome.seal)):
             return outcome.withheld("feedback of another front was taken already")
         self.keep(outcome)
@@ -300,7 +300,7 @@ class Corrector:
 
     def _taken_once(self, decision: Decision, exchange: Exchange) -> Decision:
         """Take feedback of another front of ours for one answer only: whoever saw it could show it again."""
-        relay = self.translator.relay
+        relay = self.engine.relay
         if not isinstance(decision, Annotate) or not decision.seal or decision.otherwise is None:
             return decision
         now = exchange.started + exchange.elapsed
@@ -308,22 +308,22 @@ class Corrector:
 
     def _sealed(self, exchange: Exchange, text: str) -> str | None:
         """Vouch for what goes through an API server, where it asked about a call that can be named."""
-        relay = self.translator.relay
+        relay = self.engine.relay
         if relay is None:
             return None
-        for known in self.translator.known:
+        for known in self.engine.profiles:
             found = known.adapter.calls(exchange.request) if known.adapter.calls is not None else None
             if found is not None and found.uid and len(found.calls) == 1:
                 return relay.seal(text, found.calls[0], found.uid, exchange.started + exchange.elapsed)
         return None
 
-    def _render(self, decision: Decision, mode: Mode, plain: bytes, exchange: Exchange) -> Placed | None:
+    def _render(self, decision: Decision, mode: Mode, plain: bytes, exchange: Exchange) -> EmbeddedBody | None:
         match decision:
             case Annotate() if mode is not Mode.TRADITIONAL:
-                return placed(plain, decision, mode, lambda text: self._sealed(exchange, text))
+                return embed_feedback(plain, decision, mode, lambda text: self._sealed(exchange, text))
             case _:
                 blanked = self._blanked(decision, plain) if mode is Mode.TRADITIONAL else None
-                return None if blanked is None else Placed(blanked)
+                return None if blanked is None else EmbeddedBody(blanked)
 
     @staticmethod
     def _blanked(decision: Decision, plain: bytes) -> bytes | None:
@@ -359,7 +359,7 @@ def to_read(request: RequestHead, sent: bytes, response: ResponseHead, body: byt
 
 def spliced(native: bytes, decision: Annotate, mode: Mode) -> bytes | None:
     """Return the native answer with what a mode adds to it; None where it has no place for that."""
-    found = placed(native, decision, mode)
+    found = embed_feedback(native, decision, mode)
     return None if found is None else found.body
 
 
@@ -395,4 +395,4 @@ def _headers(headers: Headers, length: int, applied: Mode | None, *, live: bool)
     return out
 
 
-__all__ = ["Corrector", "Outcome", "RequestHead", "ResponseHead", "Rewrite", "spliced", "to_read"]
+__all__ = ["HttpCorrector", "Outcome", "RequestHead", "ResponseHead", "Rewrite", "spliced", "to_read"]

@@ -15,7 +15,7 @@ from typing import Protocol
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
-from corrigible.proxy.access_log.entry import Entry, Journal
+from corrigible.proxy.access_log.entry import AccessLog, Entry
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead, to_read
@@ -80,13 +80,13 @@ class Exchanges:
         self,
         corrector: Correcting,
         lookups: LookupClient,
-        journal: Journal | None,
+        access_log: AccessLog | None,
         dispatcher: Dispatcher | None = None,
     ) -> None:
         self._corrector = corrector
         self._dispatcher = dispatcher or Dispatcher(largest_here=None)
         self._lookups = lookups
-        self._journal = journal
+        self._access_log = access_log
         self.own_addresses: Sequence[tuple[str, int]] = ()
         """Where this proxy listens, so that it never connects to itself."""
 
@@ -170,7 +170,7 @@ class Exchanges:
         if flow.response is not None:
             with suppress(Exception):  # a mistake of ours: the answer has passed already
                 self._corrector.passed(request_head(flow), flow.response.data.status_code)
-        if self._journal is not None:
+        if self._access_log is not None:
             over = "request" if REQUEST_OVER in flow.metadata else "answer"
             reason = f"the {over} is over the limit" if CANDIDATE in flow.metadata else None
             self._record(flow, "untouched", reason=flow.metadata.get(REASON, reason))
@@ -207,7 +207,7 @@ class Exchanges:
             error = "the look-ups took too long"
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
-        if self._journal is not None:
+        if self._access_log is not None:
             changed = error is None and outcome is not None and outcome.rewrite is not None
             self._record(
                 flow,
@@ -233,8 +233,8 @@ class Exchanges:
         )
 
     def error(self, flow: http.HTTPFlow) -> None:
-        """Journal an exchange that broke: no answer from the upstream, or no client to give it to."""
-        if self._journal is not None:
+        """Log an exchange that broke: no answer from the upstream, or no client to give it to."""
+        if self._access_log is not None:
             self._record(flow, "failed", error=flow.error.msg if flow.error else None)
 
     def tcp_message(self, flow: tcp.TCPFlow) -> None:
@@ -256,9 +256,9 @@ class Exchanges:
         error: str | None = None,
         lookups: int = 0,
     ) -> None:
-        assert self._journal is not None
+        assert self._access_log is not None
         started = flow.request.timestamp_start
-        self._journal.write(
+        self._access_log.write(
             Entry(
                 time=started,
                 id=flow.id,

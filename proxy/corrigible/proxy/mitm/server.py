@@ -35,7 +35,7 @@ from mitmproxy.addons import block, core, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 from mitmproxy.proxy import layer
 
-from corrigible.proxy.access_log.entry import Journal, on_hangup, redact
+from corrigible.proxy.access_log.entry import AccessLog, on_hangup, redact
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
@@ -95,7 +95,7 @@ async def serve(
     settings: Settings,
     corrector: Correcting,
     *,
-    journal: Journal | None = None,
+    access_log: AccessLog | None = None,
     ready: Callable[[str], None],
     stop: asyncio.Event,
     hurry: asyncio.Event | None = None,
@@ -106,7 +106,7 @@ async def serve(
     `ready` is called once with the address. Raises CannotListen before that.
     """
     lookups = LookupClient(settings.trust)
-    exchanges = Exchanges(corrector, lookups, journal, dispatcher)
+    exchanges = Exchanges(corrector, lookups, access_log, dispatcher)
     master = _master(settings, exchanges)
     listener = Listener(
         settings.spec,
@@ -154,7 +154,7 @@ def run(
     settings: Settings,
     corrector: Correcting,
     *,
-    journal: Journal | None,
+    access_log: AccessLog | None,
     line: Callable[[str], str],
     dispatcher: Dispatcher | None = None,
 ) -> int:
@@ -162,23 +162,23 @@ def run(
     _send_complaints_to_stderr()
     raise_limit()
     try:
-        asyncio.run(_until_signalled(settings, corrector, journal, line, dispatcher))
+        asyncio.run(_until_signalled(settings, corrector, access_log, line, dispatcher))
     except CannotListen as problem:
         print(f"corrigible proxy: {problem}", file=sys.stderr)
         return 1
     for summary in dispatcher.summary() if dispatcher is not None else ():
         print(f"corrigible proxy: {summary}", file=sys.stderr)
-    if journal is not None:
-        journal.close()
-    if journal is not None and journal.dropped:
-        print(f"corrigible proxy: {journal.dropped} log lines could not be written", file=sys.stderr)
+    if access_log is not None:
+        access_log.close()
+    if access_log is not None and access_log.dropped:
+        print(f"corrigible proxy: {access_log.dropped} log lines could not be written", file=sys.stderr)
     return 0
 
 
 async def _until_signalled(
     settings: Settings,
     corrector: Correcting,
-    journal: Journal | None,
+    access_log: AccessLog | None,
     line: Callable[[str], str],
     dispatcher: Dispatcher | None,
 ) -> None:
@@ -190,11 +190,11 @@ async def _until_signalled(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
-    on_hangup(loop, journal)
+    on_hangup(loop, access_log)
     await serve(
         settings,
         corrector,
-        journal=journal,
+        access_log=access_log,
         ready=lambda address: print(line(address), flush=True),
         stop=stop,
         hurry=hurry,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import orjson
 
-from corrigible.proxy.build import build_known
-from corrigible.proxy.core.engine import Annotate, ApiProfile, Explanation, Translator
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.engine import Annotate, ApiProfile, Engine, Explanation
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.errors import AuthoringError, Place
@@ -47,7 +47,7 @@ class Trial:
 
 def try_pack(name_or_path: str | Path) -> Trial:
     """Run every case of a pack. Raises AuthoringError where the pack or a case file is wrong."""
-    (known,) = build_known([name_or_path])
+    (known,) = load_profiles([name_or_path])
     rules = {rule.id.partition(".")[2]: rule for rule in known.pack.rules}
     verdicts: list[Verdict] = []
     problems: list[AuthoringError] = []
@@ -104,7 +104,7 @@ def _complaints(known: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
 
 def losses_unsaid(name_or_path: str | Path) -> Iterator[AuthoringError]:
     """Yield each case whose rule takes something from the request, and neither of them says so."""
-    (known,) = build_known([name_or_path])
+    (known,) = load_profiles([name_or_path])
     for file in rule_files(known.pack.path):
         for case in load_cases(file):
             if case.text.speaks is None or _claims_change(case.text.speaks):
@@ -133,9 +133,9 @@ def speaks(
     Where only the API's description has something to say, the rules are silent.
     """
     # An index of the whole pack is there already; to make one takes longer than all that a case asks of it.
-    translator = Translator([known if rules is known.pack.rules else replace(known, index=RuleIndex(rules))])
-    decision = drive_sync(
-        translator.translate(case.exchange, explanation), lambda lookup: answer(case.text.lookups, lookup)
+    engine = Engine([known if rules is known.pack.rules else replace(known, index=RuleIndex(rules))])
+    decision = run_with_lookups_sync(
+        engine.decide(case.exchange, explanation), lambda lookup: answer(case.text.lookups, lookup)
     )
     if isinstance(decision, Annotate):
         return decision if any(rule.id in decision.rules for rule in rules) else None

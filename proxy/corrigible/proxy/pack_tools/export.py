@@ -13,17 +13,17 @@ from typing import Any
 
 import orjson
 
-from corrigible.proxy.build import build_known
-from corrigible.proxy.core.engine import Annotate, ApiProfile, Decision, Translator
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.engine import Annotate, ApiProfile, Decision, Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.embed.json_splice import blank
-from corrigible.proxy.embed.member import Placed, placed
-from corrigible.proxy.runtime.lookup_runner import drive_sync
+from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.language.yaml_source import read_source
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import rule_files
-from corrigible.schema.exchange import Json
+from corrigible.schema.exchange import Json, Protocol
 
 from .case_runner import answer
 
@@ -44,7 +44,7 @@ _ENDS = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
 
 def render(name_or_path: str | Path) -> Iterator[dict[str, Json]]:
     """Yield the documents of a pack. Raises AuthoringError where the pack or a case file is wrong."""
-    (known,) = build_known([name_or_path])
+    (known,) = load_profiles([name_or_path])
     pack = known.pack
     rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
     adapters = files("corrigible.adapters")
@@ -60,12 +60,12 @@ def render(name_or_path: str | Path) -> Iterator[dict[str, Json]]:
         "tables": dict(pack.tables),
         "paraphrases": {value: list(phrases) for value, phrases in pack.text.paraphrases.items()},
     }
-    translator = Translator([known])
+    engine = Engine([known])
     for file in rule_files(pack.path):
         rule = rules[file.stem]
         yield _rule(rule, file)
         for case in load_cases(file):
-            yield _case(known, translator, rule, case)
+            yield _case(known, engine, rule, case)
 
 
 def _rule(rule: Rule, file: Path) -> dict[str, Json]:
@@ -148,10 +148,10 @@ def _quoted(expression: str) -> Iterator[str]:
             yield raw
 
 
-def _case(known: ApiProfile, translator: Translator, rule: Rule, case: Case) -> dict[str, Json]:
+def _case(known: ApiProfile, engine: Engine, rule: Rule, case: Case) -> dict[str, Json]:
     exchange = case.exchange
-    decision = drive_sync(translator.translate(exchange), lambda lookup: answer(case.text.lookups, lookup))
-    rpc = exchange.request.method.startswith("/")
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: answer(case.text.lookups, lookup))
+    rpc = exchange.request.protocol is Protocol.GRPC
     return {
         "kind": "case",
         "rule": rule.id,
@@ -174,10 +174,10 @@ def _answer(decision: Decision, mode: Mode, case: Case, *, rpc: bool) -> dict[st
     """Return headers and body in a mode, as the front ends give them: over gRPC only `reflective` adds anything."""
     native = case.exchange.body
     headers = [[name, value] for name, value in case.text.response.headers.items()]
-    found: Placed | None = None
+    found: EmbeddedBody | None = None
     if mode is Mode.TRADITIONAL and not rpc and decision.pack is not None:
-        found = Placed(blank(native.decode(), decision.pack.text.redact).encode())
+        found = EmbeddedBody(blank(native.decode(), decision.pack.text.redact).encode())
     elif isinstance(decision, Annotate) and (mode is Mode.REFLECTIVE or (mode is Mode.VERBOSE and not rpc)):
-        found = placed(native, decision, mode)
+        found = embed_feedback(native, decision, mode)
     body, more = (native, ()) if found is None else (found.body, found.headers)
     return {"headers": [*headers, *([name, value] for name, value in more)], "body": body.decode("utf-8", "replace")}

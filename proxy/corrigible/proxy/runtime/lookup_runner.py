@@ -78,7 +78,9 @@ class Asking:
         return result
 
 
-async def drive(generator: Generator[Lookup, LookupAnswer, T], fetch: Fetch, limits: Limits | None = None) -> T:
+async def run_with_lookups(
+    generator: Generator[Lookup, LookupAnswer, T], fetch: Fetch, limits: Limits | None = None
+) -> T:
     """Run a translation to its end, here and now."""
     asking = Asking(fetch, limits or Limits())
     try:
@@ -90,7 +92,7 @@ async def drive(generator: Generator[Lookup, LookupAnswer, T], fetch: Fetch, lim
         return asking.in_time(result)
 
 
-def drive_sync(
+def run_with_lookups_sync(
     generator: Generator[Lookup, LookupAnswer, T],
     fetch: Callable[[Lookup], LookupAnswer],
     limits: Limits | None = None,

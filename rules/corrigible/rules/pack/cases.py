@@ -13,7 +13,7 @@ from corrigible.rules.errors import AuthoringError, Place, gather
 from corrigible.rules.language.file_model import CaseText
 from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import Source, read_source
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request, protocol_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def _exchange(source: Source, text: CaseText, index: int) -> Exchange:
             raise source.error((index, "response", "body_file"), said) from None
     headers = {"content-type": "application/json", **{k.lower(): v for k, v in answered.headers.items()}}
     request = Request(
-        asked.method if asked.method.startswith("/") else asked.method.upper(),  # a gRPC method is a name
+        asked.method if protocol_of(asked.method) is Protocol.GRPC else asked.method.upper(),  # a gRPC method is a name
         asked.path,
         asked.query,
         {k.lower(): v for k, v in asked.headers.items()},

@@ -14,7 +14,7 @@ from typing import Final
 
 from corrigible.rules.pointer import MISSING, resolve, segments
 from corrigible.schema.cache import cached
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 
 from .nearness import is_same
 
@@ -123,7 +123,7 @@ def deletes(request: Request) -> bool:
 
 def _called(request: Request) -> tuple[str, ...]:
     """Return the words of what is called: of the literal end of a path, or of a gRPC method."""
-    called = request.method if request.method.startswith("/") else request.path
+    called = request.method if request.protocol is Protocol.GRPC else request.path
     if _RPC.fullmatch(called):
         return words(called.rpartition("/")[2])
     parts = [part for part in called.split("/") if part.replace("_", "").replace("-", "").isalpha()]

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from corrigible.conformance.lift.agent.move import Briefing, Seen
 from corrigible.conformance.lift.strategy.reflect import SCHEMA, WORDS
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import BaseAction
 
 from .conversation import Tool
@@ -98,7 +98,7 @@ _GRPC_CALL: Final = Tool(
 
 def is_grpc(request: Request) -> bool:
     """True where a request document is a call of gRPC."""
-    return request.path == "" and request.method.startswith("/")
+    return request.protocol is Protocol.GRPC
 
 
 def tools(request: Request) -> tuple[Tool, ...]:

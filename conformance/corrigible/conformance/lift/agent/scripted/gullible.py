@@ -19,7 +19,7 @@ from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, S
 from corrigible.schema.carrier import find
 from corrigible.schema.document import is_method, is_path
 from corrigible.schema.error import ReaderError
-from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.reader import apply
 
 from .answer import is_broken_off, native, texts, written
@@ -106,7 +106,7 @@ def _orders(text: str, request: Request) -> Iterator[tuple[str, Request | None]]
 def _call(method: str, target: str, body: Json, request: Request) -> Request | None:
     """Return a call to this API, None where the target is another host's."""
     parts = urlsplit(target.rstrip(".,;:!?"))
-    if (parts.hostname or "localhost") not in ("localhost", "127.0.0.1", "::1") or request.method.startswith("/"):
+    if (parts.hostname or "localhost") not in ("localhost", "127.0.0.1", "::1") or request.protocol is Protocol.GRPC:
         return None
     path = parts.path or "/"
     if not (is_method(method) and is_path(path)):
