@@ -10,9 +10,9 @@ from importlib.metadata import version
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.printable import shown_on
 
-from .command import demo, description, descriptors, measure, pack, proxy, sandbox, translate
+from .command import demo, description, descriptors, pack, proxy, sandbox, translate
 
-COMMANDS = (proxy, translate, pack, sandbox, demo, measure, descriptors, description)
+COMMANDS = (proxy, translate, pack, sandbox, demo, descriptors, description)
 
 
 def parser() -> argparse.ArgumentParser:

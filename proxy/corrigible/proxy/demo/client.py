@@ -1,4 +1,4 @@
-"""Send request documents to a server the way a client of its API would. Used by `demo` and `measure`."""
+"""Send request documents to a server the way a client of its API would."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
 from urllib.parse import urlencode
 
 import httpx
@@ -41,12 +40,6 @@ class Answer:
         """Say whether the call did what it was for: 2xx, and no `success: false` inside."""
         refused = isinstance(self.body, dict) and self.body.get("success") is False
         return 200 <= self.status < 300 and not refused
-
-
-class Sender(Protocol):
-    """Whatever sends a request document somewhere."""
-
-    def send(self, request: Request) -> Answer: ...
 
 
 class Caller:
