@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from corrigible.adapters.sandbox.server import Command, Running, free_port
-from corrigible.conformance.grpc_wire import GrpcSent, GrpcWire
-from corrigible.conformance.launch import SUITE
+from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.reference import grpc_shop
+from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
 
 BIN: Final = Path(sys.executable).parent
 SECONDS: Final = 600.0
@@ -190,12 +190,12 @@ GRPC: Final[tuple[tuple[str, str, Json, int], ...]] = (
 
 def grpc_callers(port: int, tally: Tally, over: threading.Event, seed: int) -> None:
     dice = random.Random(seed)
-    with GrpcWire(f"127.0.0.1:{port}") as wire:
+    with GrpcClient(f"127.0.0.1:{port}") as wire:
         while not over.is_set():
             name, method, document, code = dice.choice(GRPC)
             who = ("authorization", f"Bearer caller-{dice.randrange(CALLERS)}")
             path = grpc_shop.path(method)
-            got = wire.send(GrpcSent(path, (grpc_shop.request(path, document),), (who,)), timeout=30)
+            got = wire.send(GrpcCall(path, (grpc_shop.request(path, document),), (who,)), timeout=30)
             wrong = "" if got.code == code else f"code {got.code}"
             tally.note(name, explained=got.feedback is not None, wrong=wrong)
 

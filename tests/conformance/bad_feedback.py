@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corrigible.conformance.judge.told import Told
+from corrigible.conformance.validators.annotated_error import AnnotatedError
 from corrigible.schema import Request
 
 from .good_feedback import (
@@ -25,7 +25,7 @@ from .good_feedback import (
 _PROSE = "x" * 1001
 
 
-BAD: dict[str, tuple[str, Told]] = {
+BAD: dict[str, tuple[str, AnnotatedError]] = {
     "no object": ("SRF-COR-02", told(["MODIFY_PARAMS"])),
     "a type that is none": ("SRF-COR-02", told(feedback(type="advice"))),
     "no type": ("SRF-COR-02", told({k: v for k, v in feedback().items() if k != "type"})),
@@ -381,15 +381,21 @@ BAD: dict[str, tuple[str, Told]] = {
     ),
     "a wait that is not passed on": (
         "SRF-RTY-01",
-        Told(READ, feedback(WAIT, recovery="transient"), headers={"retry-after": "7"}),
+        AnnotatedError(
+            READ,
+            feedback(WAIT, recovery="transient"),
+            headers={"retry-after": "7"},
+        ),
     ),
     "a wait that is shorter": (
         "SRF-RTY-01",
-        Told(READ, feedback(WAIT, recovery="transient", retry={"after_seconds": 3}), headers={"retry-after": "7"}),
+        AnnotatedError(
+            READ, feedback(WAIT, recovery="transient", retry={"after_seconds": 3}), headers={"retry-after": "7"}
+        ),
     ),
     "a date that was not worked out": (
         "SRF-RTY-01",
-        Told(
+        AnnotatedError(
             READ,
             feedback(WAIT, recovery="transient", retry={"after_seconds": 3600}),
             headers={"date": "Sun, 01 Mar 2026 12:00:00 GMT", "retry-after": "Sun, 01 Mar 2026 12:00:30 GMT"},

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from corrigible.conformance.check import Check
+from corrigible.conformance.suite.check import Check
 
 from .faulty import Answer, Fault, Request
 

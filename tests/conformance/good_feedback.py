@@ -6,8 +6,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from corrigible.conformance.judge.told import Registered, Told
 from corrigible.conformance.reference import api
+from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
 from corrigible.schema import Request
 
 BODY = {
@@ -62,11 +62,11 @@ def feedback(*suggestions: Mapping[str, Any], **members: Any) -> dict[str, Any]:
     return {**said, **members}
 
 
-def told(said: Any, request: Request = ORDER, **more: Any) -> Told:
-    return Told(request, said, vocabulary=VOCABULARY, description=api.DESCRIPTION, **more)
+def told(said: Any, request: Request = ORDER, **more: Any) -> AnnotatedError:
+    return AnnotatedError(request, said, vocabulary=VOCABULARY, description=api.DESCRIPTION, **more)
 
 
-def wait(request: Request = READ, **retry: Any) -> Told:
+def wait(request: Request = READ, **retry: Any) -> AnnotatedError:
     return told(feedback(WAIT, recovery="transient", retry=retry), request)
 
 
@@ -85,7 +85,7 @@ LIMIT = {
     "patch": [test_op("/query/limit", "500"), {"op": "replace", "path": "/query/limit", "value": 100}],
 }
 
-GOOD: dict[str, Told] = {
+GOOD: dict[str, AnnotatedError] = {
     "a loss that is named": told(
         feedback(
             patched(
@@ -176,7 +176,7 @@ GOOD: dict[str, Told] = {
             )
         )
     ),
-    "the wait that the answer names": Told(
+    "the wait that the answer names": AnnotatedError(
         READ, feedback(WAIT, recovery="transient", retry={"after_seconds": 7}), headers={"retry-after": "7"}
     ),
 }

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from google.rpc import status_pb2
 
-from corrigible.conformance.reference.grpc_upstream import DETAILS, OPTIONS, Metadata
+from corrigible.conformance.transport.grpc import DETAILS, OPTIONS, Metadata
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
 

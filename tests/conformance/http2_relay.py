@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from corrigible.conformance.http2_wire import (
+from corrigible.conformance.transport.http2 import (
     ACK,
     DATA,
     END_HEADERS,

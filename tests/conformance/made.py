@@ -6,25 +6,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from corrigible.conformance.check import Check, Finding
-from corrigible.conformance.config import SubjectConfig
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import (
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec
+from corrigible.conformance.suite.record import (
     Clause,
     Entry,
-    Flaw,
-    Foot,
-    Head,
+    Footer,
+    Header,
     Judged,
     Reason,
     Record,
-    Turn,
+    RecordedFinding,
+    TraceEntry,
     claim,
     counts,
     verdict,
 )
-from corrigible.conformance.stage import Spec, Stage, Staged
-from corrigible.conformance.subject import Subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.validators.finding import Finding
 
 MUST = "SRF-TRN-03"
 OTHER = "SRF-TRN-04"
@@ -71,21 +72,21 @@ def broken(*findings: Finding) -> Callable[[Subject], Iterable[Finding]]:
     return lambda subject: findings or (finding(),)
 
 
-def spec(profile: str = "http-json", **config: Any) -> Spec:
-    return Spec(profile, "proxy", SubjectConfig(**config))
+def spec(profile: str = "http-json", **config: Any) -> SubjectSpec:
+    return SubjectSpec(profile, "proxy", SubjectConfig(**config))
 
 
-def still() -> Stage:
+def still() -> Fixture:
     """A stage on which nothing runs."""
 
     @contextmanager
-    def staged(spec: Spec) -> Iterator[Staged]:
-        yield Staged(Subject(role=spec.role, profile=spec.profile))
+    def staged(spec: SubjectSpec) -> Iterator[RunningSubject]:
+        yield RunningSubject(Subject(role=spec.role, profile=spec.profile))
 
     return staged
 
 
-def head(**more: Any) -> Head:
+def head(**more: Any) -> Header:
     given: dict[str, Any] = {
         "suite": "0.1.0",
         "subject": "Acme gateway 2.1",
@@ -95,17 +96,17 @@ def head(**more: Any) -> Head:
         "started": "2026-11-21T08:00:00+00:00",
         "clauses": list(CLAUSES.values()),
     }
-    return Head(**(given | more))
+    return Header(**(given | more))
 
 
-def entry(id: str, outcome: Outcome = Outcome.PASSED, *flaws: Flaw, **more: Any) -> Entry:
+def entry(id: str, outcome: Outcome = Outcome.PASSED, *flaws: RecordedFinding, **more: Any) -> Entry:
     given: dict[str, Any] = {"title": f"About {id}", "profile": "http-json", "requirements": [MUST]}
     return Entry(check=id, outcome=outcome, flaws=list(flaws), **(given | more))
 
 
 def record(*entries: Entry, last_words: dict[str, str] | None = None, **more: Any) -> Record:
     held = head(**more)
-    foot = Foot(
+    foot = Footer(
         verdict=verdict(entries),
         claim=claim(held, entries),
         counts=counts(entries),
@@ -115,7 +116,7 @@ def record(*entries: Entry, last_words: dict[str, str] | None = None, **more: An
     return Record(head=held, entries=list(entries), foot=foot)
 
 
-FLAW = Flaw(
+FLAW = RecordedFinding(
     requirement=MUST,
     said="The upstream refused with 402, and the caller saw 400.",
     expected={"status": 402, "body": {"error": {"code": "card_declined"}}},
@@ -127,11 +128,13 @@ FLAW = Flaw(
 def mixed() -> Record:
     """Every outcome once."""
     return record(
-        entry("transparency/status-kept", Outcome.FAILED, FLAW, trace=[Turn(who="to the subject", text="> POST /")]),
+        entry(
+            "transparency/status-kept", Outcome.FAILED, FLAW, trace=[TraceEntry(who="to the subject", text="> POST /")]
+        ),
         entry(
             "transparency/quick",
             Outcome.FAILED,
-            Flaw(requirement=SHOULD, said="It takes 40 ms.", expected=10, got=40),
+            RecordedFinding(requirement=SHOULD, said="It takes 40 ms.", expected=10, got=40),
             advice=True,
             requirements=[SHOULD],
         ),
@@ -139,7 +142,7 @@ def mixed() -> Record:
         entry(
             "core/present",
             Outcome.FAILED_AS_EXPECTED,
-            Flaw(requirement=OTHER, said="It is absent."),
+            RecordedFinding(requirement=OTHER, said="It is absent."),
             requirements=[OTHER],
             known=Reason(reason="waits for a release", issue="#12"),
         ),
@@ -158,9 +161,9 @@ HOSTILE = (
 
 def hostile() -> Record:
     """A run whose subject says the worst that it can, wherever it can."""
-    flaw = Flaw(requirement=MUST, said=HOSTILE, expected=HOSTILE, got={HOSTILE: [HOSTILE]}, line=HOSTILE)
+    flaw = RecordedFinding(requirement=MUST, said=HOSTILE, expected=HOSTILE, got={HOSTILE: [HOSTILE]}, line=HOSTILE)
     return record(
-        entry("a/failed", Outcome.FAILED, flaw, title=HOSTILE, trace=[Turn(who=HOSTILE, text=HOSTILE)]),
+        entry("a/failed", Outcome.FAILED, flaw, title=HOSTILE, trace=[TraceEntry(who=HOSTILE, text=HOSTILE)]),
         entry("a/advised", Outcome.FAILED, flaw, advice=True),
         entry("a/announced", Outcome.FAILED_AS_EXPECTED, flaw, known=Reason(reason=HOSTILE, issue=HOSTILE)),
         entry("a/surprise", Outcome.PASSED_UNEXPECTEDLY, known=Reason(reason=HOSTILE)),

@@ -10,10 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from corrigible.conformance.check import Check, Finding
 from corrigible.conformance.reference.upstream import Answering, Received, Script, Upstream, answer
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Got, Sent, Wire
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
+from corrigible.conformance.validators.finding import Finding
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
@@ -26,8 +27,8 @@ _OF_ONE_CONNECTION = frozenset({"content-length", "connection", "host"})
 class Said:
     """An answer that is about to go out, and what it was made of."""
 
-    asked: Sent
-    native: Got
+    asked: HttpRequest
+    native: HttpResponse
     headers: list[tuple[str, str]]
     body: bytes
     status: int
@@ -51,13 +52,13 @@ class Front:
     upstream: str
     corrector: HttpCorrector
     spoil: Spoil = honest
-    ask_too: Callable[[Sent], Iterable[Sent]] = field(default=lambda sent: ())
+    ask_too: Callable[[HttpRequest], Iterable[HttpRequest]] = field(default=lambda sent: ())
     """What it sends to the upstream of its own accord."""
-    forward: Callable[[Sent], Sent] = field(default=lambda sent: sent)
+    forward: Callable[[HttpRequest], HttpRequest] = field(default=lambda sent: sent)
     """What becomes of a request on its way in."""
 
     def __call__(self, received: Received) -> Script:
-        wire = Wire(self.upstream)
+        wire = HttpClient(self.upstream)
         asked = received.sent
         for own in self.ask_too(asked):
             wire.send(own)
@@ -80,10 +81,10 @@ class Front:
         said.headers = [h for h in said.headers if h[0].lower() != "transfer-encoding"]
         return answer(said.status, said.body, [*said.headers, *(length if had else [])], reason=native.reason)
 
-    def _looked_up(self, wire: Wire, asked: Sent, lookup: Lookup) -> LookupAnswer:
+    def _looked_up(self, wire: HttpClient, asked: HttpRequest, lookup: Lookup) -> LookupAnswer:
         credentials = [one for one in asked.headers if one[0].lower() == "authorization"]
         media = [("Content-Type", lookup.content_type)] if lookup.content_type else []
-        got = wire.send(Sent(lookup.method, lookup.path, (*credentials, *media), lookup.body))
+        got = wire.send(HttpRequest(lookup.method, lookup.path, (*credentials, *media), lookup.body))
         return LookupAnswer(got.status, got.body)
 
 
@@ -101,14 +102,16 @@ def fronted(
     *,
     spec: Path | None = None,
     api: Answering | None = None,
-    ask_too: Callable[[Sent], Iterable[Sent]] = lambda sent: (),
-    forward: Callable[[Sent], Sent] = lambda sent: sent,
+    ask_too: Callable[[HttpRequest], Iterable[HttpRequest]] = lambda sent: (),
+    forward: Callable[[HttpRequest], HttpRequest] = lambda sent: sent,
 ) -> Iterator[Subject]:
     """Put a stand-in of a proxy before the suite's own upstream."""
     with Upstream(api) as upstream:
         front = Front(upstream.url, corrector(pack, spec), spoil, ask_too, forward)
         with Upstream(front) as proxy:
-            yield Subject("proxy", profile, target=Wire(proxy.url), upstream=upstream, direct=Wire(upstream.url))
+            yield Subject(
+                "proxy", profile, target=HttpClient(proxy.url), upstream=upstream, direct=HttpClient(upstream.url)
+            )
 
 
 def findings(checks: Iterable[Check], subject: Subject) -> dict[str, set[str]]:

@@ -15,9 +15,9 @@ from corrigible.conformance.audit.audit import SCHEMA, Audit, audit, gather
 from corrigible.conformance.audit.material import Subject as Material
 from corrigible.conformance.audit.material import command
 from corrigible.conformance.audit.task import task_file
-from corrigible.conformance.checks.audit import CHECKS
+from corrigible.conformance.checks.pack.leaks import CHECKS
 from corrigible.conformance.cli import main
-from corrigible.conformance.subject import Subject
+from corrigible.conformance.suite.subject import Subject
 
 HEAD = "name: acme\ntitle: Acme\nversion: 2.1.0\napi: {name: Acme API}\nlicense: Apache-2.0\n"
 TOP = "id: acme.jam\ntitle: About jam\nstatus: stable\nreferences: [https://a.test]\n"

@@ -14,17 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.check import Check, Finding
 from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.cli import main, parser
-from corrigible.conformance.command import aim, explain, reference
+from corrigible.conformance.command import explain, reference
+from corrigible.conformance.command import run_target as aim
 from corrigible.conformance.command.check import check
 from corrigible.conformance.command.replay import replay
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.record import lines, read
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.reference.api import Shop
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Sent, Wire
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.record import lines, read
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
+from corrigible.conformance.validators.finding import Finding
 
 from .made import MUST, broken, finding, mixed
 from .made import check as made
@@ -132,13 +134,13 @@ def test_what_makes_no_sense_is_told_in_a_line(name: str, capsys: pytest.Capture
     ],
 )
 def test_what_matches_nothing_is_refused(more: list[str], said: str, tmp_path: Path) -> None:
-    with pytest.raises(Misused) as told:
+    with pytest.raises(UsageError) as told:
         judged(["--config", config(tmp_path, role="proxy"), *more], HEALTHY)
     assert said in str(told.value)
 
 
 def test_a_role_without_a_check_is_no_success(tmp_path: Path) -> None:
-    with pytest.raises(Misused, match="the suite has no check for proxy http-json up to L3"):
+    with pytest.raises(UsageError, match="the suite has no check for proxy http-json up to L3"):
         judged(["--config", config(tmp_path)])
 
 
@@ -237,7 +239,7 @@ def test_a_check_is_explained() -> None:
     ("word", "near"), [("SRF-TRN-3", "SRF-TRN-03"), ("transparency/helthy", "transparency/healthy")]
 )
 def test_what_is_not_there_is_guessed(word: str, near: str) -> None:
-    with pytest.raises(Misused, match=f'; did you mean "{near}"'):
+    with pytest.raises(UsageError, match=f'; did you mean "{near}"'):
         explain.explanation(word, [HEALTHY])
 
 
@@ -246,7 +248,7 @@ def test_what_is_not_there_is_guessed(word: str, near: str) -> None:
 
 def test_a_replay_shows_everything_that_was_sent_and_got(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def ask(subject: Subject) -> list[Finding]:
-        subject.wire.send(Sent("GET", "/v1/x", (("A", "b"),)))
+        subject.wire.send(HttpRequest("GET", "/v1/x", (("A", "b"),)))
         return []
 
     arguments = parser().parse_args(["replay", "http-json:a/x", "--config", config(tmp_path)])
@@ -279,7 +281,7 @@ def test_one_vector_of_a_reader_is_replayed(capsys: pytest.CaptureFixture[str]) 
 
 def test_a_replay_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        Misused, match='no check or vector is called "transparency/il"; did you mean "transparency/ill"'
+        UsageError, match='no check or vector is called "transparency/il"; did you mean "transparency/ill"'
     ):
         replay(parser().parse_args(["replay", "transparency/il", "--config", config(tmp_path)]), [ILL])
 
@@ -338,7 +340,7 @@ def test_the_reference_serves_until_it_is_stopped() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         first = running.stdout.readline()
-        got = Wire(first.split()[3].rstrip(",")).send(Sent("GET", "/v1/items"))
+        got = HttpClient(first.split()[3].rstrip(",")).send(HttpRequest("GET", "/v1/items"))
         running.send_signal(signal.SIGINT)
         running.stdout.read()
     assert got.status == 200

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.command.aim import OWN
-from corrigible.conformance.config import load, load_known_failing
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.command.run_target import OWN
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.suite.config import load, load_known_failing
 
 GOOD = """\
 subject: Acme
@@ -67,24 +67,24 @@ def test_an_empty_one_says_nothing(tmp_path: Path) -> None:
 def test_a_wrong_one_says_where_and_what_was_meant(name: str, tmp_path: Path) -> None:
     text, said = WRONG[name]
     path = written(tmp_path, text)
-    with pytest.raises(Misused) as told:
+    with pytest.raises(UsageError) as told:
         load(path)
     assert str(told.value).startswith(f"{path}{said}")
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
-    with pytest.raises(Misused) as told:
+    with pytest.raises(UsageError) as told:
         load(written(tmp_path, "levle: L1\nsubjects:\n  grpc: {strat: x}\n"))
     assert len(str(told.value).splitlines()) == 2
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Misused, match="No such file or directory"):
+    with pytest.raises(UsageError, match="No such file or directory"):
         load(tmp_path / "none.yaml")
 
 
 def test_a_list_of_known_failures_needs_reasons(tmp_path: Path) -> None:
-    with pytest.raises(Misused) as told:
+    with pytest.raises(UsageError) as told:
         load_known_failing(written(tmp_path, "- check: a/x\n  reason: because\n- {check: b, resaon: x}\n"))
     text = str(told.value)
     assert ':3: "reason" is missing' in text

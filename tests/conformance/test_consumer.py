@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from corrigible.adapters.sandbox.nodejs import find_node
-from corrigible.conformance.check import Absent, Check, CouldNotTell, Finding
-from corrigible.conformance.checks.consumer import CHECKS, complaint, whole_question
-from corrigible.conformance.respondent import NoAnswer, Respondent
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.vector import Consumer, consumer
+from corrigible.conformance.checks.consumer.vectors import CHECKS, complaint, whole_question
+from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.model.vector import Consumer, consumer
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.stdio_program import NoAnswer, StdioProgram
+from corrigible.conformance.validators.finding import Absent, Finding
 
 READER = Path(__file__).parent / "reader_js" / "reader.mjs"
 SOURCE = READER.read_text("utf-8")
@@ -134,7 +136,7 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
 
 def wrong(command: list[str]) -> Iterator[Consumer]:
     """Put every vector to one process: 35 readers would take long otherwise."""
-    with Respondent(command) as respondent:
+    with StdioProgram(command) as respondent:
         for group in consumer():
             for vector in group.vectors:
                 answer = respondent.ask(whole_question(vector))

@@ -10,16 +10,18 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.check import Check, Finding, NotApplicable
-from corrigible.conformance.checks import others
-from corrigible.conformance.checks.exposure import CHECKS
-from corrigible.conformance.checks.framing import ambiguity
-from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.checks.transparency import others
+from corrigible.conformance.checks.transparency.exposure import CHECKS
+from corrigible.conformance.checks.transparency.framing import ambiguity
+from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Wire
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient
+from corrigible.conformance.validators.finding import Finding
 
 from .faulty import Fault, Request, relay
 from .test_planted_faults import START
@@ -30,7 +32,7 @@ BY_NAME = {check.id: check for check in CHECKS}
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
     pytest.importorskip("mitmproxy")
-    with stage(Spec("http-json", "proxy", SubjectConfig(start=START))) as staged:
+    with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         yield staged.subject
 
 
@@ -49,7 +51,7 @@ def test_our_proxy_holds(check: Check, conforming: Subject) -> None:
 
 def test_who_only_hands_on_hands_on_what_can_be_read_in_two_ways() -> None:
     with Upstream(Shop()) as upstream, relay(upstream.port, Fault()) as port:
-        subject = Subject("proxy", "http-json", Wire(f"http://127.0.0.1:{port}"), upstream=upstream)
+        subject = Subject("proxy", "http-json", HttpClient(f"http://127.0.0.1:{port}"), upstream=upstream)
         by_requirement = {name: found(BY_NAME[f"exposure/framing/{name}"], subject) for name in ("one-way", "head")}
     assert {one.requirement for one in by_requirement["one-way"]} == {"SRF-TRN-14"}
     assert len(by_requirement["one-way"]) > 10
@@ -68,7 +70,7 @@ def test_who_does_one_thing_at_a_time_holds_others_up(conforming: Subject, monke
     worst = others.bodies()[name]
     monkeypatch.setattr(others, "bodies", lambda: {name: worst})
     with relay(conforming.wire.port, Fault(request=slow)) as port:
-        subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"))
+        subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
         said = found(BY_NAME["exposure/others/body"], subject)
     assert {one.requirement for one in said} == {"SRF-TRN-13"}
     assert all(name in one.said and "takes others 1." in one.said for one in said)

@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.check import Check, NotApplicable
-from corrigible.conformance.checks import core, dialect, operations, retry, trust
-from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.checks.http import core, dialect, operations, retry, trust
+from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Got, Sent, Wire
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
 
 START = (
     "corrigible proxy --upstream {upstream} --pack {suite}/reference/pack --spec {suite}/reference/openapi.yaml "
@@ -28,18 +29,18 @@ START = (
 )
 CHECKS = {check.id: check for check in (*core.CHECKS, *operations.CHECKS, *retry.CHECKS, *trust.CHECKS)}
 SLOW = "trust/injection"
-Spoil = Callable[[dict[str, Any], Sent, Got], None]
+Spoil = Callable[[dict[str, Any], HttpRequest, HttpResponse], None]
 
 
 @pytest.fixture(scope="module", params=["http-json", "problem+json"])
 def each_profile(request: pytest.FixtureRequest) -> Iterator[Subject]:
-    with stage(Spec(request.param, "proxy", SubjectConfig(start=START))) as staged:
+    with running_subject(SubjectSpec(request.param, "proxy", SubjectConfig(start=START))) as staged:
         yield staged.subject
 
 
 @pytest.fixture(scope="module")
 def proxy() -> Iterator[Subject]:
-    with stage(Spec("http-json", "proxy", SubjectConfig(start=START))) as staged:
+    with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         yield staged.subject
 
 
@@ -52,11 +53,11 @@ def findings(check: Check, subject: Subject) -> list[tuple[str, str]]:
 @contextmanager
 def relayed(
     subject: Subject,
-    spoil: Callable[[Any, Sent, Got], Any] = lambda body, sent, got: None,
+    spoil: Callable[[Any, HttpRequest, HttpResponse], Any] = lambda body, sent, got: None,
     *,
-    forward: Callable[[Sent], Sent] = lambda sent: sent,
-    added: Callable[[Sent], list[tuple[str, str]]] = lambda sent: [],
-    status: Callable[[Sent, int], int] = lambda sent, status: status,
+    forward: Callable[[HttpRequest], HttpRequest] = lambda sent: sent,
+    added: Callable[[HttpRequest], list[tuple[str, str]]] = lambda sent: [],
+    status: Callable[[HttpRequest, int], int] = lambda sent, status: status,
 ) -> Iterator[Subject]:
     """Put a relay before a subject. `spoil` changes JSON answers, `forward` requests."""
     wire = subject.wire
@@ -75,7 +76,7 @@ def relayed(
         yield Subject(
             "proxy",
             subject.profile,
-            target=Wire(relay.url),
+            target=HttpClient(relay.url),
             upstream=subject.upstream,
             direct=subject.direct,
             seed=next(SEEDS),
@@ -89,7 +90,7 @@ SEEDS = count(100)
 def suggestion(edit: Callable[[dict[str, Any]], object]) -> Spoil:
     """Spoil every suggestion."""
 
-    def spoil(body: dict[str, Any], sent: Sent, got: Got) -> None:
+    def spoil(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
         for one in body.get("recovery_feedback", {}).get("suggestions", ()):
             edit(one)
 
@@ -99,7 +100,7 @@ def suggestion(edit: Callable[[dict[str, Any]], object]) -> Spoil:
 def member(edit: Callable[[dict[str, Any]], object]) -> Spoil:
     """Spoil the feedback itself."""
 
-    def spoil(body: dict[str, Any], sent: Sent, got: Got) -> None:
+    def spoil(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
         if isinstance(body.get("recovery_feedback"), dict):
             edit(body["recovery_feedback"])
 
@@ -123,27 +124,27 @@ def another_way(one: dict[str, Any]) -> None:
             op["value"] = one["parameters"]["shipping"]["method"] = "submarine"
 
 
-def quoting(body: dict[str, Any], sent: Sent, got: Got) -> None:
+def quoting(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
     if "recovery_feedback" in body:
         body["recovery_feedback"]["suggestions"][0]["message"] = body["error"]["message"]
 
 
-def quoting_a_header(body: dict[str, Any], sent: Sent, got: Got) -> None:
+def quoting_a_header(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
     if "recovery_feedback" in body and sent.header("x-api-key"):
         body["recovery_feedback"]["message"] += f" You are {sent.header('x-api-key')}."
 
 
-def speaking_of_success(body: dict[str, Any], sent: Sent, got: Got) -> None:
+def speaking_of_success(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
     if got.status < 400:
         body["recovery_feedback"] = {"type": "confidence_signal", "message": "Fine.", "suggestions": []}
 
 
-def silent_about_state(body: dict[str, Any], sent: Sent, got: Got) -> None:
+def silent_about_state(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
     if got.status == 422:
         body.pop("recovery_feedback", None)
 
 
-def renaming_codes(body: dict[str, Any], sent: Sent, got: Got) -> None:
+def renaming_codes(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
     if "verbose" in (sent.header("prefer") or "") and body.get("validation_errors"):
         body["validation_errors"][0]["code"] = "SOMETHING"
 
@@ -157,7 +158,7 @@ def remembering() -> Spoil:
     """Answer the same request with what was said the first time, whoever asks."""
     kept: dict[bytes, Any] = {}
 
-    def spoil(body: dict[str, Any], sent: Sent, got: Got) -> None:
+    def spoil(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
         if got.status >= 400:
             body["recovery_feedback"] = kept.setdefault(sent.body, body.get("recovery_feedback"))
 
@@ -295,14 +296,14 @@ def test_a_fault_is_caught(check: str, requirement: str, spoil: Spoil, proxy: Su
         assert requirement in {found for found, _ in findings(CHECKS[check], faulty)}
 
 
-def always_reflective(sent: Sent) -> Sent:
-    return Sent(sent.method, sent.target, (*(h for h in sent.headers if h[0] != "Prefer"), ALWAYS), sent.body)
+def always_reflective(sent: HttpRequest) -> HttpRequest:
+    return HttpRequest(sent.method, sent.target, (*(h for h in sent.headers if h[0] != "Prefer"), ALWAYS), sent.body)
 
 
-def as_somebody(name: Callable[[], str]) -> Callable[[Sent], Sent]:
-    def forward(sent: Sent) -> Sent:
+def as_somebody(name: Callable[[], str]) -> Callable[[HttpRequest], HttpRequest]:
+    def forward(sent: HttpRequest) -> HttpRequest:
         others = tuple(h for h in sent.headers if h[0].lower() != "authorization")
-        return Sent(sent.method, sent.target, (*others, ("Authorization", name())), sent.body)
+        return HttpRequest(sent.method, sent.target, (*others, ("Authorization", name())), sent.body)
 
     return forward
 
@@ -313,7 +314,7 @@ def test_feedback_in_every_mode_is_caught(proxy: Subject) -> None:
 
 
 def test_a_status_that_depends_on_the_mode_is_caught(proxy: Subject) -> None:
-    def status(sent: Sent, native: int) -> int:
+    def status(sent: HttpRequest, native: int) -> int:
         return 409 if native == 422 and "verbose" in (sent.header("prefer") or "") else native
 
     with relayed(proxy, status=status) as faulty:
@@ -342,7 +343,7 @@ def test_a_breaker_that_counts_what_nobody_saw_is_caught(proxy: Subject) -> None
 def test_a_breaker_that_takes_every_mistake_for_the_same_is_caught(proxy: Subject) -> None:
     seen: dict[str | None, int] = {}
 
-    def counting(body: dict[str, Any], sent: Sent, got: Got) -> None:
+    def counting(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
         who = sent.header("authorization")
         seen[who] = seen.get(who, 0) + 1
         if seen[who] > 3 and "recovery_feedback" in body:
@@ -366,22 +367,22 @@ def test_a_breaker_that_takes_strangers_for_one_is_caught(proxy: Subject) -> Non
         assert findings(CHECKS["trust/loop/strangers"], faulty)
 
 
-LOOKING: dict[str, tuple[str, Callable[[Sent, str], list[Sent]]]] = {
-    "as nobody": ("authorization", lambda sent, other: [Sent("GET", "/v1/orders/ord_1")]),
+LOOKING: dict[str, tuple[str, Callable[[HttpRequest, str], list[HttpRequest]]]] = {
+    "as nobody": ("authorization", lambda sent, other: [HttpRequest("GET", "/v1/orders/ord_1")]),
     "as somebody else": (
         "authorization",
-        lambda sent, other: [Sent("GET", "/v1/orders/ord_1", (("Authorization", "Bearer operator"),))],
+        lambda sent, other: [HttpRequest("GET", "/v1/orders/ord_1", (("Authorization", "Bearer operator"),))],
     ),
     "by writing": (
         "besides the call",
         lambda sent, other: [
-            Sent("POST", "/v1/orders/ord_5/confirm", tuple(h for h in sent.headers if h[0] == "Authorization"))
+            HttpRequest("POST", "/v1/orders/ord_5/confirm", tuple(h for h in sent.headers if h[0] == "Authorization"))
         ],
     ),
     "where the caller's values lead": (
         "made up",
         lambda sent, other: [
-            Sent("GET", "/v1/orders/../../admin", tuple(h for h in sent.headers if h[0] == "Authorization"))
+            HttpRequest("GET", "/v1/orders/../../admin", tuple(h for h in sent.headers if h[0] == "Authorization"))
         ],
     ),
 }
@@ -389,11 +390,11 @@ LOOKING: dict[str, tuple[str, Callable[[Sent, str], list[Sent]]]] = {
 
 @pytest.mark.parametrize(("word", "asks"), LOOKING.values(), ids=LOOKING.keys())
 def test_a_look_up_that_is_not_the_callers_is_caught(
-    word: str, asks: Callable[[Sent, str], list[Sent]], proxy: Subject
+    word: str, asks: Callable[[HttpRequest, str], list[HttpRequest]], proxy: Subject
 ) -> None:
-    def forward(sent: Sent) -> Sent:
+    def forward(sent: HttpRequest) -> HttpRequest:
         for asked in asks(sent, ""):
-            Wire(proxy.behind.url).send(asked)
+            HttpClient(proxy.behind.url).send(asked)
         return sent
 
     with relayed(proxy, forward=forward) as faulty:
@@ -403,11 +404,11 @@ def test_a_look_up_that_is_not_the_callers_is_caught(
 
 
 def test_following_a_link_of_the_upstream_to_another_origin_is_caught(proxy: Subject) -> None:
-    def following(body: dict[str, Any], sent: Sent, got: Got) -> None:
+    def following(body: dict[str, Any], sent: HttpRequest, got: HttpResponse) -> None:
         link = str(body.get("error", {}).get("help", ""))
         if link.startswith("http://127.0.0.1"):
             authority = link.split("/")[2]
-            Wire(f"http://{authority}").send(Sent("GET", "/h"))
+            HttpClient(f"http://{authority}").send(HttpRequest("GET", "/h"))
 
     with relayed(proxy, following) as faulty:
         found = findings(CHECKS["trust/lookups"], faulty)
@@ -423,7 +424,9 @@ MUTE = {
 
 def test_who_says_nothing_hears_one_sentence_from_each_check() -> None:
     with Upstream(Shop()) as upstream:
-        plain = Subject("proxy", "http-json", target=Wire(upstream.url), upstream=upstream, direct=Wire(upstream.url))
+        plain = Subject(
+            "proxy", "http-json", target=HttpClient(upstream.url), upstream=upstream, direct=HttpClient(upstream.url)
+        )
         for check in CHECKS.values():
             found = findings(check, plain)
             assert len(found) == (0 if check.id in MUTE else 1), (check.id, found)

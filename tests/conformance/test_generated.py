@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.demo.recipe import service
-from corrigible.conformance.checks import generated
+from corrigible.conformance.checks.http import generated
+from corrigible.conformance.checks.http.generated_request import Plan, load, plan
 from corrigible.conformance.cli import main
-from corrigible.conformance.generate import Plan, load, plan
-from corrigible.conformance.judge.description import Description
-from corrigible.conformance.launch import SUITE, Launched, free_port
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
-from corrigible.conformance.wire import Sent, Wire, request_document
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, request_document
+from corrigible.conformance.transport.process import ServerProcess, free_port
+from corrigible.conformance.validators.openapi import Description
 from corrigible.schema.exchange import Json
 
 from .stand_in import Spoil, edited, fronted
@@ -45,7 +46,7 @@ def judged(url: str, spec: Path, *more: str) -> int:
 
 @contextmanager
 def running(command: list[str], port: int) -> Iterator[str]:
-    with Launched(command, address=f"127.0.0.1:{port}"):
+    with ServerProcess(command, address=f"127.0.0.1:{port}"):
         yield f"http://127.0.0.1:{port}"
 
 
@@ -69,7 +70,8 @@ def test_operations_take_turns(planned: Plan) -> None:
 
 def test_a_seed_makes_the_same_requests_in_another_process(planned: Plan) -> None:
     code = (
-        "import sys; from pathlib import Path; from corrigible.conformance.generate import load, plan;"
+        "import sys; from pathlib import Path;"
+        "from corrigible.conformance.checks.http.generated_request import load, plan;"
         "print(*(repr(one) for one in plan(load(Path(sys.argv[1])), most=60).requests), sep='\\n')"
     )
     said = subprocess.run([sys.executable, "-c", code, str(SHOP)], capture_output=True, text=True, check=True).stdout
@@ -205,7 +207,7 @@ def test_who_wants_no_more_is_asked_no_more() -> None:
 
 def test_nothing_that_writes_is_mended_by_sending_it_unless_told_to() -> None:
     """A mended request is a good one: whoever points the suite at an API does not want an order for each."""
-    sent: list[Sent] = []
+    sent: list[HttpRequest] = []
 
     def refuses(received: Received) -> Script:
         sent.append(received.sent)
@@ -221,7 +223,7 @@ def test_nothing_that_writes_is_mended_by_sending_it_unless_told_to() -> None:
         assert any(one.method == "POST" and one.target == "/v1/shipments" for one in sent)
 
 
-def _with_a_way(sent: Sent) -> Script:
+def _with_a_way(sent: HttpRequest) -> Script:
     said: Json = {"action": "MODIFY_PARAMS", "parameters": {}, "message": "Ask for less."}
     if sent.method == "GET":
         said["patch"] = [{"op": "replace", "path": "/query", "value": {}}]
@@ -261,7 +263,7 @@ def test_a_service_of_fastapi_conforms_behind_our_proxy(tmp_path: Path, capsys: 
     port, front = free_port(), free_port()
     with running([sys.executable, str(FASTAPI), str(port)], port) as upstream:
         spec = tmp_path / "openapi.json"
-        spec.write_bytes(Wire(upstream).send(Sent("GET", "/openapi.json")).body)
+        spec.write_bytes(HttpClient(upstream).send(HttpRequest("GET", "/openapi.json")).body)
         command = [sys.executable, "-m", "corrigible.proxy.cli", "proxy", "--upstream", upstream, "--spec", str(spec)]
         with running([*command, "--listen", f"127.0.0.1:{front}"], front) as url:
             assert judged(url, spec) == 0, capsys.readouterr().out
@@ -275,5 +277,5 @@ def test_the_checks_are_for_producers_with_a_description() -> None:
 
 def test_a_generator_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "schemathesis", None)
-    with pytest.raises(Misused, match="not installed"):
+    with pytest.raises(UsageError, match="not installed"):
         plan(load(SHOP))

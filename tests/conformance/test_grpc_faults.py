@@ -21,11 +21,12 @@ pytest.importorskip("google.rpc.error_details_pb2", reason="googleapis-common-pr
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2
 
-from corrigible.conformance.check import CouldNotTell, NotApplicable
-from corrigible.conformance.checks.grpc import CHECKS
+from corrigible.conformance.checks.grpc.catalogue import CHECKS
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference import grpc_shop
-from corrigible.conformance.reference.grpc_upstream import DETAILS, GrpcUpstream, Metadata
-from corrigible.conformance.subject import Subject
+from corrigible.conformance.reference.grpc_upstream import GrpcUpstream
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.grpc import DETAILS, Metadata
 from corrigible.schema.v0_1 import feedback_pb2 as pb
 
 from .grpc_middlebox import Box, Ending, Fault, boxed, with_feedback, with_status

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from corrigible.conformance.checks.grpc import CHECKS
+from corrigible.conformance.checks.grpc.catalogue import CHECKS
 
 WITHOUT_GRPC = """
 import sys
@@ -52,9 +52,9 @@ def test_ids_are_this_profiles_and_unique() -> None:
 
 def test_the_suite_says_so_where_nobody_is_there() -> None:
     pytest.importorskip("grpc", reason="grpcio is not installed")
-    from corrigible.conformance.check import CouldNotTell
+    from corrigible.conformance.model.outcome import CouldNotTell
     from corrigible.conformance.reference.grpc_upstream import GrpcUpstream
-    from corrigible.conformance.subject import Subject
+    from corrigible.conformance.suite.subject import Subject
 
     with GrpcUpstream() as upstream:
         for subject, said in (
@@ -72,15 +72,16 @@ def test_the_suite_says_so_where_nobody_is_there() -> None:
 
 def test_grpcurl_makes_the_call_again() -> None:
     pytest.importorskip("grpc", reason="grpcio is not installed")
-    from corrigible.conformance.grpc_wire import GrpcSent, grpcurl
+    from corrigible.conformance.checks.grpc.trace import grpcurl
     from corrigible.conformance.reference import grpc_shop
+    from corrigible.conformance.transport.grpc import GrpcCall
 
     method = grpc_shop.path("ImportOrders")
     messages = tuple(grpc_shop.request(method, {"name": f"orders/{n}", "version": n}) for n in (1, 2))
-    line = grpcurl("127.0.0.1:5", GrpcSent(method, messages, (("a", "b c"), ("x-bin", b"\x00\xff"))))
+    line = grpcurl("127.0.0.1:5", GrpcCall(method, messages, (("a", "b c"), ("x-bin", b"\x00\xff"))))
     assert line == (
         f"grpcurl -plaintext -H 'a: b c' -H 'x-bin: AP8=' -protoset {grpc_shop.DESCRIPTORS} "
         """-d '{"name": "orders/1", "version": "1"} {"name": "orders/2", "version": "2"}' """
         "127.0.0.1:5 shop.v1.Shop/ImportOrders"
     )
-    assert grpcurl("h:1", GrpcSent("/a.B/C", (b"\xff",))) == "grpcurl -plaintext h:1 a.B/C"
+    assert grpcurl("h:1", GrpcCall("/a.B/C", (b"\xff",))) == "grpcurl -plaintext h:1 a.B/C"

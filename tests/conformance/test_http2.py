@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.check import Check, CouldNotTell, NotApplicable
-from corrigible.conformance.checks import http2
-from corrigible.conformance.checks.http2 import CHECKS
-from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.checks.transparency import hostile_http2 as http2
+from corrigible.conformance.checks.transparency.hostile_http2 import CHECKS
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
 
 from .http2_relay import careless
 from .test_planted_faults import START
@@ -28,7 +29,7 @@ HTTP2 = (
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
     pytest.importorskip("mitmproxy")
-    with stage(Spec("http-json", "proxy", SubjectConfig(start=START, http2=HTTP2))) as staged:
+    with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START, http2=HTTP2))) as staged:
         yield staged.subject
 
 

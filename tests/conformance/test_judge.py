@@ -7,27 +7,27 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.judge.edit import wilson
-from corrigible.conformance.judge.judgement import judged
-from corrigible.conformance.judge.pace import named_wait
-from corrigible.conformance.judge.told import Told
-from corrigible.conformance.judge.trust import hidden
+from corrigible.conformance.validators.annotated_error import AnnotatedError
+from corrigible.conformance.validators.edit import wilson
+from corrigible.conformance.validators.judgement import judged
+from corrigible.conformance.validators.retry import named_wait
+from corrigible.conformance.validators.trust import hidden
 
 from .bad_feedback import BAD
 from .good_feedback import CURRENCY, GOOD, KEYED, LINE, ORDER, READ, feedback, told
 
 
-def broken(one: Told) -> set[str]:
+def broken(one: AnnotatedError) -> set[str]:
     return {finding.requirement for finding in judged(one)}
 
 
 @pytest.mark.parametrize("one", GOOD.values(), ids=GOOD.keys())
-def test_good_feedback_breaks_nothing(one: Told) -> None:
+def test_good_feedback_breaks_nothing(one: AnnotatedError) -> None:
     assert not [(finding.requirement, finding.said) for finding in judged(one)]
 
 
 @pytest.mark.parametrize(("requirement", "one"), BAD.values(), ids=BAD.keys())
-def test_bad_feedback_breaks_its_requirement_and_no_other(requirement: str, one: Told) -> None:
+def test_bad_feedback_breaks_its_requirement_and_no_other(requirement: str, one: AnnotatedError) -> None:
     assert broken(one) == {requirement}
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from corrigible.conformance.judge.description import Description
 from corrigible.conformance.reference import api
+from corrigible.conformance.validators.openapi import Description
 from corrigible.schema import Request
 
 from .good_feedback import BODY

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from corrigible.conformance.judge.judgement import judged
-from corrigible.conformance.judge.told import Registered, Told
 from corrigible.conformance.reference import api
+from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
+from corrigible.conformance.validators.judgement import judged
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate
 from corrigible.rules.engine.lookup import LookupAnswer
@@ -34,7 +34,7 @@ def decided(pack: str, case: Case) -> Annotate | None:
 ENGINES = {name: build_engine([path]) for name, path in PACKS.items()}
 
 
-def told(pack: str) -> Iterator[tuple[str, Told]]:
+def told(pack: str) -> Iterator[tuple[str, AnnotatedError]]:
     known = load_pack(PACKS[pack])
     vocabulary = {name: Registered(one.base_action, one.parameters) for name, one in known.text.actions.items()}
     for file in rule_files(known.path):
@@ -43,7 +43,16 @@ def told(pack: str) -> Iterator[tuple[str, Told]]:
             if decision is not None:
                 exchange = case.exchange
                 name = f"{case.rule}: {case.text.name}"
-                yield name, Told(exchange.request, decision.feedback, exchange.status, exchange.headers, vocabulary)
+                yield (
+                    name,
+                    AnnotatedError(
+                        exchange.request,
+                        decision.feedback,
+                        exchange.status,
+                        exchange.headers,
+                        vocabulary,
+                    ),
+                )
 
 
 @pytest.mark.parametrize("pack", PACKS)

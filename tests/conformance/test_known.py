@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.config import KnownFailing
-from corrigible.conformance.known import announced, known_failing, refuse_unmatched
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.pattern import matches
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.suite.config import KnownFailing
+from corrigible.conformance.suite.known_failing import announced, known_failing, refuse_unmatched
+from corrigible.conformance.suite.pattern import matches
 
 from .made import check
 
@@ -42,7 +42,7 @@ def test_patterns_are_globs_over_parts_of_a_path(pattern: str, means: bool) -> N
 def test_a_pattern_on_the_command_line_needs_a_reason() -> None:
     assert known_failing("a/x=not built = yet") == [KnownFailing(check="a/x", reason="not built = yet")]
     for argument in ("a/x", "a/x=", "=why not"):
-        with pytest.raises(Misused, match="say why it fails"):
+        with pytest.raises(UsageError, match="say why it fails"):
             known_failing(argument)
 
 
@@ -55,7 +55,7 @@ def test_a_file_is_read_by_its_name(tmp_path: Path) -> None:
 
 def test_an_entry_that_means_nothing_is_refused() -> None:
     entries = [KnownFailing(check="a/x", reason="because"), KnownFailing(check="a/statuskept", reason="because")]
-    with pytest.raises(Misused) as told:
+    with pytest.raises(UsageError) as told:
         refuse_unmatched(entries, [("grpc", check("a/x")), ("grpc", check("a/status-kept"))])
     said = 'known-failing "a/statuskept" matches no check of this run; did you mean "a/status-kept"?'
     assert str(told.value) == said

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.kubernetes import CHECKS, PROFILE
-from corrigible.conformance.config import SubjectConfig
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.wire import Sent
+from corrigible.conformance.checks.kubernetes.api_server import CHECKS, PROFILE
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.transport.http1 import HttpRequest
 
 from .stand_in import Said, Spoil, edited, findings, fronted
 
@@ -168,7 +168,7 @@ def test_causes_in_another_order_are_found_twice(order: str) -> None:
 
 
 def test_a_write_of_its_own_is_caught() -> None:
-    def again(sent: Sent) -> list[Sent]:
+    def again(sent: HttpRequest) -> list[HttpRequest]:
         return [sent] if sent.method == "POST" and "dryRun" not in sent.target else []
 
     with fronted(PROFILE, "kubernetes", ask_too=again) as subject:
@@ -176,7 +176,7 @@ def test_a_write_of_its_own_is_caught() -> None:
 
 
 def test_a_dry_run_that_is_carried_out_is_caught() -> None:
-    def really(sent: Sent) -> Sent:
+    def really(sent: HttpRequest) -> HttpRequest:
         return replace(sent, target=sent.target.replace("?dryRun=All", ""))
 
     with fronted(PROFILE, "kubernetes", forward=really) as subject:
@@ -199,5 +199,5 @@ def test_a_proxy_that_waits_for_whole_answers_or_spoils_upgrades_is_caught(spoil
 
 
 def test_our_own_proxy_passes() -> None:
-    with stage(Spec(PROFILE, "proxy", SubjectConfig(start=START))) as staged:
+    with running_subject(SubjectSpec(PROFILE, "proxy", SubjectConfig(start=START))) as staged:
         assert findings(CHECKS, staged.subject) == {}

@@ -11,26 +11,28 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.check import Check, Finding, Role
-from corrigible.conformance.config import SubjectConfig
-from corrigible.conformance.launch import Launched, accepts, free_port, words
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Verdict
-from corrigible.conformance.runner import Rules, choose, run
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Sent
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.model.profile import Role
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.record import Verdict
+from corrigible.conformance.suite.runner import Rules, choose, run
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpRequest
+from corrigible.conformance.transport.process import ServerProcess, accepts, free_port, words
+from corrigible.conformance.validators.finding import Finding
 
 from .made import CLAUSES, check, head
 
 BAD = Path(__file__).with_name("bad_subject.py")
 
 
-def launched(behaviour: str, *, wait: float = 10.0, grace: float = 5.0) -> Launched:
+def launched(behaviour: str, *, wait: float = 10.0, grace: float = 5.0) -> ServerProcess:
     port = free_port()
     command = [sys.executable, str(BAD), behaviour, str(port)]
-    return Launched(command, address=f"127.0.0.1:{port}", wait=wait, grace=grace)
+    return ServerProcess(command, address=f"127.0.0.1:{port}", wait=wait, grace=grace)
 
 
 def test_a_free_port_is_none_that_a_kernel_hands_out_by_itself() -> None:
@@ -61,7 +63,7 @@ def test_a_subject_is_there_inside_and_gone_outside() -> None:
 
 
 def test_one_that_dies_is_told_with_its_last_words() -> None:
-    with pytest.raises(Misused) as told, launched("dies"):
+    with pytest.raises(UsageError) as told, launched("dies"):
         pass
     assert "the subject ended with exit status 3 before it accepted connections at 127.0.0.1:" in str(told.value)
     assert "no such upstream" in str(told.value)
@@ -70,7 +72,9 @@ def test_one_that_dies_is_told_with_its_last_words() -> None:
 def test_one_that_never_listens_is_given_up_and_stopped() -> None:
     one = launched("never-listens", wait=0.3)
     with (
-        pytest.raises(Misused, match=r"does not listen at 127\.0\.0\.1:\d+ after 0\.3 s .*\n    \(it wrote nothing\)"),
+        pytest.raises(
+            UsageError, match=r"does not listen at 127\.0\.0\.1:\d+ after 0\.3 s .*\n    \(it wrote nothing\)"
+        ),
         one,
     ):
         pass
@@ -95,8 +99,8 @@ def test_its_children_go_with_it() -> None:
 
 def test_a_program_that_is_not_there_is_named() -> None:
     with (
-        pytest.raises(Misused, match="could not be started: No such file or directory: no-such-program --x"),
-        Launched(["no-such-program", "--x"], address="127.0.0.1:1"),
+        pytest.raises(UsageError, match="could not be started: No such file or directory: no-such-program --x"),
+        ServerProcess(["no-such-program", "--x"], address="127.0.0.1:1"),
     ):
         pass
 
@@ -114,7 +118,7 @@ def test_words_are_filled_in_within_their_word() -> None:
     ],
 )
 def test_what_cannot_be_filled_in_is_told(command: str, said: str) -> None:
-    with pytest.raises(Misused, match=said):
+    with pytest.raises(UsageError, match=said):
         words(command, {"port": "1", "upstream": "u"})
 
 
@@ -123,15 +127,15 @@ def test_what_cannot_be_filled_in_is_told(command: str, said: str) -> None:
 
 def asks(id: str) -> Check:
     def ask(subject: Subject) -> list[Finding]:
-        got = subject.wire.send(Sent("GET", "/"), timeout=1)
+        got = subject.wire.send(HttpRequest("GET", "/"), timeout=1)
         return [] if got.status == 200 else [Finding("SRF-TRN-03", got.error or "another status")]
 
     return check(id, ask)
 
 
 def test_a_subject_that_dies_while_it_is_judged_is_no_failure_of_the_check() -> None:
-    spec = Spec("http-json", "producer", SubjectConfig(start=start("dies-when-asked")))
-    found = run(head(), choose([spec], [asks("a/x"), asks("a/y")], CLAUSES), Rules(CLAUSES), stage=stage)
+    spec = SubjectSpec("http-json", "producer", SubjectConfig(start=start("dies-when-asked")))
+    found = run(head(), choose([spec], [asks("a/x"), asks("a/y")], CLAUSES), Rules(CLAUSES), stage=running_subject)
     assert [entry.outcome for entry in found.entries] == [Outcome.COULD_NOT_RUN] * 2
     assert found.entries[0].reason == "the subject ended with exit status 4 while this ran; its last line: cannot go on"
     assert "while a/x ran" in (found.entries[1].reason or "")
@@ -140,20 +144,20 @@ def test_a_subject_that_dies_while_it_is_judged_is_no_failure_of_the_check() -> 
 
 
 def test_a_mute_subject_is_told_by_the_check() -> None:
-    spec = Spec("http-json", "producer", SubjectConfig(start=start("is-mute")))
-    found = run(head(), choose([spec], [asks("a/x")], CLAUSES), Rules(CLAUSES), stage=stage)
+    spec = SubjectSpec("http-json", "producer", SubjectConfig(start=start("is-mute")))
+    found = run(head(), choose([spec], [asks("a/x")], CLAUSES), Rules(CLAUSES), stage=running_subject)
     assert "timed out" in found.entries[0].flaws[0].said
     assert found.entries[0].trace[0].who == "to the subject"
 
 
 def test_a_proxy_gets_an_upstream_of_its_own_and_settings_reach_the_check() -> None:
     config = SubjectConfig(start=start("answers") + " {upstream}", settings={"a": 1})
-    with stage(Spec("http-json", "proxy", config, settings={"a": 0, "b": 2})) as staged:
+    with running_subject(SubjectSpec("http-json", "proxy", config, settings={"a": 0, "b": 2})) as staged:
         subject = staged.subject
         assert subject.config == {"a": 1, "b": 2}
-        assert subject.wire.send(Sent("GET", "/")).status == 200
+        assert subject.wire.send(HttpRequest("GET", "/")).status == 200
         assert subject.direct is not None
-        assert subject.direct.send(Sent("GET", "/v1/items")).status == 200
+        assert subject.direct.send(HttpRequest("GET", "/v1/items")).status == 200
         assert [one.sent.target for one in subject.behind.requests] == ["/v1/items"]
         assert [who for who, _ in subject.trace] == ["to the subject", "straight to the upstream"]
         assert "> GET /v1/items" in subject.trace[1][1]
@@ -163,9 +167,9 @@ def test_a_proxy_gets_an_upstream_of_its_own_and_settings_reach_the_check() -> N
 def test_a_target_that_runs_already_is_not_started_and_not_stopped() -> None:
     with (
         launched("answers") as one,
-        stage(Spec("http-json", "producer", SubjectConfig(target=f"http://{one.address}"))) as staged,
+        running_subject(SubjectSpec("http-json", "producer", SubjectConfig(target=f"http://{one.address}"))) as staged,
     ):
-        assert staged.subject.wire.send(Sent("GET", "/")).status == 200
+        assert staged.subject.wire.send(HttpRequest("GET", "/")).status == 200
         assert staged.ended() is None
 
 
@@ -185,7 +189,7 @@ def test_a_target_that_runs_already_is_not_started_and_not_stopped() -> None:
 )
 def test_what_cannot_be_reached_is_told(config: SubjectConfig, said: str) -> None:
     role: Role = "proxy" if config.upstream_listen else "producer"
-    with pytest.raises(Misused, match=said), stage(Spec("http-json", role, config)):
+    with pytest.raises(UsageError, match=said), running_subject(SubjectSpec("http-json", role, config)):
         pass
 
 
@@ -194,5 +198,5 @@ def test_an_upstream_port_that_is_taken_is_told() -> None:
         port = other.getsockname()[1]
         config = SubjectConfig(target="http://127.0.0.1:1", upstream_listen=f"127.0.0.1:{port}")
         said = f"the suite's upstream cannot listen on 127.0.0.1:{port}: Address already in use"
-        with pytest.raises(Misused, match=said), stage(Spec("http-json", "proxy", config)):
+        with pytest.raises(UsageError, match=said), running_subject(SubjectSpec("http-json", "proxy", config)):
             pass

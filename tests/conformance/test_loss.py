@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.conformance.judge.loss import leaves, lost, text
+from corrigible.conformance.validators.loss import leaves, lost, text
 
 
 def document(body: Any, query: Any = None) -> dict[str, Any]:

@@ -8,14 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.check import Check, NotApplicable
-from corrigible.conformance.checks.negotiation import CHECKS
-from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.checks.transparency.negotiation import CHECKS
+from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Wire
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient
 
 from .faults import NEGOTIATION, Planted
 from .faulty import Fault, relay
@@ -29,7 +30,7 @@ START = (
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
     pytest.importorskip("mitmproxy")
-    with stage(Spec("http-json", "proxy", SubjectConfig(start=START))) as staged:
+    with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         staged.subject.behind.api = Shop()
         yield staged.subject
 
@@ -41,7 +42,7 @@ def test_our_proxy_negotiates(check: Check, conforming: Subject) -> None:
 
 def test_who_knows_nothing_of_it_breaks_nothing() -> None:
     with Upstream(Shop()) as upstream, relay(upstream.port, Fault()) as port:
-        subject = Subject("proxy", "http-json", Wire(f"http://127.0.0.1:{port}"), upstream=upstream)
+        subject = Subject("proxy", "http-json", HttpClient(f"http://127.0.0.1:{port}"), upstream=upstream)
         for check in CHECKS:
             with suppress(NotApplicable):
                 assert list(check.run(subject)) == [], check.id
@@ -50,6 +51,6 @@ def test_who_knows_nothing_of_it_breaks_nothing() -> None:
 @pytest.mark.parametrize("planted", NEGOTIATION, ids=lambda planted: planted.name)
 def test_a_planted_fault_is_caught_as_what_it_is(planted: Planted, conforming: Subject) -> None:
     with relay(conforming.wire.port, planted.fault) as port:
-        subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"))
+        subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
         found = [one for check in CHECKS for one in check.run(subject)]
     assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.said) for one in found][:8]

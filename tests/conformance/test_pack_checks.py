@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.check import CouldNotTell, NotApplicable
-from corrigible.conformance.checks.pack import CHECKS
-from corrigible.conformance.subject import Subject
+from corrigible.conformance.checks.pack.rule_files import CHECKS
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.suite.subject import Subject
 
 HEAD = """\
 name: acme

@@ -20,15 +20,15 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.check import NotApplicable
 from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.cli import main
-from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Wire
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient
 
 from .faults import Planted, explained, native, planted, success
 from .faulty import Answer, Fault, Request, relay
@@ -186,7 +186,7 @@ FAULTS: tuple[Planted, ...] = (
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
     pytest.importorskip("mitmproxy")
-    with stage(Spec("http-json", "proxy", SubjectConfig(start=START))) as staged:
+    with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         yield staged.subject
 
 
@@ -194,7 +194,7 @@ def conforming() -> Iterator[Subject]:
 def test_a_fault_breaks_its_own_requirements_and_no_others(fault: Planted, conforming: Subject) -> None:
     found: dict[str, list[str]] = {}
     with relay(conforming.wire.port, fault.fault) as port:
-        subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"), seed=next(SEEDS), trace=[])
+        subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"), seed=next(SEEDS), trace=[])
         for check in QUICK if fault.name in WHOLE else fault.about(QUICK):
             with suppress(NotApplicable):
                 for one in check.run(subject):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.problem import CHECKS, PROFILE
+from corrigible.conformance.checks.bindings.problem import CHECKS, PROFILE
 from corrigible.conformance.reference.api import PACK, SPEC, Shop
-from corrigible.conformance.subject import Subject
+from corrigible.conformance.suite.subject import Subject
 
 from .stand_in import Said, Spoil, edited, findings, fronted, honest
 

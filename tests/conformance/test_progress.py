@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.outcome import Outcome
+from corrigible.conformance.model.outcome import Outcome
 from corrigible.conformance.report.progress import progress
 
 from .made import entry

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.recipe import CHECKS, PROFILE
-from corrigible.conformance.config import SubjectConfig
-from corrigible.conformance.stage import Spec, stage
+from corrigible.conformance.checks.bindings.recipe import CHECKS, PROFILE
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
 
 from .stand_in import Said, Spoil, edited, findings, fronted
 
@@ -119,11 +119,11 @@ def test_an_endpoint_without_feedback_is_caught() -> None:
 
 def test_the_recipe_service_passes() -> None:
     start = SubjectConfig(start="corrigible sandbox recipe --port {port}")
-    with stage(Spec(PROFILE, "producer", start)) as staged:
+    with running_subject(SubjectSpec(PROFILE, "producer", start)) as staged:
         assert findings(CHECKS, staged.subject) == {}
 
 
 def test_our_own_proxy_passes() -> None:
     start = "corrigible proxy --upstream {upstream} --pack recipe --listen 127.0.0.1:{port}"
-    with stage(Spec(PROFILE, "proxy", SubjectConfig(start=start))) as staged:
+    with running_subject(SubjectSpec(PROFILE, "proxy", SubjectConfig(start=start))) as staged:
         assert findings(CHECKS, staged.subject) == {}

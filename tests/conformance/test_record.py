@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Flaw, Record, lines, read
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.report.compare import compare
+from corrigible.conformance.suite.record import Record, RecordedFinding, lines, read
 
 from .made import FLAW, MUST, entry, hostile, mixed, record
 
@@ -27,7 +27,10 @@ def test_what_is_written_is_read(made: Record, tmp_path: Path) -> None:
 
 
 def test_absence_and_null_are_read_as_they_were(tmp_path: Path) -> None:
-    flaws = [Flaw(requirement=MUST, said="x", expected=None), Flaw(requirement=MUST, said="x", got=None)]
+    flaws = [
+        RecordedFinding(requirement=MUST, said="x", expected=None),
+        RecordedFinding(requirement=MUST, said="x", got=None),
+    ]
     found = read(kept(tmp_path, "".join(lines(record(entry("a/x", Outcome.FAILED, *flaws))))))
     assert [flaw.sides for flaw in found.entries[0].flaws] == [flaw.sides for flaw in flaws]
 
@@ -69,7 +72,7 @@ CUT = {
 @pytest.mark.parametrize("name", CUT)
 def test_a_record_that_is_none_or_not_whole_is_refused(name: str, tmp_path: Path) -> None:
     text, said = CUT[name]
-    with pytest.raises(Misused, match=said):
+    with pytest.raises(UsageError, match=said):
         read(kept(tmp_path, text))
 
 

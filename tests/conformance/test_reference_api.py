@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance.checks import provocation
+from corrigible.conformance.checks.support import error_request as provocation
 from corrigible.conformance.reference import api
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Got, Sent, Wire
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
 
 ADA, BOB = ("Authorization", "Bearer ada"), ("Authorization", "Bearer bob")
 REFUND = {"order": "ord_1", "amount": 100}
 
 
 def call(shop: Shop, method: str, target: str, body: Any = None, *headers: tuple[str, str]) -> tuple[int, Any]:
-    sent = Sent(method, target, headers or (ADA,), b"" if body is None else json.dumps(body).encode())
+    sent = HttpRequest(method, target, headers or (ADA,), b"" if body is None else json.dumps(body).encode())
     status, said, _ = shop.respond(sent)
     return status, said
 
@@ -59,8 +59,8 @@ def test_every_provocation_is_refused_in_the_dialect_that_the_description_has(ba
     name = "Problem" if base else "Error"
     schema = {"$ref": f"#/components/schemas/{name}", "components": api.DESCRIPTION.document["components"]}
     with Upstream(Shop()) as upstream:
-        subject = Subject("proxy", profile, target=Wire(upstream.url), upstream=upstream)
-        answers: list[Got] = [one.got for one in provocation.refusals(subject)]
+        subject = Subject("proxy", profile, target=HttpClient(upstream.url), upstream=upstream)
+        answers: list[HttpResponse] = [one.got for one in provocation.refusals(subject)]
     assert len(answers) >= 30
     for got in answers:
         assert got.status >= 400

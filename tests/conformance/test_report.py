@@ -9,11 +9,11 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from corrigible.conformance.check import ABSENT, Absent
-from corrigible.conformance.outcome import Outcome
+from corrigible.conformance.model.outcome import Outcome
 from corrigible.conformance.report import badge, junit, markdown, page, sarif, terminal
 from corrigible.conformance.report.difference import difference
 from corrigible.conformance.report.plain import one_line, visible
+from corrigible.conformance.validators.finding import ABSENT, Absent
 from corrigible.schema.exchange import Json
 
 from .made import FLAW, entry, hostile, mixed, record

@@ -10,11 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.check import Check, Finding
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.requirement import DOCUMENT, FILE, book, read, render, traceability, traceability_table
-from corrigible.conformance.subject import Subject
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.requirement import (
+    DOCUMENT,
+    FILE,
+    book,
+    read,
+    render,
+    traceability,
+    traceability_table,
+)
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.validators.finding import Finding
 
 CONTRACT = files("corrigible.schema").joinpath("SPEC.md").read_text("utf-8")
 
@@ -28,7 +37,7 @@ def check(id: str, *requirements: str, role: str = "proxy", profile: str = "http
 
 
 def test_the_document_is_what_the_file_says() -> None:
-    assert DOCUMENT.read_text("utf-8") == render(read(FILE)), "run python -m corrigible.conformance.requirement"
+    assert DOCUMENT.read_text("utf-8") == render(read(FILE)), "run python -m corrigible.conformance.suite.requirement"
 
 
 def test_every_requirement_has_an_anchor_of_its_own() -> None:
@@ -171,7 +180,7 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, old: str, new: str, sai
     path = tmp_path / "r.yaml"
     assert GOOD.count(old) == 1
     path.write_text(GOOD.replace(old, new), "utf-8")
-    with pytest.raises(Misused, match=re.escape(said)):
+    with pytest.raises(UsageError, match=re.escape(said)):
         read(path)
 
 
@@ -180,5 +189,5 @@ def test_an_id_that_is_given_twice_is_told(tmp_path: Path) -> None:
     head, entry = GOOD.split("requirements:\n")
     entry, reserved = entry.split("reserved:")
     path.write_text(f"{head}requirements:\n{entry}{entry}reserved:{reserved}", "utf-8")
-    with pytest.raises(Misused, match=r"r\.yaml:14: SRF-TRN-01 is given twice"):
+    with pytest.raises(UsageError, match=r"r\.yaml:14: SRF-TRN-01 is given twice"):
         read(path)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.check import CouldNotTell
-from corrigible.conformance.respondent import NoAnswer, Respondent
+from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.transport.stdio_program import NoAnswer, StdioProgram
 
 ECHO = """
 import json, sys
@@ -33,7 +33,7 @@ def answering(body: str) -> list[str]:
 
 
 def asked(command: list[str], *, patience: float = 5.0, times: int = 1) -> list[Mapping[str, object] | NoAnswer]:
-    with Respondent(command, patience=patience) as respondent:
+    with StdioProgram(command, patience=patience) as respondent:
         return [respondent.ask({"id": f"q{n}"}) for n in range(times)]
 
 
@@ -113,7 +113,7 @@ def test_what_takes_too_long_is_told(name: str) -> None:
 
 
 def test_a_program_that_does_not_read_a_long_question_stops_nobody() -> None:
-    with Respondent(SLOW["reads nothing"], patience=0.4) as respondent:
+    with StdioProgram(SLOW["reads nothing"], patience=0.4) as respondent:
         answer = respondent.ask({"id": "q", "long": "x" * 1_000_000})
     assert isinstance(answer, NoAnswer)
 
@@ -162,6 +162,6 @@ def test_its_children_are_gone_afterwards(tmp_path: Path) -> None:
 def test_a_program_that_cannot_be_started_is_nobodys_failure(command: str) -> None:
     with (
         pytest.raises(CouldNotTell, match=re.escape(f"{command} cannot be started: ")),
-        Respondent([command]),
+        StdioProgram([command]),
     ):
         pass

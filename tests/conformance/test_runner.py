@@ -8,15 +8,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from corrigible.conformance.check import Check, CouldNotTell, Finding, NotApplicable
-from corrigible.conformance.config import KnownFailing
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Entry, Record, Verdict
-from corrigible.conformance.runner import Rules, choose, run
-from corrigible.conformance.stage import Spec, Stage, Staged
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Sent, Wire
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable, Outcome
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import KnownFailing
+from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec
+from corrigible.conformance.suite.record import Entry, Record, Verdict
+from corrigible.conformance.suite.runner import Rules, choose, run
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
+from corrigible.conformance.validators.finding import Finding
 
 from .made import CLAUSES, MUST, OTHER, SHOULD, broken, check, finding, head, spec, still
 
@@ -24,7 +25,7 @@ KNOWN = (KnownFailing(check="a/x", reason="not built yet"),)
 
 
 def judged(
-    *checks: Check, rules: Rules | None = None, stage: Stage | None = None, specs: Sequence[Spec] | None = None
+    *checks: Check, rules: Rules | None = None, stage: Fixture | None = None, specs: Sequence[SubjectSpec] | None = None
 ) -> Record:
     chosen = choose(specs or [spec()], checks, CLAUSES)
     return run(head(), chosen, rules or Rules(CLAUSES), stage=stage or still())
@@ -147,10 +148,10 @@ def test_a_requirement_is_met_only_where_no_profile_breaks_it() -> None:
 
 def test_a_subject_that_cannot_be_reached_stops_its_own_checks_only() -> None:
     @contextmanager
-    def stage(spec: Spec) -> Iterator[Staged]:
+    def stage(spec: SubjectSpec) -> Iterator[RunningSubject]:
         if spec.profile == "grpc":
-            raise Misused("nobody is there")
-        yield Staged(Subject(role=spec.role, profile=spec.profile))
+            raise UsageError("nobody is there")
+        yield RunningSubject(Subject(role=spec.role, profile=spec.profile))
 
     found = judged(check("a/x"), check("a/y"), stage=stage, specs=[spec("grpc"), spec()])
     assert [entry.outcome.value for entry in found.entries] == ["could not run"] * 2 + ["passed"] * 2
@@ -160,10 +161,10 @@ def test_a_subject_that_cannot_be_reached_stops_its_own_checks_only() -> None:
 
 def test_a_line_that_sends_it_again_is_made_for_the_target() -> None:
     @contextmanager
-    def stage(spec: Spec) -> Iterator[Staged]:
-        yield Staged(Subject(role=spec.role, profile=spec.profile, target=Wire("http://127.0.0.1:9")))
+    def stage(spec: SubjectSpec) -> Iterator[RunningSubject]:
+        yield RunningSubject(Subject(role=spec.role, profile=spec.profile, target=HttpClient("http://127.0.0.1:9")))
 
-    sent = Sent("POST", "/v1/x?a=1", (("A", "it's"),), b'{"a": 1}')
+    sent = HttpRequest("POST", "/v1/x?a=1", (("A", "it's"),), b'{"a": 1}')
     (entry,) = judged(check("a/x", broken(finding(sent=sent))), stage=stage).entries
     assert entry.flaws[0].line == (
         """curl -i -X POST 'http://127.0.0.1:9/v1/x?a=1' -H 'A: it'"'"'s' --data-binary '{"a": 1}'"""

@@ -10,23 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance import silence
-from corrigible.conformance.check import Check, CouldNotTell, Finding
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Entry, Record
+from corrigible.conformance.model.outcome import CouldNotTell, Outcome
 from corrigible.conformance.report.growing import Growing
 from corrigible.conformance.report.write import wanted
-from corrigible.conformance.runner import Rules, choose, run
-from corrigible.conformance.silence import holding
-from corrigible.conformance.stage import Spec, Stage, Staged, WitnessedWire
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Sent, Wire
+from corrigible.conformance.suite import responsiveness as silence
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.fixture import Fixture, RunningSubject, SubjectSpec, TracingClient
+from corrigible.conformance.suite.record import Entry, Record
+from corrigible.conformance.suite.responsiveness import holding
+from corrigible.conformance.suite.runner import Rules, choose, run
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
+from corrigible.conformance.validators.finding import Finding
 
 from .made import CLAUSES, broken, check, finding, head, spec
 
 ENDLESS = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nand so on"
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-GET = Sent("GET", "/")
+GET = HttpRequest("GET", "/")
 
 
 @contextmanager
@@ -62,7 +63,7 @@ SAID = [
 @pytest.mark.parametrize(("says", "expected"), SAID)
 def test_who_holds_a_connection_is_told_from_who_answers(says: bytes, expected: str | None) -> None:
     with server(says) as port:
-        subject = Subject("proxy", "http-json", target=Wire(f"http://127.0.0.1:{port}"))
+        subject = Subject("proxy", "http-json", target=HttpClient(f"http://127.0.0.1:{port}"))
         assert holding(subject, patience=0.2) == (f"the subject {expected}" if expected else None)
 
 
@@ -75,7 +76,7 @@ def test_over_http2_a_first_frame_is_an_answer(says: bytes, held: bool) -> None:
 def test_who_is_not_there_holds_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    assert holding(Subject("proxy", "http-json", target=Wire(f"http://127.0.0.1:{port}"))) is None
+    assert holding(Subject("proxy", "http-json", target=HttpClient(f"http://127.0.0.1:{port}"))) is None
     assert holding(Subject("proxy", "grpc", grpc=f"127.0.0.1:{port}")) is None
     assert holding(Subject("pack", "http-json")) is None
 
@@ -93,18 +94,18 @@ def test_an_answer_that_drips_is_over_in_time() -> None:
 
         over = threading.Event()
         threading.Thread(target=drip, daemon=True).start()
-        got = Wire(f"http://127.0.0.1:{listener.getsockname()[1]}").send(GET, timeout=0.3)
+        got = HttpClient(f"http://127.0.0.1:{listener.getsockname()[1]}").send(GET, timeout=0.3)
         over.set()
     assert got.status == 200 and got.error is not None and "timed out" in got.error
     assert 0.2 < got.seconds < 2
 
 
-def staged(port: int) -> Stage:
+def staged(port: int) -> Fixture:
     @contextmanager
-    def stage(spec: Spec) -> Iterator[Staged]:
+    def stage(spec: SubjectSpec) -> Iterator[RunningSubject]:
         subject = Subject(spec.role, spec.profile)
-        subject.target = WitnessedWire(f"http://127.0.0.1:{port}", "to it", subject.note, subject.overdue)
-        yield Staged(subject)
+        subject.target = TracingClient(f"http://127.0.0.1:{port}", "to it", subject.note, subject.overdue)
+        yield RunningSubject(subject)
 
     return stage
 
@@ -137,7 +138,7 @@ def test_after_one_check_all_others_are_told_why(monkeypatch: pytest.MonkeyPatch
 
 def test_a_check_waits_three_times_and_what_it_found_stands() -> None:
     with server(WHOLE) as port, server(b"") as mute:
-        other = Wire(f"http://127.0.0.1:{mute}")
+        other = HttpClient(f"http://127.0.0.1:{mute}")
 
         def ask(subject: Subject) -> Iterator[Finding]:
             yield finding()

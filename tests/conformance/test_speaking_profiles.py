@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks import graphql, mcp
-from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.checks.bindings import graphql, mcp
 from corrigible.conformance.reference.speaking import Speaking
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Wire
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient
 
 from .stand_in import findings
 
@@ -37,14 +37,14 @@ def judged(profile: str, edit: Edit, status: int = 200) -> dict[str, set[str]]:
         return answer(status, body)
 
     with Upstream(spoiled) as server:
-        return findings(CHECKS[profile], Subject("producer", profile, target=Wire(server.url)))
+        return findings(CHECKS[profile], Subject("producer", profile, target=HttpClient(server.url)))
 
 
 def judged_proxy(profile: str, edit: Edit) -> dict[str, set[str]]:
     """Return what is found of a proxy that forwards everything, its answers edited."""
 
     def forwarding(received: Received) -> Script:
-        got = Wire(upstream.url).send(received.sent)
+        got = HttpClient(upstream.url).send(received.sent)
         media = [("Content-Type", got.header("content-type") or "")] if got.header("content-type") else []
         body = got.body
         if media and media[0][1] == "application/json":
@@ -54,7 +54,9 @@ def judged_proxy(profile: str, edit: Edit) -> dict[str, set[str]]:
         return answer(got.status, body, media, reason=got.reason)
 
     with Upstream() as upstream, Upstream(forwarding) as proxy:
-        subject = Subject("proxy", profile, target=Wire(proxy.url), upstream=upstream, direct=Wire(upstream.url))
+        subject = Subject(
+            "proxy", profile, target=HttpClient(proxy.url), upstream=upstream, direct=HttpClient(upstream.url)
+        )
         checks = [check for check in CHECKS[profile] if check.id.endswith("/successes")]
         return findings(checks, subject)
 
@@ -212,5 +214,5 @@ def test_feedback_on_success_is_caught(profile: str) -> None:
 def test_our_own_proxy_passes(profile: str) -> None:
     pack = PACKS / f"shop-{profile}"
     start = f"corrigible proxy --upstream {{upstream}} --pack '{pack}' --listen 127.0.0.1:{{port}}"
-    with stage(Spec(profile, "proxy", SubjectConfig(start=start))) as staged:
+    with running_subject(SubjectSpec(profile, "proxy", SubjectConfig(start=start))) as staged:
         assert findings(CHECKS[profile], staged.subject) == {}

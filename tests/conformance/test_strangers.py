@@ -8,14 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.check import Finding, NotApplicable
-from corrigible.conformance.checks import linked, relayed
-from corrigible.conformance.config import load
-from corrigible.conformance.launch import SUITE
+from corrigible.conformance.checks.http import linked
+from corrigible.conformance.checks.kubernetes import relayed
+from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Wire
+from corrigible.conformance.suite.config import load
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient
+from corrigible.conformance.validators.finding import Finding
 
 from .test_feedback_checks import relayed as before
 
@@ -25,7 +27,7 @@ from .test_feedback_checks import relayed as before
 
 def proxy(profile: str) -> Iterator[Subject]:
     config = load(SUITE / "corrigible.yaml").subjects[profile]
-    with stage(Spec(profile, "proxy", config)) as staged:
+    with running_subject(SubjectSpec(profile, "proxy", config)) as staged:
         yield staged.subject
 
 
@@ -54,7 +56,7 @@ def test_who_lifts_what_a_cause_says_is_caught(kubernetes: Subject) -> None:
         return answer(got.status, body, [("Content-Type", "application/json")], reason=got.reason)
 
     with Upstream(lifting) as faulty:
-        found = list(BELIEF.run(replace(kubernetes, target=Wire(faulty.url), trace=[])))
+        found = list(BELIEF.run(replace(kubernetes, target=HttpClient(faulty.url), trace=[])))
     assert {one.requirement for one in found} == {"SRF-SEC-11"}
     for form in relayed.FORMS:
         assert any(f"cause with {form} is" in one.said for one in found), form
@@ -85,7 +87,7 @@ def test_who_serves_anybody_is_caught(shop: Subject) -> None:
 
 def test_who_has_no_links_is_not_judged(shop: Subject) -> None:
     with pytest.raises(NotApplicable):
-        list(FETCHED.run(replace(shop, target=Wire(shop.behind.url), trace=[])))
+        list(FETCHED.run(replace(shop, target=HttpClient(shop.behind.url), trace=[])))
 
 
 def _as(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

@@ -9,16 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.check import Check, Finding, NotApplicable
-from corrigible.conformance.checks import passing
-from corrigible.conformance.checks.transparency import CHECKS
-from corrigible.conformance.coding import decoded, encoded, readable
-from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.checks.transparency import passing
+from corrigible.conformance.checks.transparency.catalogue import CHECKS
+from corrigible.conformance.model.outcome import NotApplicable
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Wire
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.content_coding import decoded, encoded, readable
+from corrigible.conformance.transport.http1 import HttpClient
+from corrigible.conformance.validators.finding import Finding
 
 from .faults import PLANTED, Planted
 from .faulty import Answer, Fault, Request, relay
@@ -38,7 +40,7 @@ WHOLE = {"drops ETag from every answer", "changes bodies", "turns unknown errors
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
     pytest.importorskip("mitmproxy")
-    with stage(Spec("http-json", "proxy", SubjectConfig(start=START))) as staged:
+    with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         staged.subject.behind.api = Shop()
         yield staged.subject
 
@@ -47,7 +49,7 @@ def conforming() -> Iterator[Subject]:
 def nobody() -> Iterator[Subject]:
     """No proxy at all: what leaves is what arrives."""
     with Upstream(Shop()) as upstream, relay(upstream.port, Fault()) as port:
-        yield Subject("proxy", "http-json", Wire(f"http://127.0.0.1:{port}"), upstream=upstream)
+        yield Subject("proxy", "http-json", HttpClient(f"http://127.0.0.1:{port}"), upstream=upstream)
 
 
 def findings(check: Check, subject: Subject) -> list[Finding]:
@@ -81,7 +83,7 @@ def test_who_only_hands_on_breaks_nothing_and_has_no_annotated_answers(nobody: S
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
 def test_a_planted_fault_is_caught_as_what_it_is(planted: Planted, conforming: Subject) -> None:
     with relay(conforming.wire.port, planted.fault) as port:
-        subject = replace(conforming, target=Wire(f"http://127.0.0.1:{port}"))
+        subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"))
         asked = QUICK if planted.name in WHOLE else planted.about(QUICK)
         found = [one for check in asked for one in findings(check, subject)]
     assert {one.requirement for one in found} == planted.breaks, [(one.requirement, one.said) for one in found][:8]
@@ -98,7 +100,7 @@ def test_who_explains_and_forgets_what_vouches_for_the_body_is_caught() -> None:
         return answer.with_body(said + answer.body[1:]) if plain else answer
 
     with Upstream(Shop()) as upstream, relay(upstream.port, Fault(whole=explaining)) as port:
-        subject = Subject("proxy", "http-json", Wire(f"http://127.0.0.1:{port}"), upstream=upstream)
+        subject = Subject("proxy", "http-json", HttpClient(f"http://127.0.0.1:{port}"), upstream=upstream)
         by_name = {one.id.rpartition("/")[2]: findings(one, subject) for one in CHECKS if "/annotated/" in one.id}
     for name in FORGETFUL:
         assert {one.requirement for one in by_name[name]} == {"SRF-TRN-06"}, name

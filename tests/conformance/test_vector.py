@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance import vector
-from corrigible.conformance.requirement import book
+from corrigible.conformance.model import vector
+from corrigible.conformance.model.paths import VECTORS as FOLDER
+from corrigible.conformance.suite.requirement import book
 from corrigible.schema import Request, stdio
 
-SCHEMA = json.loads((vector.FOLDER / "vector.schema.json").read_text("utf-8"))
-FILES = sorted(vector.FOLDER.glob("*/*.json"))
+SCHEMA = json.loads((FOLDER / "vector.schema.json").read_text("utf-8"))
+FILES = sorted(FOLDER.glob("*/*.json"))
 DOCUMENTS = {path: json.loads(path.read_text("utf-8")) for path in FILES}
 VECTORS = [(path, one) for path, document in DOCUMENTS.items() for one in document["vectors"]]
 CONTRACT = files("corrigible.schema").joinpath("SPEC.md").read_text("utf-8")
@@ -115,7 +116,7 @@ def test_nothing_that_is_allowed_is_allowed_twice() -> None:
 
 
 def test_the_question_and_the_answer_of_the_guide_belong_together() -> None:
-    guide = (vector.FOLDER / "README.md").read_text("utf-8")
+    guide = (FOLDER / "README.md").read_text("utf-8")
     question, answer = re.findall(r"^```json\n(.*)\n(.*)\n```", guide, re.MULTILINE)[0]
     assert json.loads(stdio.answer(question)) == json.loads(answer)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.checks.webhook import CHECKS, PROFILE
-from corrigible.conformance.config import SubjectConfig
+from corrigible.conformance.checks.kubernetes.webhook import CHECKS, PROFILE
 from corrigible.conformance.reference.upstream import Received, Upstream
-from corrigible.conformance.stage import Spec, stage
-from corrigible.conformance.subject import Subject
-from corrigible.conformance.wire import Sent, Wire
+from corrigible.conformance.suite.config import SubjectConfig
+from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 
 from .stand_in import Front, Said, Spoil, corrector, edited, findings, fronted
 
@@ -128,7 +128,7 @@ def test_a_question_asked_twice_is_caught() -> None:
     ("old", "new"), [(b'"dryRun":true', b'"dryRun":false'), (b"705ab4f5", b"805ab4f5")], ids=["dry run", "uid"]
 )
 def test_a_question_that_changed_is_caught(old: bytes, new: bytes) -> None:
-    def forward(sent: Sent) -> Sent:
+    def forward(sent: HttpRequest) -> HttpRequest:
         kept = tuple(header for header in sent.headers if header[0].lower() != "content-length")
         return replace(sent, headers=kept, body=sent.body.replace(old, new))
 
@@ -136,7 +136,7 @@ def test_a_question_that_changed_is_caught(old: bytes, new: bytes) -> None:
         assert findings(QUICK, subject) == {"webhook/asked-once": {"SRF-K8S-04"}}
 
 
-def untimed(sent: Sent) -> Sent:
+def untimed(sent: HttpRequest) -> HttpRequest:
     return replace(sent, target=sent.target.partition("?")[0])
 
 
@@ -169,10 +169,12 @@ class Late(Front):
 @pytest.mark.parametrize(("front", "check"), [(Kind, "failure-policy"), (Late, "in-time")])
 def test_a_proxy_that_decides_for_the_api_server_is_caught(front: type[Front], check: str) -> None:
     with Upstream() as upstream, Upstream(front(upstream.url, corrector("kubernetes"))) as proxy:
-        subject = Subject("proxy", PROFILE, target=Wire(proxy.url), upstream=upstream, direct=Wire(upstream.url))
+        subject = Subject(
+            "proxy", PROFILE, target=HttpClient(proxy.url), upstream=upstream, direct=HttpClient(upstream.url)
+        )
         assert findings(CHECKS, subject) == {f"webhook/{check}": {"SRF-K8S-04"}}
 
 
 def test_our_own_proxy_passes() -> None:
-    with stage(Spec(PROFILE, "proxy", SubjectConfig(start=START))) as staged:
+    with running_subject(SubjectSpec(PROFILE, "proxy", SubjectConfig(start=START))) as staged:
         assert findings(CHECKS, staged.subject) == {}

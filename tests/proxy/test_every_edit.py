@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.judge.loss import lost
+from corrigible.conformance.validators.loss import lost
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Annotate, ApiProfile
 from corrigible.proxy.core.verify import after_edit

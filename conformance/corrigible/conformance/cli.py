@@ -13,9 +13,8 @@ from importlib.util import find_spec
 from types import FrameType, ModuleType
 from typing import Final
 
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.printable import shown_on
-
-from .misuse import Misused
 
 try:
     from .command import check, difference, explain, listing, reference, replay, report
@@ -58,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _leaving_in_order(), shown_on(*_SHOWN, colours=True):
             status: int = args.run(args)
-    except Misused as problem:
+    except UsageError as problem:
         print(problem, file=sys.stderr)
         return 2
     except KeyboardInterrupt:

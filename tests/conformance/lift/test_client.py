@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from corrigible.conformance.launch import free_port
 from corrigible.conformance.lift.client import HttpClient, Unreachable
+from corrigible.conformance.transport.process import free_port
 from corrigible.schema.exchange import Request
 
 ANSWER = b'HTTP/1.1 200 OK\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 17\r\n\r\n{"success": true}'

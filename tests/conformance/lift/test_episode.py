@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import pytest
 
-from corrigible.conformance.launch import Launched
 from corrigible.conformance.lift.agent.move import Briefing, Move, Reflection, Seen, Send, Stop, Usage
 from corrigible.conformance.lift.agent.scripted.patch_executor import PatchExecutor
 from corrigible.conformance.lift.arm import Arm
@@ -16,6 +15,7 @@ from corrigible.conformance.lift.episode import Job, play
 from corrigible.conformance.lift.record import Episode
 from corrigible.conformance.lift.task import TaskFile
 from corrigible.conformance.lift.world import Site, World
+from corrigible.conformance.transport.process import ServerProcess
 from corrigible.schema.exchange import Json, Request
 
 WORLD = World(why="w", upstream="u", proxy="p", callers={"owner": {"authorization": "Bearer key-12345678"}})
@@ -86,7 +86,7 @@ class Script:
 
 def played(agent: Any, till: Till | None = None, file: Mapping[str, Any] = FILE, **more: Any) -> Episode:
     server = till or Till()
-    nothing = Launched([], address="127.0.0.1:1")
+    nothing = ServerProcess([], address="127.0.0.1:1")
     site = Site(WORLD, server, server, nothing, nothing, "127.0.0.1:1")
     tasks = TaskFile.model_validate(file)
     job = Job("0123456789abcdef", "till", tasks, tasks.tasks[0], more.pop("arm", Arm.PATCHES), agent, 0, **more)

@@ -16,7 +16,7 @@ from corrigible.conformance.lift.agent.model import option, provider
 from corrigible.conformance.lift.agent.model.loop import Unanswered
 from corrigible.conformance.lift.agent.model.provider import build, named
 from corrigible.conformance.lift.plan import AgentPlan, made
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 
 from .fake_provider import FakeProvider, follower
 from .shop import KEY, agent, played
@@ -61,12 +61,12 @@ WRONG: tuple[tuple[str, dict[str, Any], dict[str, str], str], ...] = (
 def test_what_is_missing_or_unsafe_is_said_before_anything_is_sent(
     name: str, settings: dict[str, Any], environ: dict[str, str], said: str
 ) -> None:
-    with pytest.raises(Misused, match=said):
+    with pytest.raises(UsageError, match=said):
         build(AgentPlan(name=name, model="m", settings=settings), environ=environ)
 
 
 def test_an_unknown_strategy_is_said_with_the_one_that_was_meant() -> None:
-    with pytest.raises(Misused, match='did you mean "structured"'):
+    with pytest.raises(UsageError, match='did you mean "structured"'):
         build(AgentPlan(name="openai", model="m", strategy="structred"), environ={"OPENAI_API_KEY": KEY})
 
 
@@ -79,9 +79,9 @@ def test_a_program_on_this_machine_gets_no_key_that_is_not_named_for_it() -> Non
 
 def test_a_model_is_named_by_its_provider_and_may_hold_colons() -> None:
     assert named("compatible:qwen3:8b") == ("compatible", "qwen3:8b")
-    with pytest.raises(Misused, match='did you mean "anthropic"'):
+    with pytest.raises(UsageError, match='did you mean "anthropic"'):
         named("antropic:claude")
-    with pytest.raises(Misused, match="names no model"):
+    with pytest.raises(UsageError, match="names no model"):
         named("openai")
 
 

@@ -12,7 +12,7 @@ from corrigible.conformance.lift.arm import Arm
 from corrigible.conformance.lift.plan import AgentPlan, Plan, Prices, digest_of, made, read_plan
 from corrigible.conformance.lift.record import Episode, Spent
 from corrigible.conformance.lift.run import priced
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 
 WHOLE = """
 domains: [stripe]
@@ -62,7 +62,7 @@ def test_an_empty_plan_means_all_arms_and_all_scripts(tmp_path: Path) -> None:
 )
 def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "plan.yaml").write_text(text)
-    with pytest.raises(Misused) as problem:
+    with pytest.raises(UsageError) as problem:
         read_plan(tmp_path / "plan.yaml")
     assert said in str(problem.value)
 
@@ -89,7 +89,7 @@ def test_scripts_wait_for_nothing_and_models_do() -> None:
 
 
 def test_an_agent_that_is_none_is_named() -> None:
-    with pytest.raises(Misused, match='"patch-executor"'):
+    with pytest.raises(UsageError, match='"patch-executor"'):
         agents([AgentPlan(name="patch-exectuor")])
 
 

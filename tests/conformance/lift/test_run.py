@@ -28,7 +28,7 @@ from corrigible.conformance.lift.record import Episode
 from corrigible.conformance.lift.run import TASKS, Planned, breaks_law, look_up, run
 from corrigible.conformance.lift.shared import Shared
 from corrigible.conformance.lift.store import LOG, opened, read
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
 FIX = "1.625"
@@ -331,7 +331,7 @@ def test_a_domain_that_cannot_start_is_skipped_unless_it_was_named(monkeypatch: 
     planned = look_up(made({"agents": ["stubborn"]}, "here"))
     assert "KUBEBUILDER_ASSETS" in planned.skipped["kubernetes"]
     assert "kubernetes" not in {job.domain for job in planned.jobs}
-    with pytest.raises(Misused, match="kubernetes cannot be started here"):
+    with pytest.raises(UsageError, match="kubernetes cannot be started here"):
         look_up(made({"domains": ["kubernetes"]}, "here"))
 
 

@@ -17,8 +17,8 @@ from corrigible.conformance.lift.agent.move import Agent, Briefing, Seen, Send, 
 from corrigible.conformance.lift.agent.scripted import AGENTS, SCRIPTED, named
 from corrigible.conformance.lift.agent.scripted.answer import is_broken_off
 from corrigible.conformance.lift.agent.scripted.noisy_literal import NoisyLiteral
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.vector import consumer, request_of
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.model.vector import consumer, request_of
 from corrigible.schema import NeedsInput, Next, ReaderError, Request, Terminal, apply, find
 from corrigible.schema.document import CREDENTIALS, header_problem, is_method, is_path
 from corrigible.schema.exchange import Json
@@ -133,9 +133,9 @@ def test_agents_are_found_by_name() -> None:
     assert named("noisy-literal(0.25)").identity == {"version": 1, "p": 0.25}
     assert named("stubborn") is SCRIPTED["stubborn"]
     for wrong in ("noisy-literal(2)", "stubbron", ""):
-        with pytest.raises(Misused):
+        with pytest.raises(UsageError):
             named(wrong)
-    with pytest.raises(Misused, match='did you mean "stubborn"'):
+    with pytest.raises(UsageError, match='did you mean "stubborn"'):
         named("stubbron")
     assert all(agent.kind == "scripted" and "version" in agent.identity for agent in AGENTS)
 

@@ -12,7 +12,7 @@ import pytest
 from corrigible.conformance.lift.compare import compare
 from corrigible.conformance.lift.record import Episode, Manifest, Turn
 from corrigible.conformance.lift.store import LOG, opened, read
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 
 MANIFEST = Manifest(plan={}, seed=0)
 
@@ -60,18 +60,18 @@ def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
     written(tmp_path, episode("a"))
     with (tmp_path / LOG).open("a") as file:
         file.write('{"key": 1}\n')
-    with pytest.raises(Misused, match="line 3 is no line of a log"):
+    with pytest.raises(UsageError, match="line 3 is no line of a log"):
         read(tmp_path)
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / LOG).write_text(json.dumps({**MANIFEST.model_dump(), "format": "corrigible-lift/9"}) + "\n")
-    with pytest.raises(Misused, match="corrigible-lift/9"):
+    with pytest.raises(UsageError, match="corrigible-lift/9"):
         read(tmp_path)
 
 
 def test_no_log_is_said_to_be_none(tmp_path: Path) -> None:
-    with pytest.raises(Misused, match="no log of"):
+    with pytest.raises(UsageError, match="no log of"):
         read(tmp_path)
 
 
@@ -84,7 +84,7 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdin is not None
         other.stdout.readline()
-        with pytest.raises(Misused, match=f"another run is writing here .process {other.pid}."), opened(tmp_path):
+        with pytest.raises(UsageError, match=f"another run is writing here .process {other.pid}."), opened(tmp_path):
             pass
         other.stdin.close()
         other.wait()

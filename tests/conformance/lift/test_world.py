@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.launch import free_port
 from corrigible.conformance.lift.canonical import Canon
 from corrigible.conformance.lift.run import TASKS
 from corrigible.conformance.lift.world import WORLDS, World, start, worlds
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.transport.process import free_port
 
 
 def world(**more: Any) -> World:
@@ -40,7 +40,7 @@ def test_every_world_has_an_owner_and_says_how_state_is_fresh(name: str) -> None
 
 def test_a_wrong_world_is_said_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "worlds.yaml").write_text("x: {why: w, upstream: u, proxy: p, callers: {}, restart: yes}")
-    with pytest.raises(Misused, match="restart"):
+    with pytest.raises(UsageError, match="restart"):
         worlds(tmp_path / "worlds.yaml")
 
 
@@ -56,7 +56,7 @@ def test_credentials_are_filled_in_and_left_out_where_nothing_was_saved() -> Non
     assert one.credentials("agent", {"tenant": "e1"}) == {}
     assert one.credentials("agent", {"token": "t"}) == {"token": "t"}
     assert one.agent == "agent" and world().agent == "owner"
-    with pytest.raises(Misused, match='did you mean "owner"'):
+    with pytest.raises(UsageError, match='did you mean "owner"'):
         one.credentials("ownr", {})
 
 
@@ -74,7 +74,7 @@ def test_tasks_with_servers_of_their_own_are_named_by_patterns() -> None:
     ],
 )
 def test_an_upstream_that_does_not_come_up_is_said(upstream: str, said: str) -> None:
-    with pytest.raises(Misused, match=said), start(world(upstream=upstream)):
+    with pytest.raises(UsageError, match=said), start(world(upstream=upstream)):
         pass
 
 
@@ -83,7 +83,7 @@ def test_a_port_that_somebody_else_took_meanwhile_is_not_taken_for_the_proxy(mon
         ports = iter([free_port(), other.getsockname()[1]])
         monkeypatch.setattr("corrigible.conformance.lift.world.free_port", lambda: next(ports))
         with (
-            pytest.raises(Misused, match=r"the proxy ended with exit status 1: .* address already in use"),
+            pytest.raises(UsageError, match=r"the proxy ended with exit status 1: .* address already in use"),
             start(worlds()["recipe"]),
         ):
             pass

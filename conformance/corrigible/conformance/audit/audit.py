@@ -54,7 +54,7 @@ def gather(
     captures: Sequence[Path],
     corrigible: Sequence[str],
 ) -> list[Subject]:
-    """Return all that is to be audited. `None` stands for every pack and task that ships. Raises Misused."""
+    """Return all that is to be audited. `None` stands for every pack and task that ships. Raises UsageError."""
     found = [pack for name in names for pack in packs(rendered(name, corrigible))]
     shipped = [pack.tasks for pack in found if pack.tasks is not None]
     own = sorted(_LIFT.glob("*.yaml")) if None in names else []

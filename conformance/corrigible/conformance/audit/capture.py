@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
@@ -35,11 +35,11 @@ class _Asked:
 
 
 def capture_file(path: Path) -> Subject:
-    """Read a file of recorded exchanges. Raises Misused where it is none."""
+    """Read a file of recorded exchanges. Raises UsageError where it is none."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
-        raise Misused(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
     asked: dict[str, _Asked] = {}
     count = 0
     try:
@@ -47,7 +47,7 @@ def capture_file(path: Path) -> Subject:
             count += 1
             _take(asked, request, response, fix, path.name)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise Misused(f"{path}: no HAR and no captures: {type(problem).__name__}: {problem}") from None
+        raise UsageError(f"{path}: no HAR and no captures: {type(problem).__name__}: {problem}") from None
     subject = Subject("captures", path.name, digest(path), facts={"exchanges": count, "requests": len(asked)})
     for one in asked.values():
         subject.matters.append(Matter(tuple(_texts(one, path.name)), distinct(one.fixes)))

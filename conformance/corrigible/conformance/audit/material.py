@@ -17,7 +17,7 @@ from pathlib import Path
 
 import jsonpointer
 
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
 from .text import Text
@@ -188,25 +188,25 @@ def parsed(text: str) -> Json:
 
 
 def command(given: str | None = None) -> list[str]:
-    """Return how `corrigible` is started here. Raises Misused where it is not installed."""
+    """Return how `corrigible` is started here. Raises UsageError where it is not installed."""
     if given:
         return given.split()
     beside = Path(sys.executable).with_name("corrigible")
     found = str(beside) if beside.exists() else shutil.which("corrigible")
     if found is None:
-        raise Misused("there is no `corrigible` command here: install it, or name it with --corrigible")
+        raise UsageError("there is no `corrigible` command here: install it, or name it with --corrigible")
     return [found]
 
 
 def rendered(pack: str | None, corrigible: Sequence[str]) -> list[dict[str, Json]]:
-    """Return what `pack render` prints of one pack, or of all that ship. Raises Misused with what it complains of."""
+    """Return what `pack render` prints of one pack, or of all that ship. Raises UsageError with its complaint."""
     words = [*corrigible, "pack", "render", *([pack] if pack is not None else [])]
     try:
         done = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
-        raise Misused(f"{' '.join(words)}: {problem}") from None
+        raise UsageError(f"{' '.join(words)}: {problem}") from None
     if done.returncode != 0:
-        raise Misused(done.stderr.decode("utf-8", "replace").strip() or f"{' '.join(words)}: exit {done.returncode}")
+        raise UsageError(done.stderr.decode("utf-8", "replace").strip() or f"{' '.join(words)}: exit {done.returncode}")
     return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
 
 

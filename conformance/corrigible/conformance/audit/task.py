@@ -24,7 +24,7 @@ from typing import Final
 
 import yaml
 
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
 from .material import Matter, Subject, digest, leaves
@@ -41,17 +41,17 @@ _SAVED = re.compile(r"\{[\w.]+\}")
 
 
 def task_file(path: Path, packs: Sequence[Subject]) -> Subject:
-    """Read a file of tasks. Raises Misused where it is none."""
+    """Read a file of tasks. Raises UsageError where it is none."""
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as problem:
-        raise Misused(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
     except yaml.YAMLError as problem:
-        raise Misused(f"{path}: no YAML: {problem}") from None
+        raise UsageError(f"{path}: no YAML: {problem}") from None
     whole = document if isinstance(document, Mapping) else {}
     tasks = whole.get("tasks") if isinstance(document, Mapping) else document
     if not isinstance(tasks, list) or not all(isinstance(task, Mapping) for task in tasks):
-        raise Misused(f"{path}: no tasks: expected a list of maps, or one under `tasks`")
+        raise UsageError(f"{path}: no tasks: expected a list of maps, or one under `tasks`")
     subject = Subject("tasks", f"{path.absolute().parent.name}/{path.name}", digest(path))
     pool = _pool(whole, path, packs)
     shown = 0

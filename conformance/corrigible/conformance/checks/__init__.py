@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from corrigible.conformance.check import Check
+from corrigible.conformance.suite.check import Check
 
-from . import (
-    audit,
-    consumer,
-    core,
-    dialect,
-    exposure,
-    generated,
-    graphql,
-    grpc,
-    http2,
-    kubernetes,
-    linked,
-    mcp,
-    negotiation,
-    operations,
-    pack,
-    problem,
-    recipe,
-    relayed,
-    retry,
-    transparency,
-    trust,
-    webhook,
-)
+from .bindings import graphql, mcp, problem, recipe
+from .consumer import vectors as consumer
+from .grpc import catalogue as grpc
+from .http import core, dialect, generated, linked, operations, retry, trust
+from .kubernetes import api_server as kubernetes
+from .kubernetes import relayed, webhook
+from .pack import leaks as audit
+from .pack import rule_files as pack
+from .transparency import catalogue as transparency
+from .transparency import exposure, negotiation
+from .transparency import hostile_http2 as http2
 
 CHECKS: Final[tuple[Check, ...]] = (
     *transparency.CHECKS,

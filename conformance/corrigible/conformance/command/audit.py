@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from corrigible.conformance.audit.audit import Audit, audit, document, gather
 from corrigible.conformance.audit.material import Subject, command
 from corrigible.conformance.audit.search import Hit
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -82,7 +82,7 @@ def _certify(path: Path, text: str, *, bad: bool) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise Misused(f"{path}: {problem.strerror}") from None
+        raise UsageError(f"{path}: {problem.strerror}") from None
     print(f"certificate: {path}", file=sys.stderr)
 
 

@@ -8,22 +8,22 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.check import Check
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.config import KnownFailing
-from corrigible.conformance.known import known_failing, refuse_unmatched
-from corrigible.conformance.misuse import Misused, meant
-from corrigible.conformance.pattern import matches
-from corrigible.conformance.record import Entry
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.conformance.report import terminal
 from corrigible.conformance.report.growing import Growing
 from corrigible.conformance.report.progress import progress
 from corrigible.conformance.report.write import RENDER, wanted, write
-from corrigible.conformance.runner import Chosen, Rules, choose
-from corrigible.conformance.runner import run as run_checks
-from corrigible.conformance.stage import stage
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.config import KnownFailing
+from corrigible.conformance.suite.fixture import running_subject
+from corrigible.conformance.suite.known_failing import known_failing, refuse_unmatched
+from corrigible.conformance.suite.pattern import matches
+from corrigible.conformance.suite.record import Entry
+from corrigible.conformance.suite.runner import Chosen, Rules, choose
+from corrigible.conformance.suite.runner import run as run_checks
 
-from . import aim
+from . import run_target as aim
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -92,7 +92,7 @@ def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
     refuse_unmatched(_of_this_run(known, at.config.known_failing, args.only), _named(chosen))
     if not chosen:
         who = ", ".join(f"{spec.role} {spec.profile}" for spec in at.specs)
-        raise Misused(f"the suite has no check for {who} up to {at.level}")
+        raise UsageError(f"the suite has no check for {who} up to {at.level}")
     for spec in at.specs:
         if not any(spec is one for one, _ in everything):
             print(f"{spec.profile}: the suite has no check for the role {spec.role} up to {at.level}", file=sys.stderr)
@@ -104,7 +104,7 @@ def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
             growing.add(entry)
             heard(entry)
 
-        record = run_checks(head, chosen, rules, stage=stage, heard=ended)
+        record = run_checks(head, chosen, rules, stage=running_subject, heard=ended)
         growing.add(record.foot)
     sys.stdout.write(terminal.render(record, coloured=coloured()))
     write(record, [one for one in reports if one.kind != "json"])
@@ -112,13 +112,13 @@ def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
 
 
 def only(patterns: Sequence[str], chosen: Sequence[Chosen]) -> list[Chosen]:
-    """Return what patterns choose. Raises Misused for one that chooses nothing."""
+    """Return what patterns choose. Raises UsageError for one that chooses nothing."""
     if not patterns:
         return list(chosen)
     for pattern in patterns:
         if not any(matches(pattern, one, spec.column) for spec, one in chosen):
-            near = meant(pattern, [one.id for _, one in chosen])
-            raise Misused(f"--only {pattern}: no check of this role, profile and level{near}")
+            near = did_you_mean(pattern, [one.id for _, one in chosen])
+            raise UsageError(f"--only {pattern}: no check of this role, profile and level{near}")
     return [pair for pair in chosen if any(matches(p, pair[1], pair[0].column) for p in patterns)]
 
 

@@ -18,7 +18,7 @@ from corrigible.conformance.lift.agent.move import Agent
 from corrigible.conformance.lift.plan import Plan, digest_of
 from corrigible.conformance.lift.run import TASKS, Planned, look_up
 from corrigible.conformance.lift.task import TaskError
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 
 from .audit import report
 
@@ -39,12 +39,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def looked_up(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) -> Planned:
-    """Look up what a plan names, audit it, and say what cannot be started. Raises Misused."""
+    """Look up what a plan names, audit it, and say what cannot be started. Raises UsageError."""
     folder: Path = args.task_files or TASKS
     try:
         planned = look_up(plan, folder, agents)
     except TaskError as problem:
-        raise Misused(str(problem)) from None
+        raise UsageError(str(problem)) from None
     if not args.unaudited:
         planned = _audited(planned, folder, args.out)
     for domain, why in planned.skipped.items():
@@ -53,17 +53,17 @@ def looked_up(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()
 
 
 def _audited(planned: Planned, folder: Path, out: Path) -> Planned:
-    """Write the certificate that no text but the feedback gives a fix away. Raises Misused for a leak."""
+    """Write the certificate that no text but the feedback gives a fix away. Raises UsageError for a leak."""
     done = audit(gather(sorted(planned.files), [folder / f"{name}.yaml" for name in planned.files], [], command()))
     if done.leaks:
         print("\n".join(report(done)), file=sys.stderr)
-        raise Misused("an agent could have a fix without the feedback: mend the texts, or play with --unaudited")
+        raise UsageError("an agent could have a fix without the feedback: mend the texts, or play with --unaudited")
     certificate = document(done, suite=version("corrigible"), date=datetime.now(UTC).date().isoformat())
     try:
         out.mkdir(parents=True, exist_ok=True)
         text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"
         (out / CERTIFICATE).write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise Misused(f"{out}: {problem.strerror}") from None
+        raise UsageError(f"{out}: {problem.strerror}") from None
     # By what it says, not by the day on which it was said: the same run on another day is the same run.
     return replace(planned, audit=digest_of({name: value for name, value in certificate.items() if name != "date"}))

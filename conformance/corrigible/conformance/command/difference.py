@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.record import read
 from corrigible.conformance.report.compare import compare, render
+from corrigible.conformance.suite.record import read
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.check import PROFILES, ROLES, Check
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.misuse import Misused, meant
-from corrigible.conformance.requirement import Requirement, book
+from corrigible.conformance.model.profile import PROFILES, ROLES
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.requirement import Requirement, book
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def explanation(id: str, checks: Sequence[Check]) -> str:
-    """Return what is to be said. Raises Misused where nothing is called so."""
+    """Return what is to be said. Raises UsageError where nothing is called so."""
     wanted = id.rpartition(":")[2]
     if (requirement := book().get(wanted)) is not None:
         return "\n".join(_requirement(requirement, checks))
@@ -43,7 +44,9 @@ def explanation(id: str, checks: Sequence[Check]) -> str:
     if check is not None:
         return "\n".join(_check(check))
     known = [*(one.id for one in book().requirements), *(one.id for one in checks)]
-    raise Misused(f'no requirement or check is called "{id}"{meant(wanted, known)}; `conformance list` has them all')
+    raise UsageError(
+        f'no requirement or check is called "{id}"{did_you_mean(wanted, known)}; `conformance list` has them all'
+    )
 
 
 def _requirement(one: Requirement, checks: Sequence[Check]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -53,6 +53,6 @@ def run(args: argparse.Namespace) -> int:
                 said = f"{least:+.0%}" if least is not None else "no difference"
                 lines.append(f"  {args.tasks} tasks, where {share:.0%} differ, show {said} or more")
     except ValueError as problem:
-        raise Misused(str(problem)) from None
+        raise UsageError(str(problem)) from None
     print("\n".join(lines))
     return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from corrigible.conformance.lift.arm import Arm
 from corrigible.conformance.lift.store import read
-from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -42,10 +42,10 @@ def run(args: argparse.Namespace) -> int:
         from corrigible.conformance.lift.report import document, page, terminal
         from corrigible.conformance.lift.summary import summarise
     except ModuleNotFoundError as problem:
-        raise Misused(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
+        raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
     log = read(args.folder)
     if not log.episodes:
-        raise Misused(f"{args.folder}: no episode has ended yet")
+        raise UsageError(f"{args.folder}: no episode has ended yet")
     summary = summarise(log, _primary(args.primary))
     if args.json is not None and str(args.json) == "-":
         sys.stdout.write(document.render(summary))
@@ -64,10 +64,12 @@ def _primary(given: str | None) -> tuple[str, str] | None:
         return None
     first, colon, second = given.partition(":")
     if not colon or first == second:
-        raise Misused(f"--primary {given}: name two arms, first less second: reflective:verbose")
+        raise UsageError(f"--primary {given}: name two arms, first less second: reflective:verbose")
     for arm in (first, second):
         if arm not in set(Arm):
-            raise Misused(f"--primary {given}: {arm!r} is no arm{meant(arm, list(Arm))} (there are {', '.join(Arm)})")
+            raise UsageError(
+                f"--primary {given}: {arm!r} is no arm{did_you_mean(arm, list(Arm))} (there are {', '.join(Arm)})"
+            )
     return first, second
 
 
@@ -75,4 +77,4 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as problem:
-        raise Misused(f"{path}: {problem.strerror}") from None
+        raise UsageError(f"{path}: {problem.strerror}") from None

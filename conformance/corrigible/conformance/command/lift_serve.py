@@ -11,7 +11,7 @@ from corrigible.conformance.lift.plan import Plan, made, read_plan
 from corrigible.conformance.lift.serve import Desk, Server
 from corrigible.conformance.lift.store import opened
 from corrigible.conformance.lift.visit import Guest
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
 from . import chosen
@@ -43,7 +43,7 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     if not 0 <= args.port < 1 << 16:
-        raise Misused(f"--port {args.port}: no port")
+        raise UsageError(f"--port {args.port}: no port")
     guest = Guest(args.agent)
     planned = chosen.looked_up(_plan(args), args, (guest,))
     with opened(args.out) as store:
@@ -65,7 +65,7 @@ def _listening(desk: Desk, port: int) -> Server:
     try:
         return Server(desk, port)
     except OSError as problem:
-        raise Misused(f"--port {port}: cannot listen there: {problem}") from None
+        raise UsageError(f"--port {port}: cannot listen there: {problem}") from None
 
 
 def _plan(args: argparse.Namespace) -> Plan:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from corrigible.conformance.lift.run import TASKS, task_files
 from corrigible.conformance.lift.task import Task, TaskError
 from corrigible.conformance.lift.world import worlds
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -33,11 +33,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         files = task_files(args.task_files)
     except TaskError as problem:
-        raise Misused(str(problem)) from None
+        raise UsageError(str(problem)) from None
     known = worlds()
     for domain in args.domain:
         if domain not in files:
-            raise Misused(f"no domain {domain!r} (there are {', '.join(files)})")
+            raise UsageError(f"no domain {domain!r} (there are {', '.join(files)})")
     total = 0
     for domain in args.domain or files:
         file = files[domain]

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.check import Check
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.requirement import book, traceability, traceability_table
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.requirement import book, traceability, traceability_table
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -11,11 +11,11 @@ from contextlib import ExitStack
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from corrigible.conformance.launch import SUITE
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.reference.api import Shop
 from corrigible.conformance.reference.upstream import Upstream
-from corrigible.conformance.wire import Sent, curl
+from corrigible.conformance.transport.http1 import HttpRequest, curl
 from corrigible.schema.exchange import Json
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     for option, port in (("--port", args.port), ("--grpc-port", args.grpc_port)):
         if port is not None and not 0 <= port < 1 << 16:
-            raise Misused(f"{option} {port}: no port")
+            raise UsageError(f"{option} {port}: no port")
     with ExitStack() as stack:
         try:
             upstream = stack.enter_context(Upstream(Shop(), port=args.port, remembers=False))
         except OSError as problem:
-            raise Misused(f"--port {args.port}: cannot listen there: {problem}") from None
+            raise UsageError(f"--port {args.port}: cannot listen there: {problem}") from None
         try:
             print(table(upstream.url))
             if args.grpc_port is not None:
@@ -88,9 +88,9 @@ def _over_grpc(port: int, stack: ExitStack) -> str:
         module = import_module("..reference.grpc_upstream", __package__)
         upstream = stack.enter_context(module.GrpcUpstream(port=port))
     except ModuleNotFoundError as problem:
-        raise Misused(f"--grpc-port needs corrigible[conformance]: {problem.name} is not installed") from None
+        raise UsageError(f"--grpc-port needs corrigible[conformance]: {problem.name} is not installed") from None
     except (OSError, RuntimeError) as problem:
-        raise Misused(f"--grpc-port {port}: cannot listen there: {problem}") from None
+        raise UsageError(f"--grpc-port {port}: cannot listen there: {problem}") from None
     described = SUITE / "reference" / "shop.proto"
     return f"\ngRPC on 127.0.0.1:{upstream.port}, described by {described} and by reflection"
 
@@ -106,10 +106,10 @@ def table(url: str) -> str:
     return "\n".join(lines)
 
 
-def request(scenario: Scenario) -> Sent:
+def request(scenario: Scenario) -> HttpRequest:
     body = b"" if scenario.body is None else json.dumps(scenario.body).encode()
     headers = [("Authorization", "Bearer me")] + [("Content-Type", "application/json")] * bool(body)
-    return Sent(scenario.method, scenario.target, tuple(headers), body)
+    return HttpRequest(scenario.method, scenario.target, tuple(headers), body)
 
 
 def _code(answer: Json) -> str:

@@ -8,20 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.check import PROFILES, Check
 from corrigible.conformance.checks import CHECKS
-from corrigible.conformance.checks.consumer import asking
-from corrigible.conformance.misuse import Misused, meant
-from corrigible.conformance.record import Entry
-from corrigible.conformance.record import read as read_record
+from corrigible.conformance.checks.consumer.vectors import asking
+from corrigible.conformance.model.profile import PROFILES
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.model.vector import Group, consumer
 from corrigible.conformance.report import terminal
 from corrigible.conformance.report.plain import visible
-from corrigible.conformance.runner import Rules, choose
-from corrigible.conformance.runner import run as run_checks
-from corrigible.conformance.stage import stage
-from corrigible.conformance.vector import Group, consumer
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.fixture import running_subject
+from corrigible.conformance.suite.record import Entry
+from corrigible.conformance.suite.record import read as read_record
+from corrigible.conformance.suite.runner import Rules, choose
+from corrigible.conformance.suite.runner import run as run_checks
 
-from . import aim
+from . import run_target as aim
 from .check import coloured
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def replay(args: argparse.Namespace, checks: Sequence[Check]) -> int:
     chosen = [pair for pair in choose(at.specs, mine, clauses) if column in ("", pair[0].column)]
     if not chosen:
         who = ", ".join(f"{spec.role} {spec.profile}" for spec in at.specs)
-        raise Misused(f"{named} is no check for {who} up to {at.level}")
-    record = run_checks(at.head(chosen), chosen, Rules(clauses, traced=True), stage=stage)
+        raise UsageError(f"{named} is no check for {who} up to {at.level}")
+    record = run_checks(at.head(chosen), chosen, Rules(clauses, traced=True), stage=running_subject)
     for entry in record.entries:
         sys.stdout.write(trace(entry))
     sys.stdout.write(terminal.render(record, coloured=coloured()))
@@ -79,8 +80,8 @@ def _named(name: str, checks: Sequence[Check]) -> list[Check]:
     vectors = {one.id: one for group in consumer() for one in group.vectors}
     if name in vectors:
         return [asking(Group(name, vectors[name].description, (vectors[name],)))]
-    near = meant(name, [*(check.id for check in checks), *vectors])
-    raise Misused(f'no check or vector is called "{name}"{near}; `conformance list` has all checks')
+    near = did_you_mean(name, [*(check.id for check in checks), *vectors])
+    raise UsageError(f'no check or vector is called "{name}"{near}; `conformance list` has all checks')
 
 
 def trace(entry: Entry) -> str:

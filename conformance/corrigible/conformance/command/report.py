@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.record import read
 from corrigible.conformance.report import terminal
 from corrigible.conformance.report.write import RENDER, wanted, write
+from corrigible.conformance.suite.record import read
 
 from .check import coloured
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 from corrigible.conformance.lift.agent.move import Agent, Briefing, Ending, Reflection, Seen, Send, Stop, Usage
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json, Request
 
 from .arm import Arm
@@ -85,7 +85,7 @@ def play(job: Job, site: Site) -> Episode:
         verdict = _played(job, site, course, clock + job.timeout)
     except Unreachable as problem:
         trouble = f"{problem}; {site.ended()}" if site.ended() else str(problem)
-    except (Broken, Misused) as problem:
+    except (Broken, UsageError) as problem:
         trouble = str(problem)
     except Exception as problem:
         trouble = f"{type(problem).__name__}: {problem}{_place(problem)}"

@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
 
 from .arm import Arm
@@ -118,32 +118,34 @@ class Plan(_Model):
 
 
 def read_plan(path: Path) -> Plan:
-    """Read a plan file. Raises Misused with the place of what is wrong."""
+    """Read a plan file. Raises UsageError with the place of what is wrong."""
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as problem:
-        raise Misused(f"{path}: {problem.strerror}") from None
+        raise UsageError(f"{path}: {problem.strerror}") from None
     except yaml.YAMLError as problem:
-        raise Misused(f"{path}: {problem}") from None
+        raise UsageError(f"{path}: {problem}") from None
     if not isinstance(document, dict):
-        raise Misused(f"{path}: a plan is a mapping: {', '.join(Plan.model_fields)}")
+        raise UsageError(f"{path}: a plan is a mapping: {', '.join(Plan.model_fields)}")
     return made(document, str(path))
 
 
 def made(document: dict[str, Json], source: str) -> Plan:
-    """Return the plan that a document says. Raises Misused with the place of what is wrong."""
+    """Return the plan that a document says. Raises UsageError with the place of what is wrong."""
     for name in document:
         if name not in Plan.model_fields:
-            raise Misused(f"{source}: {name} is no part of a plan{meant(str(name), Plan.model_fields)}")
+            raise UsageError(f"{source}: {name} is no part of a plan{did_you_mean(str(name), Plan.model_fields)}")
     for arm in document.get("arms") or ():
         if arm not in set(Arm):
-            raise Misused(f"{source}: {arm} is no arm{meant(str(arm), list(Arm))} (there are {', '.join(Arm)})")
+            raise UsageError(
+                f"{source}: {arm} is no arm{did_you_mean(str(arm), list(Arm))} (there are {', '.join(Arm)})"
+            )
     try:
         return Plan.model_validate(document)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise Misused(f"{source}: {where}: {first['msg']}" if where else f"{source}: {first['msg']}") from None
+        raise UsageError(f"{source}: {where}: {first['msg']}" if where else f"{source}: {first['msg']}") from None
 
 
 def digest_of(document: Json) -> str:

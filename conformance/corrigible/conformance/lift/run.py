@@ -18,7 +18,7 @@ from typing import Final
 
 from corrigible.conformance.lift.agent.catalogue import agents as catalogue
 from corrigible.conformance.lift.agent.move import Agent
-from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
 
 from .arm import WRONG_ON_PURPOSE, Arm
@@ -87,25 +87,25 @@ def task_files(folder: Path = TASKS) -> dict[str, TaskFile]:
 
 
 def look_up(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ()) -> Planned:
-    """Look up all that a plan names. Raises Misused for what is not there, TaskError for broken task files.
+    """Look up all that a plan names. Raises UsageError for what is not there, TaskError for broken task files.
 
     `agents`, where given, stand for those of the plan.
     """
     files, known = task_files(folder), worlds()
     for domain in plan.domains:
         if domain not in files:
-            raise Misused(f"no domain {domain!r}{meant(domain, files)} (there are {', '.join(files)})")
+            raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
         if domain not in known:
-            raise Misused(f"nothing says how {domain} is started")
+            raise UsageError(f"nothing says how {domain} is started")
         if why := known[domain].lacks():
-            raise Misused(f"{domain} cannot be started here: {why}")
+            raise UsageError(f"{domain} cannot be started here: {why}")
     wanted = {domain: files[domain] for domain in plan.domains or files}
     skipped = {d: known[d].lacks() if d in known else "nothing says how it is started" for d in wanted}
     skipped = {domain: why for domain, why in skipped.items() if why}
     chosen = {domain: _chosen(plan, domain, file) for domain, file in wanted.items() if domain not in skipped}
     chosen = {domain: file for domain, file in chosen.items() if file.tasks}
     if not chosen:
-        raise Misused(f"no task is called {' or '.join(plan.tasks)} (`conformance lift tasks` lists them)")
+        raise UsageError(f"no task is called {' or '.join(plan.tasks)} (`conformance lift tasks` lists them)")
     agents = agents or catalogue(plan.agents, plan.rate)
     jobs = [job for domain in chosen for job in _jobs(plan, domain, chosen[domain], files[domain], known, agents)]
     return Planned(plan, chosen, agents, known, jobs, skipped)

@@ -22,8 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 from corrigible.conformance.lift.agent.move import Seen
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.wire import Sent, request_document
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.transport.http1 import HttpRequest, request_document
 from corrigible.schema.exchange import Json, Request
 
 from .arm import Arm
@@ -105,7 +105,7 @@ class Desk:
         store.add(manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped, planned.audit))
 
     def open(self) -> tuple[str, Visit] | None:
-        """Start the next episode. None: all are played. Raises Misused where none can be set up."""
+        """Start the next episode. None: all are played. Raises UsageError where none can be set up."""
         for _ in range(3):
             with self._lock:
                 if not self._left:
@@ -120,7 +120,7 @@ class Desk:
                 return name, visit
             visit.over.wait()
         why = mine.episode.why if mine.episode is not None else "no episode can be set up"
-        raise Misused(why)
+        raise UsageError(why)
 
     def visit(self, name: str) -> Visit | None:
         """Return an episode that was handed out."""
@@ -162,7 +162,7 @@ class Desk:
                 self._store.add(mine.episode)
             if mine.episode.outcome == "error":
                 self._heard(f"an episode broke and will be handed out by another run: {mine.episode.why}")
-        except Misused as problem:
+        except UsageError as problem:
             self._heard(str(problem))
         finally:
             mine.visit.ended()
@@ -207,7 +207,7 @@ class Server(ThreadingHTTPServer):
     def _open(self) -> Reply:
         try:
             opened = self.desk.open()
-        except Misused as problem:
+        except UsageError as problem:
             return Reply(503, {"message": f"no episode can be set up: {problem}"})
         if opened is None:
             return Reply(410, {"message": "all episodes are handed out", **self.desk.status()})
@@ -260,7 +260,7 @@ def read_call(
     """Read a guest's call as a request document. Raises ValueError where it is none."""
     apart = _OURS | {"content-type"} if grpc else _OURS
     kept = tuple((name, value) for name, value in headers if name.lower() not in apart)
-    sent = Sent(method, target or "/", kept, body)
+    sent = HttpRequest(method, target or "/", kept, body)
     try:
         found = request_document(sent)
     except UnicodeDecodeError:

@@ -38,7 +38,7 @@ class Shared:
         self._pool: dict[str, Feedback] | None = None
 
     def site(self) -> Site:
-        """Return the site. Raises Misused where it cannot be started."""
+        """Return the site. Raises UsageError where it cannot be started."""
         with self._lock:
             if self._site is not None and self._site.ended() is not None:
                 self._close_shared()
@@ -48,7 +48,7 @@ class Shared:
 
     @contextmanager
     def site_for(self, task: str) -> Iterator[Site]:
-        """Hand out the site where a task is to be played. Raises Misused where it cannot be started."""
+        """Hand out the site where a task is to be played. Raises UsageError where it cannot be started."""
         if self._is_fresh(task):
             with self._fresh.site() as site:
                 yield site
@@ -102,7 +102,7 @@ class _Fresh:
 
     @contextmanager
     def site(self) -> Iterator[Site]:
-        """Hand out a site that nobody has touched. Raises Misused where it cannot be started."""
+        """Hand out a site that nobody has touched. Raises UsageError where it cannot be started."""
         assert self._starter is not None
         with self._lock:
             for _ in range(min(self._wanted, 2) - len(self._ahead)):

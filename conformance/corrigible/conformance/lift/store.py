@@ -17,7 +17,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 
 from .record import FORMAT, Episode, Manifest
 
@@ -46,7 +46,7 @@ def read(path: Path) -> Log:
     try:
         content = file.read_bytes()
     except OSError as problem:
-        raise Misused(f"{file}: {problem.strerror}: no log of `conformance lift run`") from None
+        raise UsageError(f"{file}: {problem.strerror}: no log of `conformance lift run`") from None
     whole, _, torn = content.rpartition(b"\n")
     warnings = [f"{file}: the last line is torn and does not count: a run was killed there"] if torn else []
     manifests: list[Manifest] = []
@@ -56,15 +56,15 @@ def read(path: Path) -> Log:
             document = json.loads(line)
             if "format" in document:
                 if document["format"] != FORMAT:
-                    raise Misused(f"{file}: line {number}: format {document['format']}, and this reads {FORMAT}")
+                    raise UsageError(f"{file}: line {number}: format {document['format']}, and this reads {FORMAT}")
                 manifests.append(Manifest.model_validate(document))
             else:
                 episode = Episode.model_validate(document)
                 episodes[episode.key] = episode
         except (ValueError, TypeError, ValidationError) as problem:
-            raise Misused(f"{file}: line {number} is no line of a log: {str(problem).splitlines()[0]}") from None
+            raise UsageError(f"{file}: line {number} is no line of a log: {str(problem).splitlines()[0]}") from None
     if not manifests:
-        raise Misused(f"{file}: does not say what ran: no log of `conformance lift run`")
+        raise UsageError(f"{file}: does not say what ran: no log of `conformance lift run`")
     return Log(tuple(manifests), tuple(episodes.values()), tuple(warnings))
 
 
@@ -91,18 +91,18 @@ class Store:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Store]:
-    """Open the log of a folder for one run. Raises Misused where another run is writing to it."""
+    """Open the log of a folder for one run. Raises UsageError where another run is writing to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as problem:
-        raise Misused(f"{folder}: {problem.strerror}") from None
+        raise UsageError(f"{folder}: {problem.strerror}") from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip()
-            raise Misused(f"{folder}: another run is writing here{f' (process {holder})' if holder else ''}") from None
+            raise UsageError(f"{folder}: another run writes here{f' (process {holder})' if holder else ''}") from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
         descriptor = os.open(folder / LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)

@@ -21,8 +21,8 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from corrigible.conformance.launch import Launched, free_port, search_path, words
-from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.transport.process import ServerProcess, free_port, search_path, words
 from corrigible.schema.exchange import Json
 
 from .client import Client, HttpClient
@@ -75,9 +75,9 @@ class World(_Model):
         return any(fnmatchcase(task, pattern) for pattern in self.in_turn)
 
     def credentials(self, caller: str, saved: Mapping[str, Json]) -> dict[str, str]:
-        """Return the headers of a caller, without those that nothing was saved for. Raises Misused for no caller."""
+        """Return the headers of a caller, without those that nothing was saved for. Raises UsageError for no caller."""
         if caller not in self.callers:
-            raise Misused(f"no caller {caller!r}{meant(caller, self.callers)}")
+            raise UsageError(f"no caller {caller!r}{did_you_mean(caller, self.callers)}")
         headers: dict[str, str] = fill(self.callers[caller], saved)
         return {name: value for name, value in headers.items() if not _UNSAVED.search(value)}
 
@@ -89,12 +89,12 @@ class World(_Model):
 
 @cache
 def worlds(path: Path = WORLDS) -> Mapping[str, World]:
-    """Read worlds.yaml. Raises Misused with the place of what is wrong."""
+    """Read worlds.yaml. Raises UsageError with the place of what is wrong."""
     try:
         entries: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
         return {name: World.model_validate(entry) for name, entry in entries.items()}
     except (OSError, yaml.YAMLError, ValidationError) as problem:
-        raise Misused(f"{path}: {problem}") from None
+        raise UsageError(f"{path}: {problem}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ class Site:
     """Straight to the upstream."""
     through: Client
     """Through the proxy."""
-    upstream: Launched
-    proxy: Launched
+    upstream: ServerProcess
+    proxy: ServerProcess
     address: str
     """HOST:PORT of the proxy, for agents that call by themselves."""
     learned: Mapping[str, str] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Site:
 
 @contextmanager
 def start(world: World, keeper: Keeper | None = None) -> Iterator[Site]:
-    """Start both. Raises Misused where one does not come up."""
+    """Start both. Raises UsageError where one does not come up."""
     with ExitStack() as stack:
         behind = _Started("the upstream", stack, keeper, world.upstream, {})
         address = f"127.0.0.1:{behind.port}"
@@ -131,7 +131,7 @@ def start(world: World, keeper: Keeper | None = None) -> Iterator[Site]:
         for name, pattern in world.learn.items():
             hit = re.search(pattern, said)
             if hit is None:
-                raise Misused(f"the upstream did not say its {name} ({pattern}): {said[-400:]}")
+                raise UsageError(f"the upstream did not say its {name} ({pattern}): {said[-400:]}")
             found[name] = hit[1]
         reached = address if world.grpc else f"{world.scheme}://{address}"
         front = _Started("the proxy", stack, keeper, world.proxy, {**found, "upstream": reached})
@@ -160,8 +160,8 @@ class _Started:
                 keeper.started(group)
                 stack.callback(keeper.ended, group)  # pushed before the program, so called when it is stopped
 
-        self.program: Launched = stack.enter_context(
-            Launched(filled, address=f"127.0.0.1:{self.port}", wait=_WAIT, grace=10.0, told=told)
+        self.program: ServerProcess = stack.enter_context(
+            ServerProcess(filled, address=f"127.0.0.1:{self.port}", wait=_WAIT, grace=10.0, told=told)
         )
 
     def said_when_ready(self) -> str:
@@ -176,16 +176,18 @@ class _Started:
             if ready.search(said):
                 return said
             if (how := self.program.ended()) is not None:
-                raise Misused(f"{self.what} {how}: {said[-400:]}")
+                raise UsageError(f"{self.what} {how}: {said[-400:]}")
             time.sleep(0.02)
-        raise Misused(f"{self.what} is not ready after {_WAIT:g} s: {self.program.last_words()[-400:]}")
+        raise UsageError(f"{self.what} is not ready after {_WAIT:g} s: {self.program.last_words()[-400:]}")
 
 
 def _grpc(world: World, address: str) -> Client:
     try:
         from .grpc_client import GrpcClient
     except ModuleNotFoundError as problem:
-        raise Misused(f"this needs a package that is not installed: {problem.name}: corrigible[conformance]") from None
+        raise UsageError(
+            f"this needs a package that is not installed: {problem.name}: corrigible[conformance]"
+        ) from None
     return GrpcClient(address, printed(world.descriptors))
 
 
@@ -197,7 +199,7 @@ def description_of(command: str) -> Json:
     try:
         return json.loads(printed(command))
     except ValueError:
-        raise Misused(f"{command}: what it prints is no JSON") from None
+        raise UsageError(f"{command}: what it prints is no JSON") from None
 
 
 @cache
@@ -208,5 +210,5 @@ def printed(command: str) -> bytes:
             words(command, {}), capture_output=True, check=True, env={**os.environ, "PATH": search_path()}
         )
     except (OSError, subprocess.CalledProcessError) as problem:
-        raise Misused(f"{command}: {problem}") from None
+        raise UsageError(f"{command}: {problem}") from None
     return ran.stdout

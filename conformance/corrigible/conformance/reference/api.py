@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
-from corrigible.conformance.judge.description import Breach, Description, Route
-from corrigible.conformance.wire import Sent
+from corrigible.conformance.transport.http1 import HttpRequest
+from corrigible.conformance.validators.openapi import Breach, Description, Route
 from corrigible.schema.exchange import Json
 
 from .upstream import Received, Script, answer
@@ -119,7 +119,7 @@ class Shop:
         with self._lock:
             self._stocks.pop(caller, None)
 
-    def respond(self, sent: Sent) -> tuple[int, Json, bool]:
+    def respond(self, sent: HttpRequest) -> tuple[int, Json, bool]:
         """Return status, body, and whether the caller is spoken to in problem documents."""
         path, _, query = sent.target.partition("?")
         problem = path.startswith(PROBLEM + "/")
@@ -130,7 +130,7 @@ class Shop:
             status, body = refused.status, (_problem if problem else _error)(refused)
         return status, body, problem
 
-    def _served(self, sent: Sent, path: str, query: str, caller: str) -> tuple[int, Json]:
+    def _served(self, sent: HttpRequest, path: str, query: str, caller: str) -> tuple[int, Json]:
         route = DESCRIPTION.route(sent.method, path)
         if route is None:
             known = DESCRIPTION.methods(path)
@@ -151,7 +151,7 @@ class Shop:
         return _OPERATIONS[route.operation](call)
 
     @staticmethod
-    def _remember(call: Call, headers: Mapping[str, str], sent: Sent) -> None:
+    def _remember(call: Call, headers: Mapping[str, str], sent: HttpRequest) -> None:
         key = headers.get("idempotency-key")
         if key is None or sent.method != "POST":
             return
@@ -166,7 +166,7 @@ class Shop:
             call.stock.keys[key] = sent.body
 
 
-def _read(sent: Sent) -> Json:
+def _read(sent: HttpRequest) -> Json:
     if not sent.body:
         return None
     try:

@@ -15,23 +15,14 @@ from typing import Any, Final
 
 import grpc
 
+from corrigible.conformance.transport.grpc import DETAILS, OPTIONS, Metadata
+from corrigible.conformance.transport.http1 import CASE
+
 from . import grpc_shop
 from .grpc_shop import Refused, Shop
-from .upstream import CASE
 
-Metadata = tuple[tuple[str, str | bytes], ...]
-
-DETAILS: Final = "grpc-status-details-bin"
 HEALTH: Final = "/grpc.health.v1.Health/Check"
 REFLECTION: Final = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
-OPTIONS: Final = (
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-    ("grpc.max_metadata_size", 1 << 20),
-    ("grpc.absolute_max_metadata_size", 1 << 20),
-    ("grpc.so_reuseport", 0),
-    ("grpc.enable_retries", 0),
-)
 _PATIENCE: Final = 30.0
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
 

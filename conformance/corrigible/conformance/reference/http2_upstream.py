@@ -17,8 +17,8 @@ from typing import Final
 
 import h11
 
-from corrigible.conformance import http2_wire
-from corrigible.conformance.http2_wire import (
+from corrigible.conformance.transport import http2 as http2_wire
+from corrigible.conformance.transport.http2 import (
     ACK,
     DATA,
     END_HEADERS,

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import yaml
 
-from corrigible.conformance.wire import Sent
+from corrigible.conformance.transport.http1 import HttpRequest
 from corrigible.schema.exchange import Json
 
 from .upstream import Received, Script, answer
@@ -57,7 +57,7 @@ class ApiServer:
         return answer(said.status, said.body)
 
 
-def is_dry_run(sent: Sent) -> bool:
+def is_dry_run(sent: HttpRequest) -> bool:
     """Whether a request asks for a dry run."""
     return DRY_RUN in parse_qsl(sent.target.partition("?")[2])
 

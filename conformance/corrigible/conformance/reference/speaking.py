@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
-from corrigible.conformance.vector import Exchange, exchange
-from corrigible.conformance.wire import request_document
+from corrigible.conformance.model.vector import Exchange, exchange
+from corrigible.conformance.transport.http1 import request_document
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
 

@@ -18,11 +18,9 @@ from typing import Final
 
 import h11
 
-from corrigible.conformance.wire import Sent
+from corrigible.conformance.transport.http1 import CASE, HttpRequest
 from corrigible.schema.exchange import Json
 
-CASE: Final = "conformance-case"
-"""The request header that picks a script. A proxy forwards it as any other header."""
 _PATIENCE: Final = 30.0
 _LARGEST: Final = 1 << 20
 """No head of a request is longer."""
@@ -112,7 +110,7 @@ def chunked(
 class Received:
     """One request as it came in."""
 
-    sent: Sent
+    sent: HttpRequest
     raw: bytes
     at: float
     """Unix seconds."""
@@ -217,13 +215,13 @@ class Upstream:
             with self._lock:
                 self._open.discard(connection)
 
-    def _known(self, sent: Sent) -> Script | Answering:
+    def _known(self, sent: HttpRequest) -> Script | Answering:
         script, target = self._scripts.get(sent.header(CASE) or "", (None, None))
         if script is not None and target in (None, sent.target):
             return script
         return self._asides.get(sent.header("authorization") or "", self.api)
 
-    def _is_early(self, sent: Sent) -> bool:
+    def _is_early(self, sent: HttpRequest) -> bool:
         known = self._known(sent)
         return isinstance(known, Script) and known.early
 
@@ -250,14 +248,14 @@ class Upstream:
 
 
 def _read(
-    connection: socket.socket, rest: bytes, early: Callable[[Sent], bool], heard: bytearray
+    connection: socket.socket, rest: bytes, early: Callable[[HttpRequest], bool], heard: bytearray
 ) -> tuple[Received | None, bytes]:
     """Read one request; None where the connection ended instead. Returns what came after it too."""
     server = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST)
     raw = bytearray(rest)
     if rest:
         server.receive_data(rest)
-    head: Sent | None = None
+    head: HttpRequest | None = None
     body = bytearray()
     while True:
         event = server.next_event()
@@ -274,7 +272,7 @@ def _read(
             continue
         match event:
             case h11.Request():
-                head = Sent(event.method.decode(), event.target.decode("latin-1"), _plain(event))
+                head = HttpRequest(event.method.decode(), event.target.decode("latin-1"), _plain(event))
                 if early(head):
                     return Received(head, bytes(raw), time.time()), b""
             case h11.Data():
@@ -282,7 +280,7 @@ def _read(
             case h11.EndOfMessage() if head is not None:
                 after = bytes(server.trailing_data[0])
                 whole = bytes(raw[: len(raw) - len(after)]) if after else bytes(raw)
-                sent = Sent(head.method, head.target, head.headers, bytes(body))
+                sent = HttpRequest(head.method, head.target, head.headers, bytes(body))
                 return Received(sent, whole, time.time(), _plain(event)), after
             case _:
                 return None, b""

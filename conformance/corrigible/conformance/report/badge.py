@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from corrigible.conformance.record import Record, Verdict
+from corrigible.conformance.suite.record import Record, Verdict
 
 _COLOURS: Final = {Verdict.CONFORMS: "brightgreen", Verdict.DOES_NOT: "red", Verdict.COULD_NOT_TELL: "lightgrey"}
 

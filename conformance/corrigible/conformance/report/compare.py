@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Entry, Record
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.suite.record import Entry, Record
 
 from .plain import one_line
 

@@ -6,7 +6,7 @@ import difflib
 import json
 from typing import Final
 
-from corrigible.conformance.check import Absent
+from corrigible.conformance.validators.finding import Absent
 from corrigible.schema.exchange import Json
 
 _LONGEST: Final = 40

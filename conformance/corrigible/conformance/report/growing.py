@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TextIO
 
-from corrigible.conformance.misuse import Misused
-from corrigible.conformance.record import Entry, Foot, Head, line
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.suite.record import Entry, Footer, Header, line
 
 from .write import Wanted
 
@@ -18,7 +18,7 @@ from .write import Wanted
 class Growing:
     """The files of `--report json=FILE`. A context manager."""
 
-    def __init__(self, reports: Iterable[Wanted], head: Head) -> None:
+    def __init__(self, reports: Iterable[Wanted], head: Header) -> None:
         self._wanted = [one for one in reports if one.kind == "json"]
         self._head = head
         self._files: list[tuple[Wanted, TextIO]] = []
@@ -38,7 +38,7 @@ class Growing:
         for _, file in self._files:
             file.close()
 
-    def add(self, one: Head | Entry | Foot) -> None:
+    def add(self, one: Header | Entry | Footer) -> None:
         """Write a line, and let nothing of it wait in a buffer."""
         for wanted, file in self._files:
             try:
@@ -48,5 +48,5 @@ class Growing:
                 raise _unwritable(wanted, problem) from None
 
 
-def _unwritable(one: Wanted, problem: OSError) -> Misused:
-    return Misused(f"--report {one.kind}={one.path}: {problem.strerror}")
+def _unwritable(one: Wanted, problem: OSError) -> UsageError:
+    return UsageError(f"--report {one.kind}={one.path}: {problem.strerror}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Entry, Record
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.suite.record import Entry, Record
 
 from .difference import difference
 from .plain import one_line, visible

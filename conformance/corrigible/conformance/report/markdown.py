@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Entry, Record, Standing, standings
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.suite.record import Entry, Record, Standing, standings
 
 from .difference import difference
 from .plain import one_line, visible

@@ -9,9 +9,9 @@ from typing import Final
 import jinja2
 from markupsafe import Markup, escape
 
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Clause, Entry, Record, Score, Standing, score, standings
-from corrigible.conformance.requirement import LEVEL_NAMES, LEVELS
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.suite.record import Clause, Entry, Record, Score, Standing, score, standings
+from corrigible.conformance.suite.requirement import LEVEL_NAMES, LEVELS
 
 from .difference import difference
 from .plain import visible

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from corrigible.conformance.meanwhile import meanwhile
-from corrigible.conformance.record import Entry
+from corrigible.conformance.model.background import repeated_beside
+from corrigible.conformance.suite.record import Entry
 
 EVERY: Final = 5.0
 """Seconds between two lines. A run that takes less says nothing."""
@@ -41,7 +41,7 @@ def _lines(total: int, every: float) -> Iterator[Callable[[Entry], None]]:
         with suppress(OSError, ValueError):  # nobody reads it any more
             print(said, file=sys.stderr, flush=True)
 
-    with meanwhile(speak, first=every, every=every, name="progress"):
+    with repeated_beside(speak, first=every, every=every, name="progress"):
         yield heard
 
 

@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import Final
 
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Entry, Flaw, Record
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.suite.record import Entry, Record, RecordedFinding
 from corrigible.schema.exchange import Json
 
 from .difference import difference
@@ -57,7 +57,7 @@ def _rule(record: Record, requirement: str) -> Json:
     }
 
 
-def _result(record: Record, entry: Entry, flaw: Flaw, index: dict[str, int]) -> Json:
+def _result(record: Record, entry: Entry, flaw: RecordedFinding, index: dict[str, int]) -> Json:
     clause = record.clause(flaw.requirement)
     text = "\n".join([flaw.said, *difference(*flaw.sides), *([f"again: {flaw.line}"] if flaw.line else [])])
     # What a flaw says can hold a port or a number that differs from run to run, so it is no part of its identity.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from textwrap import fill, indent
 from typing import Final
 
-from corrigible.conformance.outcome import Outcome
-from corrigible.conformance.record import Entry, Record, Verdict
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.suite.record import Entry, Record, Verdict
 
 from .difference import difference
 from .plain import one_line, visible

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from corrigible.conformance.misuse import Misused, meant
-from corrigible.conformance.record import Record, lines
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.suite.record import Record, lines
 
 from . import badge, junit, markdown, page, sarif
 
@@ -29,27 +29,27 @@ class Wanted(NamedTuple):
 
 
 def wanted(arguments: Iterable[str]) -> list[Wanted]:
-    """Read `junit=FILE,html=FILE`. Raises Misused where a kind is unknown or a file cannot be there."""
+    """Read `junit=FILE,html=FILE`. Raises UsageError where a kind is unknown or a file cannot be there."""
     found: list[Wanted] = []
     for argument in arguments:
         for part in argument.split(","):
             kind, _, file = part.strip().partition("=")
             if kind not in RENDER:
-                known = f"{meant(kind, RENDER)} ({', '.join(RENDER)})"
-                raise Misused(f'--report {part}: no report is called "{kind}"{known}')
+                known = f"{did_you_mean(kind, RENDER)} ({', '.join(RENDER)})"
+                raise UsageError(f'--report {part}: no report is called "{kind}"{known}')
             if not file:
-                raise Misused(f"--report {part}: say where to: {kind}=FILE")
+                raise UsageError(f"--report {part}: say where to: {kind}=FILE")
             found.append(Wanted(kind, Path(file)))
     for kind, path in found:
         if path.is_dir() or not path.absolute().parent.is_dir():
-            raise Misused(f"--report {kind}={path}: no file can be written there")
+            raise UsageError(f"--report {kind}={path}: no file can be written there")
     return found
 
 
 def write(record: Record, reports: Iterable[Wanted]) -> None:
-    """Write reports. Raises Misused where a file cannot be written."""
+    """Write reports. Raises UsageError where a file cannot be written."""
     for kind, path in reports:
         try:
             path.write_text(RENDER[kind](record), encoding="utf-8")
         except OSError as problem:
-            raise Misused(f"--report {kind}={path}: {problem.strerror}") from None
+            raise UsageError(f"--report {kind}={path}: {problem.strerror}") from None

@@ -7,19 +7,19 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from corrigible.conformance.lift.plan import SCRIPTED, AgentPlan
-from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
 from .move import Agent
 from .scripted import AGENTS, named
 
 
 def agents(plans: Sequence[AgentPlan], rate: float | None = None) -> list[Agent]:
-    """Return the agents that a plan names, each once. Raises Misused for a name that means none."""
+    """Return the agents that a plan names, each once. Raises UsageError for a name that means none."""
     found: dict[str, Agent] = {}
     for plan in plans:
         for agent in _named(plan, rate):
             if agent.name in found and plan.name != SCRIPTED:
-                raise Misused(f"two agents are called {agent.name}: give one of them another strategy or settings.name")
+                raise UsageError(f"two agents are called {agent.name}: give one another strategy or settings.name")
             found[agent.name] = agent
     return list(found.values())
 
@@ -36,7 +36,7 @@ def _named(plan: AgentPlan, rate: float | None) -> Sequence[Agent]:
             return (built,)
     try:
         return (named(plan.name),)
-    except Misused as problem:
+    except UsageError as problem:
         known = (SCRIPTED, *(agent.name for agent in AGENTS), *providers)
-        said = f"no agent is called {plan.name!r}{meant(plan.name, known)} (there are {', '.join(known)})"
-        raise Misused(said) from problem
+        said = f"no agent is called {plan.name!r}{did_you_mean(plan.name, known)} (there are {', '.join(known)})"
+        raise UsageError(said) from problem

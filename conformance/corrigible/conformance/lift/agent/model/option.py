@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from corrigible.conformance.lift.strategy.reflect import STRATEGIES
-from corrigible.conformance.misuse import Misused
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
 from .provider import PROVIDERS, named
@@ -46,11 +46,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
-    """Return the agents that the options name, one for each model and strategy. Raises Misused."""
+    """Return the agents that the options name, one for each model and strategy. Raises UsageError."""
     settings = _settings(args)
     strategies = [part for one in args.strategy for part in one.split(",") if part]
     if not args.model and (settings or strategies):
-        raise Misused("--strategy, --base-url, --set and the like belong to a --model PROVIDER:NAME")
+        raise UsageError("--strategy, --base-url, --set and the like belong to a --model PROVIDER:NAME")
     return [
         {"name": provider, "model": model, "strategy": strategy, "settings": settings}
         for provider, model in map(named, args.model)
@@ -76,9 +76,9 @@ def _pairs(given: Sequence[str]) -> list[tuple[str, Any]]:
     for text in given:
         name, sign, value = text.partition("=")
         if not sign:
-            raise Misused(f"--set {text}: write NAME=VALUE")
+            raise UsageError(f"--set {text}: write NAME=VALUE")
         try:
             pairs.append((name.strip(), yaml.safe_load(value)))
         except yaml.YAMLError as problem:
-            raise Misused(f"--set {text}: {problem}") from None
+            raise UsageError(f"--set {text}: {problem}") from None
     return pairs

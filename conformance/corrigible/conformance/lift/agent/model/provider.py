@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.conformance.lift.strategy.reflect import STRATEGIES
-from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
 
 from . import anthropic, openai_chat, openai_responses
@@ -95,25 +95,26 @@ PROVIDERS: Final[Mapping[str, Provider]] = {one.name: one for one in _ALL}
 
 
 def named(text: str) -> tuple[str, str]:
-    """Split `PROVIDER:MODEL`. A model's own name may hold colons. Raises Misused where it is none."""
+    """Split `PROVIDER:MODEL`. A model's own name may hold colons. Raises UsageError where it is none."""
     provider, _, model = text.partition(":")
     if provider not in PROVIDERS:
         known = ", ".join(PROVIDERS)
-        raise Misused(f"{text}: no provider {provider!r}{meant(provider, PROVIDERS)} (there are {known})")
+        raise UsageError(f"{text}: no provider {provider!r}{did_you_mean(provider, PROVIDERS)} (there are {known})")
     if not model:
-        raise Misused(f"{text}: names no model: {provider}:NAME")
+        raise UsageError(f"{text}: names no model: {provider}:NAME")
     return provider, model
 
 
 def build(plan: AgentPlan, rate: float | None = None, environ: Mapping[str, str] = os.environ) -> ModelAgent:
-    """Return the agent that a plan describes. Raises Misused for what is missing."""
+    """Return the agent that a plan describes. Raises UsageError for what is missing."""
     provider = PROVIDERS[plan.name]
     chosen = settings(plan.settings, plan.name)
     if not plan.model:
-        raise Misused(f"{plan.name}: no model is named: --model {plan.name}:NAME")
+        raise UsageError(f"{plan.name}: no model is named: --model {plan.name}:NAME")
     if plan.strategy not in STRATEGIES:
-        raise Misused(
-            f"no strategy {plan.strategy!r}{meant(plan.strategy, STRATEGIES)} (there are {', '.join(STRATEGIES)})"
+        raise UsageError(
+            f"no strategy {plan.strategy!r}{did_you_mean(plan.strategy, STRATEGIES)}"
+            f" (there are {', '.join(STRATEGIES)})"
         )
     line = _line(provider, chosen, environ)
     host = urlsplit(line.url).netloc
@@ -135,13 +136,13 @@ def build(plan: AgentPlan, rate: float | None = None, environ: Mapping[str, str]
 def _line(provider: Provider, chosen: Settings, environ: Mapping[str, str]) -> Line:
     base = chosen.base_url or provider.base_url
     if not base:
-        raise Misused(f"{provider.name}: where is it? --base-url URL, as http://127.0.0.1:11434/v1")
+        raise UsageError(f"{provider.name}: where is it? --base-url URL, as http://127.0.0.1:11434/v1")
     loopback = is_loopback(base)
     variable = chosen.key_env or provider.key_env
     # A program on this machine is told a key only where somebody says which.
     key = "" if loopback and not chosen.key_env else environ.get(variable, "").strip()
     if not key and (provider.needs_key or chosen.key_env) and not loopback:
-        raise Misused(f"{provider.name}: {variable} is not set: it holds the key")
+        raise UsageError(f"{provider.name}: {variable} is not set: it holds the key")
     base = checked(base, has_key=bool(key))
     if provider.name == anthropic.NAME:
         base = base.removesuffix("/v1")

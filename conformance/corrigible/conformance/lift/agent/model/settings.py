@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
 from .prompt import Mode, Vocabulary
 
@@ -72,15 +72,15 @@ _NOT_IDENTITY = frozenset(
 
 
 def settings(document: Mapping[str, Any], source: str) -> Settings:
-    """Read settings. Raises Misused with what is wrong."""
+    """Read settings. Raises UsageError with what is wrong."""
     for name in document:
         if name not in Settings.model_fields:
-            raise Misused(f"{source}: settings: {name} is none{meant(str(name), Settings.model_fields)}")
+            raise UsageError(f"{source}: settings: {name} is none{did_you_mean(str(name), Settings.model_fields)}")
     try:
         return Settings.model_validate(dict(document))
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
-        raise Misused(f"{source}: settings.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise UsageError(f"{source}: settings.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def identity(chosen: Settings) -> dict[str, Any]:
@@ -100,14 +100,14 @@ def is_loopback(url: str) -> bool:
 
 
 def checked(url: str, *, has_key: bool) -> str:
-    """Return a base URL without a slash at its end. Raises Misused where a key would leave in the open."""
+    """Return a base URL without a slash at its end. Raises UsageError where a key would leave in the open."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Misused(f"{url}: a base URL starts with http:// or https://")
+        raise UsageError(f"{url}: a base URL starts with http:// or https://")
     if parts.username is not None or parts.password is not None:
-        raise Misused("a base URL holds no credentials: name an environment variable with settings.key_env")
+        raise UsageError("a base URL holds no credentials: name an environment variable with settings.key_env")
     if parts.scheme == "http" and has_key and not is_loopback(url):
-        raise Misused(f"{url}: the key would be sent unencrypted")
+        raise UsageError(f"{url}: the key would be sent unencrypted")
     return url.rstrip("/")
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from corrigible.conformance.lift.agent.move import Agent
-from corrigible.conformance.misuse import Misused, meant
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
 from .enumerator import Enumerator
 from .gullible import Gullible
@@ -46,9 +46,10 @@ _NOISY: Final = re.compile(r"noisy-literal\((0(?:\.\d+)?|1(?:\.0+)?)\)")
 
 
 def named(name: str) -> Agent:
-    """Return a scripted agent: one of SCRIPTED, or `noisy-literal(P)`. Raises Misused where there is none."""
+    """Return a scripted agent: one of SCRIPTED, or `noisy-literal(P)`. Raises UsageError where there is none."""
     if (noisy := _NOISY.fullmatch(name)) is not None:
         return NoisyLiteral(float(noisy[1]))
+    known = (*SCRIPTED, "noisy-literal(0.25)")
     if name not in SCRIPTED:
-        raise Misused(f"no scripted agent is called {name!r}{meant(name, (*SCRIPTED, 'noisy-literal(0.25)'))}")
+        raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, known)}")
     return SCRIPTED[name]

@@ -1,0 +1,1 @@
+"""Profiles that are judged by their vectors: problem+json, recipe, GraphQL, MCP."""

@@ -1,0 +1,79 @@
+"""What a reader of RFC 9457 sees: the problem as it was, with one extension member more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from corrigible.conformance.checks.support.error_request import answered, as_sent, error_requests, provoked
+from corrigible.conformance.checks.support.exchange import body_of, finding
+from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
+from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.native_preserved import differences
+from corrigible.schema.feedback import MEMBER
+
+PROFILE: Final = "problem+json"
+MEDIA: Final = "application/problem+json"
+_TYPES: Final[Mapping[str, type]] = {
+    "type": str,
+    "title": str,
+    "status": int,
+    "detail": str,
+    "instance": str,
+}
+"""RFC 9457 section 3.1: members of another type are ignored."""
+
+
+def _media(got: HttpResponse) -> str:
+    return (got.header("content-type") or "").partition(";")[0].strip().lower()
+
+
+def extension(subject: Subject) -> Iterator[Finding]:
+    """Feedback is a member of the problem object, in a problem document."""
+    for by in error_requests(subject):
+        one = provoked(subject, by, subject.caller())
+        body = body_of(one.got)
+        if one.feedback is None:
+            continue  # that it is missing is judged where feedback is counted
+        if _media(one.got) != MEDIA:
+            said = f"{by.name}: feedback came in another media type"
+            yield Finding("SRF-PRB-01", said, MEDIA, _media(one.got), one.sent)
+        if not isinstance(body.get(MEMBER), dict):
+            said = f"{by.name}: feedback is no extension member of the problem"
+            yield Finding("SRF-PRB-01", said, [*body, MEMBER], sorted(body), one.sent)
+        for name, kind in _TYPES.items():
+            if name in body and not isinstance(body[name], kind):
+                said = f"{by.name}: {name} is of no type that RFC 9457 gives it"
+                yield Finding("SRF-PRB-01", said, str(kind), body[name], one.sent)
+
+
+def kept(subject: Subject) -> Iterator[Finding]:
+    """Type, title, status, detail, instance and other extensions are the upstream's own."""
+    if subject.direct is None:
+        raise CouldNotTell("what the problem was is only known of the suite's own upstream")
+    for by in error_requests(subject):
+        asked: HttpRequest = as_sent(by.request).adding(ASK)
+        native = subject.direct.send(asked.adding(subject.caller()))
+        got = answered(subject, asked.adding(subject.caller()))
+        if _media(native) != MEDIA:
+            raise CouldNotTell(f"{by.name}: the upstream gave no problem document")
+        if native.header("content-type") != got.header("content-type"):
+            expected, said = native.header("content-type"), got.header("content-type")
+            yield Finding("SRF-PRB-01", f"{by.name}: the media type changed", expected, said, asked)
+        for difference in differences(native.body, got.body, grown=frozenset({""})):
+            yield finding("SRF-PRB-01", difference, asked)
+
+
+def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *roles: str) -> Check:
+    profiles = frozenset({PROFILE})
+    return Check(f"problem/{name}", title, ("SRF-PRB-01",), run, profiles=profiles, roles=frozenset(roles))
+
+
+CHECKS: Final = (
+    _check("extension", "Feedback is an extension member", extension, "producer", "proxy"),
+    _check("kept", "The problem stays what it was", kept, "proxy"),
+)

@@ -1,0 +1,219 @@
+"""The paper's demonstration API, to the letter: 200 with `success: false`, two endpoints, three modes, six actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from corrigible.conformance.checks.support import judged
+from corrigible.conformance.checks.support.exchange import answered, body_of, encoded, leads, script, sent
+from corrigible.conformance.model.vector import Exchange, exchange
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
+from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
+from corrigible.conformance.validators.finding import Finding
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import MEMBER
+from corrigible.schema.word import BASE_ACTIONS
+
+PROFILE: Final = "recipe"
+CONVERT: Final = "/api/recipe/convert"
+SUBSTITUTE: Final = "/api/recipe/substitute"
+MODES: Final = ("traditional", "traditional_verbose", "reflective")
+ACTIONS: Final = frozenset(
+    {
+        "ADD_INGREDIENT",
+        "CLARIFY_MEASUREMENT",
+        "REPLACE_INCOMPATIBLE_INGREDIENT",
+        "MODIFY_PARAMS",
+        "USE_SPECIFIC_BRAND",
+        "FIX_SCALING_PRECISION",
+    }
+)
+ERRORS: Final = "validation_errors"
+_JSON: Final = (("Content-Type", "application/json"),)
+_GOOD: Final = encoded({"recipe_name": "Tea", "ingredients": [{"name": "water", "amount": 1, "unit": "cup"}]})
+_GOOD_TOO: Final = encoded(
+    {
+        "recipe_name": "Tea",
+        "ingredient": {"name": "whole milk", "amount": 1, "unit": "cup"},
+        "substitute": {"name": "oat milk", "amount": 1, "unit": "cup"},
+    }
+)
+_ACCEPTED: Final = {CONVERT: _GOOD, SUBSTITUTE: _GOOD_TOO}
+_ACCEPTANCE: Final = {"success": True, "data": {"recipe_name": "Tea", "validation": "strict"}}
+
+
+def _in_mode(request: Request, mode: str, **more: str) -> HttpRequest:
+    return sent(Request(request.method, request.path, {"mode": mode, **more}, request.headers, request.body))
+
+
+def _ask(subject: Subject, asked: HttpRequest, answer: Mapping[str, Any]) -> HttpResponse:
+    """Return the subject's answer. In front of this API a proxy leaves `mode` to it, and is asked by `Prefer`."""
+    if subject.upstream is None:
+        return answered(subject.through(asked))
+    mode = asked.target.partition("mode=")[2].partition("&")[0]
+    return answered(subject.through(asked.adding(("Prefer", f"recovery-feedback={mode}")), script(answer)))
+
+
+def refusals(subject: Subject, mode: str) -> Iterator[tuple[Exchange, HttpRequest, HttpResponse]]:
+    """Yield every refusal of the vectors as a mode shows it."""
+    for vector in exchange(PROFILE):
+        asked = _in_mode(vector.request, mode)
+        yield vector, asked, _ask(subject, asked, vector.answer)
+
+
+def refused_with_success(subject: Subject) -> Iterator[Finding]:
+    """A refusal is a 200 that says no, in every mode; an acceptance one that says yes."""
+    for mode in MODES:
+        for _, asked, got in refusals(subject, mode):
+            success = body_of(got).get("success")
+            if (got.status, success) != (200, False):
+                yield Finding(
+                    "SRF-RCP-01", "a refusal is not 200 with success false", [200, False], [got.status, success], asked
+                )
+        for asked, got in _acceptances(subject, mode):
+            success = body_of(got).get("success")
+            if (got.status, success) != (200, True):
+                said = "a recipe without fault is not 200 with success true"
+                yield Finding("SRF-RCP-01", said, [200, True], [got.status, success], asked)
+
+
+def _acceptances(subject: Subject, mode: str) -> Iterator[tuple[HttpRequest, HttpResponse]]:
+    for path, body in _ACCEPTED.items():
+        asked = HttpRequest("POST", f"{path}?mode={mode}", _JSON, body)
+        yield asked, _ask(subject, asked, {"status": 200, "body": _ACCEPTANCE})
+
+
+def errors_listed(subject: Subject) -> Iterator[Finding]:
+    """The verbose and the reflective mode list what is wrong, each with a code and a message."""
+    for mode in ("traditional_verbose", "reflective"):
+        for _, asked, got in refusals(subject, mode):
+            listed = body_of(got).get(ERRORS)
+            if not isinstance(listed, list) or not listed:
+                yield Finding("SRF-RCP-02", f"a refusal in mode {mode} lists no {ERRORS}", "[...]", listed, asked)
+                continue
+            for one in listed:
+                if not (isinstance(one, dict) and _text(one.get("code")) and _text(one.get("message"))):
+                    yield Finding("SRF-RCP-02", "an error has no text as its code and message", sent=asked, got=one)
+
+
+def _text(value: Json) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def both_endpoints(subject: Subject) -> Iterator[Finding]:
+    """Both operations refuse, and both answer a refusal with feedback."""
+    seen: dict[str, list[tuple[HttpRequest, HttpResponse]]] = {CONVERT: [], SUBSTITUTE: []}
+    for vector, asked, got in refusals(subject, "reflective"):
+        seen.setdefault(vector.request.path, []).append((asked, got))
+    for path, answers in seen.items():
+        spoke = [got for _, got in answers if MEMBER in body_of(got)]
+        if not spoke:
+            asked, got = answers[0]
+            yield Finding(
+                "SRF-RCP-03", f"{path} gives no {MEMBER} for any of its refusals", sent=asked, got=body_of(got)
+            )
+
+
+def mode_names(subject: Subject) -> Iterator[Finding]:
+    """The modes go by the original's names, and each says what it says there: nothing, what is wrong, what helps."""
+    for vector in exchange(PROFILE):
+        said = {mode: _ask(subject, _in_mode(vector.request, mode), vector.answer) for mode in (*MODES, "verbose")}
+        for mode, got in said.items():
+            asked, body = _in_mode(vector.request, mode), body_of(got)
+            if MEMBER in body and mode != "reflective":
+                yield Finding("SRF-COR-08", f"mode {mode} gives feedback", got=body[MEMBER], sent=asked)
+            if MEMBER not in body and mode == "reflective":
+                yield Finding("SRF-RCP-04", "mode reflective gives no feedback", MEMBER, sorted(body), asked)
+        traditional, verbose = body_of(said["traditional"]), body_of(said["traditional_verbose"])
+        if traditional.get(ERRORS):
+            asked = _in_mode(vector.request, "traditional")
+            yield Finding("SRF-RCP-04", "mode traditional tells what is wrong", [], traditional[ERRORS], asked)
+        if body_of(said["verbose"]) != verbose:
+            asked = _in_mode(vector.request, "verbose")
+            yield Finding(
+                "SRF-RCP-04", "verbose and traditional_verbose differ", verbose, body_of(said["verbose"]), asked
+            )
+
+
+def same_rules(subject: Subject) -> Iterator[Finding]:
+    """Strict validation is the default, and no mode changes what is found."""
+    for vector in exchange(PROFILE):
+        found: dict[str, Json] = {}
+        for mode in ("traditional_verbose", "reflective"):
+            for query in ({}, {"validation": "strict"}):
+                asked = _in_mode(vector.request, mode, **query)
+                listed = body_of(_ask(subject, asked, vector.answer)).get(ERRORS)
+                found["&".join([f"mode={mode}", *(f"{n}={v}" for n, v in query.items())])] = listed
+        first, *others = found.values()
+        if any(other != first for other in others):
+            said = f"{vector.description} What is wrong depends on the mode, or on saying validation=strict"
+            yield Finding("SRF-RCP-05", said, first, found, _in_mode(vector.request, "reflective"))
+
+
+def absent_on_success(subject: Subject) -> Iterator[Finding]:
+    """A recipe that is accepted gets no feedback in any mode."""
+    for mode in MODES:
+        for asked, got in _acceptances(subject, mode):
+            if MEMBER in body_of(got):
+                yield Finding(
+                    "SRF-COR-07", f"mode {mode} gives feedback for a success", got=body_of(got)[MEMBER], sent=asked
+                )
+
+
+def action_names(subject: Subject) -> Iterator[Finding]:
+    """The original's six actions, or base actions; those that are no base action name theirs."""
+    base = {str(one) for one in BASE_ACTIONS}
+    for _, asked, got in refusals(subject, "reflective"):
+        for suggestion in _suggestions(body_of(got)):
+            action = suggestion.get("action")
+            if action not in ACTIONS | base:
+                yield Finding("SRF-RCP-06", "an action is none of this API", sorted(ACTIONS | base), action, asked)
+            elif action not in base and suggestion.get("base_action") not in base:
+                said = f"{action} does not say which base action it rests on"
+                yield Finding("SRF-RCP-06", said, sorted(base), suggestion.get("base_action"), asked)
+
+
+def _suggestions(body: Mapping[str, Any]) -> list[Any]:
+    feedback = body.get(MEMBER)
+    found = feedback.get("suggestions") if isinstance(feedback, dict) else None
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def next_request(subject: Subject) -> Iterator[Finding]:
+    """The next request is one that the API accepts, or there is none where nothing helps."""
+    for vector, asked, got in refusals(subject, "reflective"):
+        feedback = body_of(got).get(MEMBER)
+        if feedback is None:
+            continue  # that is judged by itself
+        yield from leads(vector, feedback, vector.request, asked)
+
+
+_VOCABULARY: Final = {name: Registered("MODIFY_PARAMS", {}) for name in ACTIONS - {"MODIFY_PARAMS"}}
+
+
+def _said(subject: Subject) -> Iterator[AnnotatedError]:
+    for vector, asked, got in refusals(subject, "reflective"):
+        feedback = body_of(got).get(MEMBER)
+        if feedback is not None:
+            yield judged.told(asked, got, feedback, vector.request, _VOCABULARY)
+
+
+def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
+    both = frozenset({"producer", "proxy"})
+    return Check(f"recipe/{name}", title, requirements, run, profiles=frozenset({PROFILE}), roles=both)
+
+
+CHECKS: Final = (
+    _check("refused-with-success", "A refusal is 200 with success false", refused_with_success, "SRF-RCP-01"),
+    _check("errors-listed", "Errors have a code and a message", errors_listed, "SRF-RCP-02"),
+    _check("both-endpoints", "Both endpoints speak", both_endpoints, "SRF-RCP-03"),
+    _check("mode-names", "The modes by their names", mode_names, "SRF-RCP-04", "SRF-COR-08"),
+    _check("same-rules", "The rules are the same in every mode", same_rules, "SRF-RCP-05"),
+    _check("absent-on-success", "No feedback on success", absent_on_success, "SRF-COR-07"),
+    _check("action-names", "The six actions", action_names, "SRF-RCP-06"),
+    _check("next-request", "The next request is accepted", next_request, "SRF-COR-14"),
+    *judged.checks("recipe", PROFILE, _said, frozenset({"producer", "proxy"})),
+)

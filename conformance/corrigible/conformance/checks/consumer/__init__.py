@@ -1,0 +1,1 @@
+"""The role consumer: a reader under test gets the vectors."""

@@ -1,0 +1,354 @@
+"""Checks: feedback about refusals of the shop is what the contract says, and mends them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from google.protobuf import duration_pb2, json_format
+from google.protobuf.descriptor import FieldDescriptor
+from google.rpc import error_details_pb2
+
+from corrigible.conformance.model import vector
+from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.reference import grpc_shop
+from corrigible.conformance.reference.grpc_upstream import refusal
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult
+from corrigible.conformance.validators.annotated_error import AnnotatedError, patch_of
+from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.judgement import judged
+from corrigible.schema.error import ReaderError
+from corrigible.schema.exchange import Json
+from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+
+from .call import Calls, calling, differences
+from .case import CASES, Tried, following, reasons, tried
+from .trace import grpcurl, request_document
+
+_STATUS: Final = {3: 400, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 14: 503}
+_READING: Final = frozenset({grpc_shop.path("GetOrder"), grpc_shop.path("WatchOrder"), grpc_shop.path("ListProducts")})
+_SECRET: Final = "corr-secret-93c1f7"
+_LONG: Final = frozenset(
+    {
+        *(FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_SINT64),
+        *(FieldDescriptor.TYPE_FIXED64, FieldDescriptor.TYPE_SFIXED64),
+    }
+)
+_SHORT: Final = frozenset(
+    {
+        *(FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_SINT32),
+        *(FieldDescriptor.TYPE_FIXED32, FieldDescriptor.TYPE_SFIXED32),
+    }
+)
+
+
+def contract(*requirements: str) -> Callable[[Subject], Iterable[Finding]]:
+    """Return a check that lets the judges of feedback look at every refusal."""
+    wanted = frozenset(requirements)
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        with calling(subject) as calls:
+            for sent, got in _annotated(calls):
+                yield from _judged(calls, sent, got, wanted)
+
+    return run
+
+
+shape = contract(
+    *("SRF-COR-02", "SRF-COR-03", "SRF-COR-04", "SRF-COR-05", "SRF-COR-06", "SRF-COR-12", "SRF-COR-13", "SRF-COR-16"),
+)
+edits = contract(*(f"SRF-OPS-{number:02}" for number in range(1, 12)))
+losses = contract("SRF-OPS-12", "SRF-OPS-13")
+pace = contract("SRF-RTY-02", "SRF-RTY-03", "SRF-RTY-04", "SRF-RTY-05")
+cleanness = contract("SRF-SEC-02", "SRF-SEC-03", "SRF-SEC-05", "SRF-SEC-10")
+
+
+def _annotated(calls: Calls) -> Iterator[tuple[GrpcCall, GrpcResult]]:
+    """Yield refusals with feedback. Raises NotApplicable where there is none."""
+    found = 0
+    several = [(one.sent, one.got) for one in tried(calls)]
+    for name in ("CreateOrder", "WatchOrder"):
+        sent = calls.sent(name, {"name": "orders/1"})
+        several.append((sent, calls.through(sent, _exhausted(7))))
+    for sent, got in several:
+        if got.feedback is not None:
+            found += 1
+            yield sent, got
+    if not found:
+        raise NotApplicable("nothing that the shop refuses gets feedback")
+
+
+def _judged(calls: Calls, sent: GrpcCall, got: GrpcResult, wanted: frozenset[str]) -> Iterator[Finding]:
+    told = AnnotatedError(request_document(sent), got.feedback, _STATUS.get(got.code, 400), secrets=_secrets(sent))
+    for finding in judged(told, wanted):
+        if finding.requirement == "SRF-RTY-02" and sent.method in _READING:
+            continue  # over gRPC every call looks like one that writes
+        yield replace(finding, sent=None, line=grpcurl(calls.target.address, sent))
+
+
+def _secrets(sent: GrpcCall) -> tuple[str, ...]:
+    return (str(sent.value("authorization")).removeprefix("Bearer "), _SECRET)
+
+
+def feedback_present(subject: Subject) -> Iterable[Finding]:
+    """A message that the shop finds invalid gets feedback where the caller asks for it."""
+    with calling(subject) as calls:
+        for one in tried(calls):
+            if one.got.code == 3 and one.got.feedback is None:
+                said = f"{one.case.title[0].upper()}{one.case.title[1:]} is refused, and no feedback comes."
+                yield calls.finding("SRF-COR-01", said, one.sent)
+
+
+def every_error_answered(subject: Subject) -> Iterable[Finding]:
+    """Several complaints get as many suggestions, or groups."""
+    with calling(subject) as calls:
+        for one in tried(calls):
+            said: Json = (one.got.feedback or {}).get("suggestions", [])
+            groups = {(s.get("group") or {}).get("id", index) for index, s in enumerate(said)}
+            if one.got.feedback is not None and len(groups) < one.case.errors:
+                why = f"For {one.case.title} there are fewer suggestions than complaints."
+                yield calls.finding("SRF-COR-11", why, one.sent, one.case.errors, len(groups))
+
+
+def same_again(subject: Subject) -> Iterable[Finding]:
+    """Two callers with the same call get the same."""
+    with calling(subject) as calls:
+        for one, other in zip(tried(calls), tried(calls), strict=True):
+            before, after = (_without_loop(side.got.feedback) for side in (one, other))
+            if before != after:
+                said = f"Two new callers meet {one.case.title} in the same way, and are told different things."
+                yield calls.finding("SRF-COR-10", said, one.sent, before, after)
+
+
+def _without_loop(feedback: Mapping[str, Json] | None) -> Json:
+    return None if feedback is None else {name: said for name, said in feedback.items() if name != "loop"}
+
+
+def other_modes(subject: Subject) -> Iterable[Finding]:
+    """Who does not ask for feedback gets none, and is refused all the same."""
+    with calling(subject) as calls:
+        for case in CASES:
+            native = calls.direct.send(calls.sent(case.method, case.document, mode=None))
+            for mode in ("none", "traditional", "verbose"):
+                got = calls.through(sent := calls.sent(case.method, case.document, mode=mode))
+                if got.feedback is not None:
+                    said = f"{case.title[0].upper()}{case.title[1:]} gets feedback in the mode {mode}."
+                    yield calls.finding("SRF-COR-08", said, sent, None, dict(got.feedback))
+                if (got.code, reasons(got)) != (native.code, reasons(native)):
+                    said = f"In the mode {mode}, {case.title} is refused otherwise."
+                    sides = ([one.code, *sorted(reasons(one))] for one in (native, got))
+                    yield calls.finding("SRF-COR-09", said, sent, *sides)
+
+
+def none_honoured(subject: Subject) -> Iterable[Finding]:
+    """In the mode none everything is the upstream's, byte by byte; a word nobody knows is as none said."""
+    with calling(subject) as calls:
+        for case in CASES:
+            sent = calls.sent(case.method, case.document, mode="none")
+            direct = calls.direct.send(calls.sent(case.method, case.document, mode="none"))
+            through = calls.target.send(sent)
+            if direct.trailing != through.trailing:
+                said = f"With recovery-feedback: none, the trailers of a refusal ({case.title}) are not the upstream's."
+                expected, got = ([one.hex() for one in side.details] for side in (direct, through))
+                yield calls.finding("SRF-NEG-01", said, sent, expected, got)
+
+
+def unknown_words_ignored(subject: Subject) -> Iterable[Finding]:
+    """A mode that there is not is as if nothing was asked for."""
+    with calling(subject) as calls:
+        for case in CASES[:3]:
+            plain = calls.through(calls.sent(case.method, case.document, mode=None))
+            for word in ("loud", "", "reflective!"):
+                got = calls.through(sent := calls.sent(case.method, case.document, mode=word))
+                if (plain.code, _without_loop(plain.feedback)) != (got.code, _without_loop(got.feedback)):
+                    said = f"The metadata recovery-feedback: {word} means nothing, and still changes the answer."
+                    expected, found = _without_loop(plain.feedback), _without_loop(got.feedback)
+                    yield calls.finding("SRF-NEG-05", said, sent, expected, found)
+
+
+def mended(subject: Subject) -> Iterable[Finding]:
+    """What a reader makes of the feedback is not refused for the same reason again."""
+    with calling(subject) as calls:
+        for one in tried(calls):
+            if one.got.feedback is not None and one.got.code:
+                yield from _mended(calls, one)
+
+
+def _mended(calls: Calls, one: Tried) -> Iterator[Finding]:
+    case, sent = one.case, one.sent
+    try:
+        found = apply(dict(one.got.feedback or {}), request_document(sent))
+    except ReaderError as problem:
+        yield calls.finding(
+            "SRF-COR-14", f"For {case.title} a reader cannot read the feedback.", sent, None, str(problem)
+        )
+        return
+    expected = {"next": Next, "terminal": Terminal, "ask": NeedsInput}.get(case.leads)
+    if expected is not None and not isinstance(found, expected):
+        said = f"For {case.title} a reader of the feedback is led elsewhere."
+        yield calls.finding("SRF-COR-14", said, sent, case.leads, _led(found))
+    if not isinstance(found, Next):
+        return
+    try:
+        after = calls.direct.send(following(sent, found))
+    except (json_format.ParseError, TypeError, ValueError) as problem:
+        said = f"For {case.title} the feedback leads to what is no message of the method."
+        yield calls.finding("SRF-OPS-05", said, sent, "a message of its type", f"{found.request.body}: {problem}")
+        return
+    again = (reasons(after) & reasons(one.got)) - case.left
+    if again or (after.code and not case.left and case.leads != "anything"):
+        said = f"What the feedback makes of {case.title} is refused again."
+        yield calls.finding("SRF-COR-14", said, sent, "OK", [after.code, after.message, *sorted(reasons(after))])
+
+
+def _led(found: Next | Terminal | NeedsInput) -> Json:
+    match found:
+        case Next():
+            return {"next": found.request.body}
+        case Terminal():
+            return {"terminal": found.action}
+        case _:
+            return {"ask": found.reason}
+
+
+def intent_flagged(subject: Subject) -> Iterable[Finding]:
+    """Less, or over what somebody else wrote: that is not what was asked for."""
+    with calling(subject) as calls:
+        for one in tried(calls):
+            said: Json = (one.got.feedback or {}).get("suggestions", [])
+            edits = [s for s in said if patch_of(s) or s.get("parameters")]
+            if (
+                one.case.flagged
+                and len(edits) >= one.case.errors
+                and not any((s.get("safety") or {}).get("changes_intent") for s in edits)
+            ):
+                why = f"For {one.case.title} another value is suggested than was asked for, without a word about it."
+                yield calls.finding("SRF-OPS-09", why, one.sent, {"changes_intent": True}, edits[0].get("safety"))
+
+
+def numbers_typed(subject: Subject) -> Iterable[Finding]:
+    """Integers are integers, and those of 64 bits text, wherever a message is edited."""
+    with calling(subject) as calls:
+        for sent, got in _annotated(calls):
+            method: Any = grpc_shop.METHODS[sent.method]
+            for index, one in enumerate((got.feedback or {}).get("suggestions", ())):
+                places = [("/body", one.get("parameters", {}))]
+                places += [(str(op.get("path")), op["value"]) for op in patch_of(one) if "value" in op]
+                for pointer, value in places:
+                    for place, expected, found in _mistyped(method.input_type, pointer, value):
+                        said = f"Suggestion {index} has another type at {place} than canonical proto-JSON."
+                        yield calls.finding("SRF-GRP-05", said, sent, expected, found)
+
+
+def _mistyped(message: Any, pointer: str, value: Json) -> Iterator[tuple[str, str, Json]]:
+    """Yield places whose number is not what its field says."""
+    steps = pointer.split("/")[1:]
+    if steps[:1] != ["body"]:
+        return
+    field = None
+    for step in steps[1:]:
+        if step.isdecimal() or step == "-":
+            continue  # an element is what its list is
+        if message is None or not (field := _field(message, step)):
+            return
+        message = field.message_type
+    yield from _walked(message, field, pointer, value)
+
+
+def _walked(message: Any, field: Any, place: str, value: Json) -> Iterator[tuple[str, str, Json]]:
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _walked(message, field, f"{place}/{index}", inner)
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            if message is not None and (known := _field(message, name)):
+                yield from _walked(known.message_type, known, f"{place}/{name}", inner)
+    elif field is not None and value is not None:
+        if field.type in _LONG and not (isinstance(value, str) and value.removeprefix("-").isdecimal()):
+            yield place, "an integer as text", value
+        elif field.type in _SHORT and (isinstance(value, bool) or not isinstance(value, int)):
+            yield place, "an integer", repr(value)
+
+
+def _field(message: Any, name: str) -> Any:
+    return next((field for field in message.fields if name in (field.json_name, field.name)), None)
+
+
+def _exhausted(seconds: int) -> Any:
+    wait = error_details_pb2.RetryInfo(retry_delay=duration_pb2.Duration(seconds=seconds))
+    return refusal(8, "rate limit exceeded", wait)
+
+
+def waits_mirrored(subject: Subject) -> Iterable[Finding]:
+    """RetryInfo is what the feedback says of waiting, and nobody is told to write twice."""
+    with calling(subject) as calls:
+        spoken = 0
+        for name, seconds in (("GetOrder", 7), ("CreateOrder", 7), ("WatchOrder", 61)):
+            sent = calls.sent(name, {"name": "orders/1"})
+            got = calls.through(sent, _exhausted(seconds))
+            if got.feedback is None:
+                continue
+            spoken += 1
+            retry: Json = got.feedback.get("retry") or {}
+            after = retry.get("after_seconds")
+            if got.feedback.get("recovery") != "terminal" and after != seconds:
+                said = "The refusal says in RetryInfo when to come back; the feedback says something else."
+                yield calls.finding("SRF-RTY-01", said, sent, seconds, after)
+            if sent.method not in _READING and retry.get("same_request") is True:
+                said = "The feedback says to repeat a call that writes: it may happen twice."
+                yield calls.finding("SRF-RTY-02", said, sent, {"same_request": False}, dict(retry))
+        if not spoken:
+            raise NotApplicable("nothing is said about calls that are refused for their number")
+
+
+def failed_look_ups_pass(subject: Subject) -> Iterable[Finding]:
+    """Where the look-up that a suggestion needs is refused, the native refusal comes."""
+    with calling(subject) as calls:
+        # An order that is not there any more when it is looked for: the shop refuses, and so does every look-up.
+        stale = grpc_shop.error_info("STALE_VERSION", order="orders/77")
+        large = grpc_shop.error_info("REFUND_TOO_LARGE", order="orders/77")
+        for sent, answer in (
+            (calls.sent("UpdateOrder", {"name": "orders/77", "version": "2"}), refusal(10, "changed", stale)),
+            (calls.sent("RefundOrder", {"order": "orders/77", "amountCents": "9"}), refusal(9, "too much", large)),
+        ):
+            pair = calls.both(sent, answer)
+            for what, expected, got in differences(pair):
+                if what in ("code", "message"):
+                    said = f"Nothing can be looked up for a refusal, and its {what} changes."
+                    yield calls.finding("SRF-TRN-08", said, sent, expected, got)
+
+
+def vectors_held(subject: Subject) -> Iterable[Finding]:
+    """What the vectors of this profile say natively leads a reader to what they allow, where anything is said."""
+    with calling(subject) as calls:
+        for one in vector.exchange("grpc"):
+            message = grpc_shop.request(one.request.method, one.request.body or {})
+            sent = calls.signed(GrpcCall(one.request.method, (message,)))
+            details = [_detail(said) for said in one.answer.get("details", ())]
+            got = calls.through(sent, refusal(one.answer["code"], one.answer["message"], *details))
+            if got.feedback is None:
+                continue
+            # How a number is written is SRF-GRP-05's matter; here it counts where it leads.
+            if problem := vector.leads_to(one.allowed, _whole(got.feedback), one.request):
+                said = f"{one.id}: {problem}."
+                yield calls.finding("SRF-COR-14", said, sent, [dict(way) for way in one.allowed], dict(got.feedback))
+
+
+def _whole(value: Json) -> Json:
+    """Return JSON with 500.0 written as 500."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case Mapping():
+            return {name: _whole(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_whole(inner) for inner in value]
+        case _:
+            return value
+
+
+def _detail(said: Mapping[str, Json]) -> Any:
+    kind = getattr(error_details_pb2, str(said["@type"]).rpartition(".")[2])
+    return json_format.ParseDict({name: value for name, value in said.items() if name != "@type"}, kind())

@@ -1,0 +1,84 @@
+"""gRPC calls as a person reads them: proto-JSON where the shop knows the message, hexadecimal where nobody does.
+
+Knows: what a call holds. Does not know: connections, checks.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+from collections.abc import Callable
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from corrigible.conformance.reference import grpc_shop
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.grpc import GrpcCall, GrpcResult, Metadata
+from corrigible.conformance.transport.http1 import CASE
+from corrigible.schema.exchange import Json, Request
+
+_NOT_IN_DOCUMENTS: Final = frozenset(
+    {"authorization", "cookie", "proxy-authorization", "recovery-feedback", "recovery-feedback-caller", CASE}
+)
+_SHOWN: Final = 256
+_MOST: Final = 10
+"""Messages of one stream that are shown."""
+
+
+def noting(subject: Subject, who: str) -> Callable[[GrpcCall, GrpcResult], None]:
+    """Return what writes a call into the trace of a check."""
+    return lambda sent, got: subject.note(who, shown(sent, got))
+
+
+def shown(sent: GrpcCall, got: GrpcResult) -> str:
+    """Return a call and how it ended."""
+    lines = [f"> {sent.method}", *_metadata(sent.metadata, "> ")]
+    lines += _messages(sent.method, sent.messages, grpc_shop.request_document)
+    lines += ["", *_metadata(got.initial, "< ")]
+    lines += _messages(sent.method, got.messages, grpc_shop.reply_document)
+    lines += [f"< grpc-status: {got.code}", f"< grpc-message: {got.message}", *_metadata(got.trailing, "< ")]
+    if got.feedback is not None:
+        lines += ["", f"feedback: {json.dumps(got.feedback, indent=2, ensure_ascii=False, default=str)}"]
+    return "\n".join(lines)
+
+
+def _metadata(metadata: Metadata, mark: str) -> list[str]:
+    return [f"{mark}{key}: {_bytes(value) if isinstance(value, bytes) else value}" for key, value in metadata]
+
+
+def _messages(method: str, messages: tuple[bytes, ...], read: Callable[[str, bytes], Json]) -> list[str]:
+    lines = []
+    for message in messages[:_MOST]:
+        try:
+            lines.append(json.dumps(read(method, message), ensure_ascii=False))
+        except (KeyError, ValueError, DecodeError):
+            lines.append(_bytes(message))
+    return [*lines, f"... {len(messages) - _MOST} messages more"] if len(messages) > _MOST else lines
+
+
+def _bytes(value: bytes) -> str:
+    return f"({len(value)} bytes) {value[:_SHOWN].hex(' ')}"
+
+
+def request_document(sent: GrpcCall) -> Request:
+    """Return the request document of section 2.2 of the contract for what was sent."""
+    headers = {key: value for key, value in sent.metadata if isinstance(value, str) and key not in _NOT_IN_DOCUMENTS}
+    body = grpc_shop.request_document(sent.method, sent.messages[0]) if len(sent.messages) == 1 else None
+    return Request(sent.method, "", headers=headers, body=body)
+
+
+def grpcurl(address: str, sent: GrpcCall) -> str:
+    """Return the command line that makes this call again."""
+    words = ["grpcurl", "-plaintext"]
+    for key, value in sent.metadata:
+        words += ["-H", f"{key}: {base64.b64encode(value).decode() if isinstance(value, bytes) else value}"]
+    if sent.method in grpc_shop.METHODS:
+        words += ["-protoset", str(grpc_shop.DESCRIPTORS)]
+        try:
+            said = [json.dumps(grpc_shop.request_document(sent.method, one)) for one in sent.messages]
+        except DecodeError:
+            said = []
+        words += ["-d", " ".join(said)]
+    return shlex.join([*words, address, sent.method.lstrip("/")])

@@ -1,0 +1,328 @@
+"""Core: feedback is there, in form, and mends what was refused (SRF-COR)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from corrigible.conformance.checks.support.error_request import (
+    PROFILES,
+    Refused,
+    answered,
+    as_sent,
+    error_requests,
+    native,
+    provoked,
+    refusals,
+    refused,
+    silent,
+)
+from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.profile import Role
+from corrigible.conformance.model.vector import difference
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, request_document
+from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.judgement import judged
+from corrigible.schema import MEMBER, ContractError, NeedsInput, Next, Request, Terminal, apply
+from corrigible.schema.exchange import Json
+
+ROLES: Final[frozenset[Role]] = frozenset({"proxy", "producer"})
+_MODES: Final = ("none", "traditional", "verbose", "reflective")
+
+
+def holding(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that judges the feedback of every provocation by these requirements."""
+    wanted = frozenset(requirements)
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        found = subject.once("what is wrong with what is refused", lambda: _all_wrong(subject))
+        yield from (one for one in found if one.requirement in wanted)
+        everything = refused(subject)
+        if everything and all(one.feedback is None for one in everything):
+            yield silent(len(everything), requirements[0])
+
+    return run
+
+
+def _all_wrong(subject: Subject) -> list[Finding]:
+    return [found for one in refused(subject) if one.feedback is not None for found in judged(one.told)]
+
+
+def _present(subject: Subject) -> Iterator[Finding]:
+    mute = [one for one in refused(subject) if one.feedback is None]
+    asked = error_requests(subject)
+    if len(mute) == len(asked):
+        said = f"None of {len(mute)} refused requests was answered with recovery_feedback."
+        yield Finding("SRF-COR-01", said, {MEMBER: "an object"}, _members(mute[0].got), mute[0].sent)
+        return
+    for one in mute:
+        said = f"The answer to {one.by.name} carries no recovery_feedback."
+        yield Finding("SRF-COR-01", said, {MEMBER: "an object"}, _members(one.got), one.sent)
+
+
+def _members(got: HttpResponse) -> Json:
+    try:
+        body = got.json()
+    except ValueError:
+        return f"{got.status} with a body that is no JSON"
+    return sorted(body) if isinstance(body, dict) else body
+
+
+def _absent_on_success(subject: Subject) -> Iterator[Finding]:
+    for sent in _accepted(subject):
+        got = answered(subject, sent.adding(ASK, subject.caller()))
+        if not 200 <= got.status < 300:
+            raise CouldNotTell(f"{sent.method} {sent.target} was refused with {got.status}")
+        if got.feedback is not None or MEMBER.encode() in got.body or _linked(got):
+            said = "An answer that accepts a request carries feedback."
+            yield Finding("SRF-COR-07", said, None, got.feedback or _shown(got), sent)
+
+
+def _accepted(subject: Subject) -> list[HttpRequest]:
+    """Return requests that are accepted: the config's, or the reference API's."""
+    given = subject.config.get("accepted")
+    if subject.upstream is None:
+        if not given:
+            raise NotApplicable("the config names no `accepted`: requests that this API accepts")
+        return [
+            as_sent(Request(one["method"], one["path"], one.get("query", {}), body=one.get("body"))) for one in given
+        ]
+    base = "/problem" if subject.profile == "problem+json" else ""
+    order = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
+    return [
+        as_sent(Request("GET", f"{base}/v1/orders")),
+        as_sent(Request("GET", f"{base}/v1/orders/ord_1")),
+        as_sent(Request("POST", f"{base}/v1/orders", body=order)),
+        as_sent(Request("PATCH", f"{base}/v1/orders/ord_1", body={"version": 3, "gift": True})),
+    ]
+
+
+def _linked(got: HttpResponse) -> bool:
+    return any("recovery-feedback" in value for value in got.values("link"))
+
+
+def _shown(got: HttpResponse) -> str:
+    return got.body[:200].decode("utf-8", "backslashreplace")
+
+
+def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
+    spoke = False
+    for one in error_requests(subject):
+        for mode in ("none", "traditional", "verbose"):
+            other = provoked(subject, one, subject.caller(), [("Prefer", f"recovery-feedback={mode}")])
+            if other.feedback is not None or _linked(other.got) or MEMBER.encode() in other.got.body:
+                said = f"The answer to {one.name} carries feedback, though the mode is {mode}."
+                yield Finding("SRF-COR-08", said, None, other.feedback or _shown(other.got), other.sent)
+        spoke = spoke or provoked(subject, one, subject.caller()).feedback is not None
+    if not spoke:
+        yield silent(len(error_requests(subject)), "SRF-COR-08")
+
+
+def _same_in_every_mode(subject: Subject) -> Iterator[Finding]:
+    spoke = False
+    for one in error_requests(subject):
+        caller_by_mode = {mode: subject.caller() for mode in _MODES}
+        by_mode = {
+            mode: provoked(subject, one, caller_by_mode[mode], [("Prefer", f"recovery-feedback={mode}")])
+            for mode in _MODES
+        }
+        spoke = spoke or by_mode["reflective"].feedback is not None
+        plain = by_mode["none"]
+        for mode, other in by_mode.items():
+            if other.got.status != plain.got.status:
+                said = f"The status of the answer to {one.name} depends on the mode: {mode}."
+                yield Finding("SRF-COR-09", said, plain.got.status, other.got.status, other.sent)
+        codes = {mode: _codes(by_mode[mode].got) for mode in ("verbose", "reflective")}
+        if codes["verbose"] != codes["reflective"]:
+            said = f"Verbose and reflective mode diagnose {one.name} with different codes."
+            yield Finding("SRF-COR-09", said, codes["verbose"], codes["reflective"], by_mode["reflective"].sent)
+    if not spoke:
+        yield silent(len(error_requests(subject)), "SRF-COR-09")
+
+
+def _codes(got: HttpResponse) -> list[Json]:
+    try:
+        body = got.json()
+    except ValueError:
+        return []
+    listed = body.get("validation_errors") if isinstance(body, dict) else None
+    found = listed if isinstance(listed, list) else []
+    return [one.get("code") if isinstance(one, Mapping) else one for one in found]
+
+
+def _deterministic(subject: Subject) -> Iterator[Finding]:
+    spoke = 0
+    asked = error_requests(subject)
+    for one in asked:
+        first, second = (provoked(subject, one, subject.caller()) for _ in range(2))
+        spoke += first.feedback is not None
+        # Keys are fresh by their nature, and the loop counts.
+        before, after = (_settled(refused.feedback) for refused in (first, second))
+        if before != after:
+            said = f"The same refusal ({one.name}) got different feedback the second time."
+            yield Finding("SRF-COR-10", said, before, after, second.sent)
+    if not spoke:
+        yield silent(len(asked), "SRF-COR-10")
+
+
+def _settled(feedback: Mapping[str, Json] | None) -> Json:
+    if feedback is None:
+        return None
+    out: dict[str, Any] = json.loads(json.dumps(feedback))
+    out.pop("loop", None)
+    if isinstance(out.get("retry"), dict):
+        out["retry"].pop("after_seconds", None)
+    for suggestion in out.get("suggestions") or ():
+        for op in suggestion.get("patch") or () if isinstance(suggestion, dict) else ():
+            if isinstance(op, dict) and "idempotency" in str(op.get("path", "")).lower():
+                op.pop("value", None)
+    return out
+
+
+def _each_answered(subject: Subject) -> Iterator[Finding]:
+    several = [one for one in error_requests(subject) if one.faults > 1]
+    for one in refusals(subject, only=several):
+        if one.feedback is None:
+            continue
+        groups = {
+            json.dumps(said["group"], sort_keys=True) if isinstance(said.get("group"), Mapping) else index
+            for index, said in one.told.suggestions
+        }
+        if len(groups) < one.by.faults and not one.told.terminal:
+            said = f"Of {one.by.faults} faults ({one.by.name}) {len(groups)} are answered."
+            yield Finding("SRF-COR-11", said, one.by.faults, len(groups), one.sent)
+
+
+def _mends(subject: Subject) -> Iterator[Finding]:
+    spoke = 0
+    asked = error_requests(subject)
+    for one in refusals(subject):
+        if one.feedback is not None:
+            spoke += 1
+            yield from _followed(subject, one)
+    if asked and not spoke:
+        yield silent(len(asked), "SRF-COR-14")
+
+
+def _followed(subject: Subject, one: Refused) -> Iterator[Finding]:
+    """Do what the feedback says, and look at what became of it."""
+    assert one.feedback is not None
+    by = one.by
+    document = request_document(one.sent)
+    try:
+        follows = apply(one.feedback, document, confirm=True)
+    except ContractError as problem:
+        yield Finding("SRF-COR-14", f"A reader cannot read the feedback about {by.name}: {problem}", sent=one.sent)
+        return
+    match follows:
+        case Next() if by.way in ("ends", "asks"):
+            said = f"After {by.name} nothing can be sent by itself, and yet the feedback says what to send."
+            yield Finding("SRF-COR-14", said, by.way, one.feedback, one.sent)
+        case Next():
+            yield from follow(subject, one, follows)
+        case Terminal() if by.way not in ("ends", None):
+            said = f"The feedback about {by.name} sees no way out, and there is one."
+            yield Finding("SRF-COR-14", said, by.way, one.feedback, one.sent)
+        case NeedsInput() if by.way == "chooses" and follows.choices:
+            for choice in follows.choices:
+                picked = apply(one.feedback, document, confirm=True, pick=choice.index)
+                if isinstance(picked, Next):
+                    yield from follow(subject, one, picked, fresh=True)
+        case NeedsInput() if by.way not in ("asks", "chooses", None):
+            said = f"The feedback about {by.name} leaves a reader without a next request: {follows.reason}."
+            yield Finding("SRF-COR-14", said, by.way, one.feedback, one.sent)
+        case _:
+            return
+
+
+def follow(
+    subject: Subject, one: Refused, follows: Next, *, fresh: bool = False, look: bool = True
+) -> Iterator[Finding]:
+    """Send what a reader makes of the feedback; `fresh`: as somebody new, in whose shop nothing has happened yet."""
+    caller = subject.caller() if fresh else one.caller
+    credentials = [caller, *((n, v) for n, v in one.sent.headers if n.lower() == "cookie")]
+    for step in follows.steps:
+        got = answered(subject, _again(step).adding(*credentials, ASK))
+        if got.status >= 400:
+            said = f"A step that the feedback about {one.by.name} names is refused with {got.status}."
+            yield Finding("SRF-COR-14", said, "an accepted step", _shown(got), _again(step))
+            return
+    sent = _again(follows.request).adding(*credentials, ASK)
+    got = answered(subject, sent)
+    if got.status >= 400:
+        said = f"The request that the feedback about {one.by.name} leads to is refused with {got.status}."
+        yield Finding("SRF-COR-14", said, "an accepted request", _shown(got), sent)
+        return
+    state = one.by.state
+    if state is None or subject.direct is None or not look:
+        return
+    looked = subject.direct.send(HttpRequest("GET", str(state["path"]), (caller,)))
+    held = looked.json().get(state["member"]) if looked.status == 200 else f"{looked.status}"
+    if difference(state["value"], held) is not None:
+        said = f"After the repair of {one.by.name} the API holds something else at {state['path']}, {state['member']}."
+        yield Finding("SRF-COR-14", said, state["value"], held, sent)
+
+
+def _again(request: Request) -> HttpRequest:
+    left_out = {"authorization", "cookie", "prefer"}
+    kept = {name: value for name, value in request.headers.items() if name.lower() not in left_out}
+    return as_sent(Request(request.method, request.path, request.query, kept, request.body, request.form))
+
+
+def _check(name: str, title: str, requirements: tuple[str, ...], run: Callable[[Subject], Iterable[Finding]]) -> Check:
+    return Check(f"core/{name}", title, requirements, run, PROFILES, ROLES)
+
+
+_ROUTES: Final = (("POST", "/v1/nothing"), ("GET", "/v1/things/1"), ("DELETE", "/v1/orders"), ("PUT", "/v1/items/tea"))
+
+
+def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
+    """An upstream that does not know a route or a method, or names one that it takes."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    said = (
+        native(subject.profile, 404, "route_unknown", "There is nothing at this path."),
+        native(subject.profile, 405, "method_not_allowed", "Not possible here.", headers=[("Allow", "GET")]),
+    )
+    for method, path in _ROUTES:
+        for script in said:
+            body = {"note": "x"} if method in ("POST", "PUT") else None
+            sent = as_sent(Request(method, base + path, body=body)).adding(ASK, subject.caller())
+            feedback = subject.through(sent, script).feedback
+            if feedback is not None and feedback.get("recovery") == "terminal":
+                text = f"{method} {path} is not known here, and that is called the end."
+                yield Finding("SRF-COR-17", text, "nothing, or a way on", dict(feedback), sent)
+
+
+CHECKS: tuple[Check, ...] = (
+    _check("present", "Refusals carry feedback", ("SRF-COR-01",), _present),
+    _check("type", "The type is a registered one", ("SRF-COR-02",), holding("SRF-COR-02")),
+    _check("message", "There is a message", ("SRF-COR-03",), holding("SRF-COR-03")),
+    _check("suggestions", "There are suggestions", ("SRF-COR-04",), holding("SRF-COR-04")),
+    _check("actions", "Every action is in the vocabulary", ("SRF-COR-05",), holding("SRF-COR-05")),
+    _check("parameters", "Parameters are objects", ("SRF-COR-06",), holding("SRF-COR-06")),
+    _check("parameters-fit", "Parameters are what the action takes", ("SRF-COR-16",), holding("SRF-COR-16")),
+    _check("absent-on-success", "Successes carry none", ("SRF-COR-07",), _absent_on_success),
+    _check("absent-in-other-modes", "Only reflective mode has any", ("SRF-COR-08",), _absent_in_other_modes),
+    _check(
+        "same-in-every-mode", "The mode changes what is said and nothing else", ("SRF-COR-09",), _same_in_every_mode
+    ),
+    _check("deterministic", "The same refusal gets the same feedback", ("SRF-COR-10",), _deterministic),
+    _check("each-answered", "Every fault is answered", ("SRF-COR-11",), _each_answered),
+    _check("terminal-alone", "What ends the matter stands alone", ("SRF-COR-12",), holding("SRF-COR-12")),
+    Check(
+        "core/unknown-is-no-end",
+        "What is not known is not the end",
+        ("SRF-COR-17",),
+        _unknown_is_no_end,
+        PROFILES,
+        frozenset({"proxy"}),
+    ),
+    _check("actors", "Who can act is said", ("SRF-COR-18",), holding("SRF-COR-18")),
+    _check("messages", "Every suggestion says what it is for", ("SRF-COR-13",), holding("SRF-COR-13")),
+    _check("mends", "What the feedback leads to is accepted, and did what was meant", ("SRF-COR-14",), _mends),
+)
+__all__ = ["CHECKS", "holding"]

@@ -1,0 +1,43 @@
+"""The vectors of plain HTTP: what stock servers say of a fault, in many dialects, and where feedback may lead then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from corrigible.conformance.checks.support.error_request import PROFILES, answered, as_sent, is_trial, standing_in
+from corrigible.conformance.checks.support.exchange import script
+from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.model import vector
+from corrigible.conformance.reference.upstream import Received, Script, answer
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import request_document
+from corrigible.conformance.validators.finding import Finding
+
+_NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
+
+
+def _run(one: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
+    said = script(one.answer)
+
+    def says(received: Received) -> Script | None:
+        return _NO_TRIAL if is_trial(received.sent) else said
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        sent = as_sent(one.request).adding(ASK, subject.caller())
+        with standing_in(subject, says):
+            got = answered(subject, sent)
+        problem = vector.leads_to(one.allowed, got.feedback, request_document(sent))
+        if problem is not None:
+            text = f"{one.description} Not so here: {problem}."
+            yield Finding(one.requirements[0], text, [dict(a) for a in one.allowed], got.feedback, sent)
+
+    return run
+
+
+CHECKS: tuple[Check, ...] = tuple(
+    Check(f"vector/{one.id}", one.description, one.requirements, _run(one), frozenset({profile}), frozenset({"proxy"}))
+    for profile in sorted(PROFILES)
+    for one in vector.exchange(profile)
+)

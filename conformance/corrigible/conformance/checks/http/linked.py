@@ -1,0 +1,55 @@
+"""Feedback that has no place in an answer, and is fetched: by who was refused, and by nobody else (SRF-SEC-12)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from corrigible.conformance.checks.support.headers import JSON
+from corrigible.conformance.checks.support.known_error import KNOWN
+from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.reference.upstream import answer
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
+from corrigible.conformance.validators.finding import Finding
+
+_LINK: Final = re.compile(r'<([^>]*)>\s*;[^,]*rel="?recovery-feedback"?')
+_ARRAY: Final = b'[{"code": "enum", "param": "currency", "message": "currency has none of the allowed values."}]'
+
+
+def for_its_caller_alone(subject: Subject) -> Iterator[Finding]:
+    owner, other = subject.caller(), subject.caller()
+    refused = subject.through(KNOWN.adding(owner), answer(400, _ARRAY, [JSON], reason="Bad Request"))
+    again = subject.through(KNOWN.adding(owner), answer(400, _ARRAY, [JSON], reason="Bad Request"))
+    target, second = _target(refused), _target(again)
+    if target is None:
+        raise NotApplicable("the subject points to no feedback that has no place in an answer")
+    if target == second:
+        sentence = "Two refusals have their feedback at one place: who knows one of them knows the other."
+        yield Finding("SRF-SEC-12", sentence, "two places", target, KNOWN)
+    mine = subject.wire.send(HttpRequest("GET", target, (owner,)))
+    if mine.status != 200 or (mine.feedback is None and b"suggestions" not in mine.body):
+        yield Finding("SRF-SEC-12", "Who was refused cannot fetch what the Link names.", 200, mine.status)
+    for who, headers in (("somebody else", (other,)), ("somebody without credentials", ())):
+        theirs = subject.wire.send(HttpRequest("GET", target, headers))
+        if b"suggestions" in theirs.body:
+            sentence = f"{who.capitalize()} fetches feedback about a call that was refused to another caller."
+            yield Finding("SRF-SEC-12", sentence, "nothing of it", theirs.status, HttpRequest("GET", target, headers))
+
+
+def _target(got: HttpResponse) -> str | None:
+    found = next((match for value in got.values("link") if (match := _LINK.search(value))), None)
+    return found[1] if found is not None and found[1].startswith("/") else None
+
+
+CHECKS: Final = (
+    Check(
+        "trust/linked",
+        "Feedback that is fetched is for its caller alone",
+        ("SRF-SEC-12",),
+        for_its_caller_alone,
+        profiles=frozenset({"http-json"}),
+    ),
+)

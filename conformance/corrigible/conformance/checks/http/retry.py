@@ -1,0 +1,151 @@
+"""Retry: waits are passed on, nothing unsafe is repeated blindly, and repeating ends (SRF-RTY)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from typing import Final
+
+from corrigible.conformance.checks.support.error_request import (
+    PROFILES,
+    answered,
+    as_sent,
+    native,
+    silent,
+    standing_in,
+    told,
+)
+from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.validators.annotated_error import AnnotatedError
+from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.judgement import judged
+from corrigible.schema import Request
+
+from .core import ROLES, holding
+
+_REFUND: Final = {"order": "ord_1", "amount": 5}
+_SLACK: Final = 2.0
+_CALLS: Final[Mapping[str, Request]] = {
+    "a read": Request("GET", "/v1/orders"),
+    "a write without a key": Request("POST", "/v1/refunds", body=_REFUND),
+    "a write with a key": Request("POST", "/v1/refunds", headers={"idempotency-key": "key-of-a-wait"}, body=_REFUND),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How an upstream says when to come back."""
+
+    name: str
+    status: int
+    headers: Callable[[float], list[tuple[str, str]]]
+    """From the present second."""
+    seconds: float | None
+    """None where nothing that can be relied on is said."""
+    code: str = "rate_limited"
+
+
+def _date(second: float) -> str:
+    return formatdate(second, usegmt=True)
+
+
+WAITS: Final = (
+    Wait("Retry-After in seconds", 429, lambda now: [("Retry-After", "7")], 7),
+    Wait("Retry-After of a server that is down", 503, lambda now: [("Retry-After", "120")], 120),
+    Wait("Retry-After of no seconds", 429, lambda now: [("Retry-After", "0")], 0),
+    Wait(
+        "Retry-After as a date",
+        429,
+        lambda now: [("Date", _date(now)), ("Retry-After", _date(now + 30))],
+        30,
+    ),
+    Wait(
+        "Retry-After as a date, by a clock that is an hour late",
+        503,
+        lambda now: [("Date", _date(now - 3600)), ("Retry-After", _date(now - 3600 + 45))],
+        45,
+    ),
+    Wait("Retry-After as a date that is past", 429, lambda now: [("Date", _date(now)), ("Retry-After", _date(0))], 0),
+    Wait("Retry-After that is no number", 429, lambda now: [("Retry-After", "soon")], None),
+    Wait("Retry-After below nothing", 429, lambda now: [("Retry-After", "-5")], None),
+    Wait("no word of when", 429, lambda now: [], None),
+    Wait(
+        "the second at which a rate limit begins anew",
+        429,
+        lambda now: [("Date", _date(now)), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", str(int(now) + 60))],
+        60,
+    ),
+    Wait("Retry-After where a person has to act", 403, lambda now: [("Retry-After", "7")], None, "approval_required"),
+)
+
+
+def _told(subject: Subject) -> list[tuple[str, Wait, AnnotatedError]]:
+    return subject.once("waits", lambda: list(_asked(subject)))
+
+
+def _asked(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
+    """Have every kind of call answered with every kind of wait."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    for wait in WAITS:
+        for name, call in _CALLS.items():
+            request = Request(call.method, base + call.path, headers=call.headers, body=call.body)
+            script = native(subject.profile, wait.status, wait.code, "Not just now.", headers=wait.headers(time.time()))
+            with standing_in(subject, lambda received, script=script: script):  # type: ignore[misc]
+                sent = as_sent(request).adding(ASK, subject.caller())
+                got = answered(subject, sent)
+            yield f"{wait.name}, {name}", wait, told(subject, sent, got)
+
+
+def _passed_on(subject: Subject) -> Iterator[Finding]:
+    spoke = 0
+    for name, wait, one in _told(subject):
+        if one.feedback is None:
+            continue
+        spoke += 1
+        yield from judged(one, frozenset({"SRF-RTY-01"}))
+        said = one.retry.get("after_seconds")
+        if one.terminal:
+            continue
+        if wait.seconds is None and said is not None:
+            text = f"The upstream does not say when to come back ({name}), and the feedback does."
+            yield Finding("SRF-RTY-01", text, None, said, one.sent)
+        elif wait.seconds is not None and "retry-after" not in one.headers and not _is_about(said, wait.seconds):
+            text = f"The wait that the upstream names ({name}) is not passed on."
+            yield Finding("SRF-RTY-01", text, wait.seconds, said, one.sent)
+    if not spoke:
+        yield silent(len(WAITS) * len(_CALLS), "SRF-RTY-01")
+
+
+def _is_about(said: object, seconds: float) -> bool:
+    return isinstance(said, int | float) and seconds - _SLACK <= said <= math.ceil(seconds) + _SLACK
+
+
+def _held(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
+    """Return a check that judges what is said about waits, and about every provocation."""
+
+    def run(subject: Subject) -> Iterator[Finding]:
+        yield from holding(requirement)(subject)
+        if subject.upstream is not None:
+            for _, _, one in _told(subject):
+                if one.feedback is not None:
+                    yield from judged(one, frozenset({requirement}))
+
+    return run
+
+
+def _judged(name: str, title: str, requirement: str) -> Check:
+    return Check(f"retry/{name}", title, (requirement,), _held(requirement), PROFILES, ROLES)
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("retry/passed-on", "Waits are passed on", ("SRF-RTY-01",), _passed_on, PROFILES, frozenset({"proxy"})),
+    _judged("not-blindly", "No unsafe call is repeated without a key", "SRF-RTY-02"),
+    _judged("not-after-the-end", "Where nothing helps there is no retry", "SRF-RTY-03"),
+    _judged("bounded", "Repeating ends", "SRF-RTY-04"),
+    _judged("keys", "A changed request has a new key", "SRF-RTY-05"),
+)

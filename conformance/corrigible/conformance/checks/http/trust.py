@@ -1,0 +1,341 @@
+"""Trusted: secrets stay, look-ups are the caller's, claims are true, loops end (SRF-SEC)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+from urllib.parse import unquote
+
+from corrigible.conformance.checks.support.error_request import (
+    PROFILES,
+    Refused,
+    answered,
+    as_sent,
+    error_requests,
+    is_trial,
+    native,
+    provoked,
+    silent,
+    standing_in,
+    told,
+)
+from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
+from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.patched import same, stages
+from corrigible.conformance.validators.trust import forms
+from corrigible.schema import Request
+from corrigible.schema.exchange import Json
+
+from . import injection, repeat
+from .core import ROLES, holding
+
+Answering = Callable[[Received], Script | None]
+_PROXY: Final = frozenset({"proxy"})
+_ORDER: Final = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
+
+
+def _sent_meanwhile(subject: Subject, since: int, asked: HttpRequest) -> list[HttpRequest]:
+    """Return what the upstream was asked besides the call itself: look-ups and trials."""
+    others = [one.sent for one in subject.behind.requests[since:]]
+    for index, one in enumerate(others):
+        if one.method == asked.method and one.target == asked.target and one.body == asked.body:
+            return others[:index] + others[index + 1 :]
+    return others
+
+
+# --- secrets ---
+
+
+def _secrets_stay(subject: Subject) -> Iterator[Finding]:
+    """Have calls with secrets in every place refused, also by an upstream that repeats them."""
+    spoke = 0
+    cases = list(_with_secrets(subject))
+    for request, secrets, script in cases:
+        sent = as_sent(request).adding(ASK)
+        if sent.header("authorization") is None:
+            sent = sent.adding(subject.caller())
+        with standing_in(subject, _only(sent, script)):
+            got = answered(subject, sent)
+        spoke += got.feedback is not None
+        one = told(subject, sent, got, secrets)
+        yield from _repeats(one.feedback, secrets, "the feedback", sent)
+        yield from _repeats(_added(got, script), secrets, "a header that was added", sent)
+    if not spoke:
+        yield silent(len(cases), "SRF-SEC-05")
+
+
+def _repeats(said: Json, secrets: tuple[str, ...], where: str, sent: HttpRequest) -> Iterator[Finding]:
+    whole = json.dumps(said, ensure_ascii=False)
+    for secret in secrets:
+        if any(form in whole for form in forms(secret)):
+            text = f"A secret of the request stands in {where}."
+            yield Finding("SRF-SEC-05", text, "nothing of it", said, sent)
+
+
+def _added(got: HttpResponse, script: Script | None) -> list[tuple[str, str]]:
+    """Return the headers that the upstream did not send."""
+    native_bytes = b"".join(part for part in (script.parts if script else ()) if isinstance(part, bytes)).lower()
+    return [(name, value) for name, value in got.headers if value.lower().encode("latin-1") not in native_bytes]
+
+
+def _only(sent: HttpRequest, script: Script | None) -> Answering:
+    def says(received: Received) -> Script | None:
+        mine = received.sent.method == sent.method and received.sent.target == sent.target
+        return script if mine and not is_trial(received.sent) else None
+
+    return says
+
+
+def _with_secrets(subject: Subject) -> Iterator[tuple[Request, tuple[str, ...], Script | None]]:
+    base = "/problem" if subject.profile == "problem+json" else ""
+    profile = subject.profile
+    card, token, key, session, bearer = (
+        *("4242424242424242", "tok-in-the-body-77", "key-in-a-header-88", "session-in-a-cookie-99", "bearer-token-66"),
+    )
+    headers = {"x-api-key": key, "cookie": f"sid={session}", "authorization": f"Bearer {bearer}-{subject.case()}"}
+    wrong = {**_ORDER, "currency": "eurr", "payment": {"card_number": card, "token": token}}
+    everything = (card, token, key, session, bearer)
+    # The fault is beside the secrets, ...
+    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, None
+    # ... in a secret itself, which a cast or a guard would repeat, ...
+    odd = {**_ORDER, "payment": {"card_number": int(card), "cvc": 987654, "token": token}}
+    yield Request("POST", f"{base}/v1/orders", headers=headers, body=odd), (*everything, "987654"), None
+    # ... in its name, ...
+    misspelt = {**_ORDER, "payment": {"card_number": card, "tokn": token}}
+    yield Request("POST", f"{base}/v1/orders", body=misspelt), (card, token), None
+    # ... in a query that should have none, ...
+    query = {"api_key": "key-in-a-query-55", "statuss": "draft"}
+    yield Request("GET", f"{base}/v1/orders", query), ("key-in-a-query-55",), None
+    # ... and in what the upstream repeats.
+    echo = native(profile, 400, "enum", f"{card} {token} {key} {session} {bearer} are wrong.", "currency")
+    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, echo
+    named = native(profile, 400, "type", "No.", "payment.card_number", [("X-Debug", bearer)])
+    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, named
+
+
+# --- look-ups ---
+
+
+def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
+    """See what the upstream is asked besides the calls: by whom, how, and whether anybody else is asked."""
+    spoke = 0
+    seen: set[str] = set()
+    earlier: list[str] = []
+    with Upstream() as elsewhere:
+        for one in _looking_up(subject, elsewhere.url):
+            spoke += one.feedback is not None
+            who = one.sent.header("authorization")
+            for asked in one.others:
+                seen.add(asked.target.partition("?")[0])
+                yield from _is_a_lookup(asked)
+                yield from _is_by(asked, one.sent, earlier)
+            if who:
+                earlier.append(who)
+        for stray in elsewhere.requests:
+            said = "A server of another origin was called, because an answer of the upstream names it."
+            yield Finding("SRF-SEC-07", said, "no call", f"{stray.sent.method} {stray.sent.target}")
+    if not spoke:
+        yield silent(len(error_requests(subject)), "SRF-SEC-07")
+
+
+class _Asked:
+    """One refusal and what the upstream was asked meanwhile."""
+
+    def __init__(self, sent: HttpRequest, got: HttpResponse, others: list[HttpRequest]) -> None:
+        self.sent, self.feedback, self.others = sent, got.feedback, others
+
+
+def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
+    base = "/problem" if subject.profile == "problem+json" else ""
+    refund = Request("POST", f"{base}/v1/refunds", body={"order": "ord_1", "amount": 500})
+    hostile = [
+        Request("POST", f"{base}/v1/refunds", body={"order": order, "amount": 500})
+        for order in (
+            f"{other_origin}/x",
+            f"//{other_origin.partition('//')[2]}/x",
+            "../../admin",
+            "ord_1?x=1#",
+            "@evil",
+        )
+    ]
+    links = [("Location", f"{other_origin}/l"), ("Link", f'<{other_origin}/n>; rel="next"')]
+    large = native(
+        subject.profile, 422, "amount_too_large", "Too large.", "amount", links, {"help": f"{other_origin}/h"}
+    )
+    moved = answer(302, b"", [("Location", f"{other_origin}/moved")])
+
+    def redirecting(received: Received) -> Script | None:
+        return moved if received.sent.method == "GET" else None
+
+    def linking(received: Received) -> Script | None:
+        return large if received.sent.target.endswith("/v1/refunds") else None
+
+    for provocation in error_requests(subject):
+        yield _observed(subject, provocation.request, [subject.caller()])
+    yield _observed(subject, refund, [])  # somebody without any credentials
+    with standing_in(subject, redirecting):
+        yield _observed(subject, refund, [subject.caller()])
+    with standing_in(subject, linking):
+        yield _observed(subject, refund, [subject.caller()])
+        for request in hostile:
+            yield _observed(subject, request, [subject.caller()])
+
+
+def _observed(subject: Subject, request: Request, credentials: list[tuple[str, str]]) -> _Asked:
+    sent = as_sent(request).adding(ASK, *credentials)
+    before = len(subject.behind.requests)
+    got = answered(subject, sent)
+    return _Asked(sent, got, _sent_meanwhile(subject, before, sent))
+
+
+def _is_a_lookup(asked: HttpRequest) -> Iterator[Finding]:
+    if asked.method != "GET" and not is_trial(asked):
+        said = "The upstream was asked to do something besides the call itself."
+        yield Finding("SRF-SEC-07", said, "GET, or a dry run", f"{asked.method} {asked.target}")
+    path = unquote(asked.target.partition("?")[0])
+    if not re.fullmatch(r"(?:/problem)?/v1/[\w.@/-]*", path) or "/../" in f"{path}/" or "//" in path:
+        said = "A look-up leads somewhere that the caller's values made up."
+        yield Finding("SRF-SEC-07", said, "a path of the API", asked.target)
+
+
+def _is_by(asked: HttpRequest, call: HttpRequest, earlier: list[str]) -> Iterator[Finding]:
+    for name in ("authorization", "cookie", "x-api-key"):
+        own, found = call.header(name), asked.header(name)
+        if found != own:
+            said = f"A look-up has another {name} than the call it is for."
+            if found in earlier:
+                said = f"A look-up has the {name} of an earlier caller."
+            yield Finding("SRF-SEC-07", said, own, found, call)
+
+
+# --- claims ---
+
+
+def _claims_are_true(subject: Subject) -> Iterator[Finding]:
+    """Compare what is claimed to be verified with what the upstream really was asked."""
+    spoke = 0
+    asked = error_requests(subject)
+    for one in asked:
+        before = len(subject.behind.requests)
+        refused = provoked(subject, one, subject.caller())
+        spoke += refused.feedback is not None
+        others = _sent_meanwhile(subject, before, refused.sent)
+        yield from _verified(refused, others)
+    if asked and not spoke:
+        yield silent(len(asked), "SRF-SEC-09")
+
+
+def _verified(refused: Refused, others: list[HttpRequest]) -> Iterator[Finding]:
+    tried = [json.loads(one.body) for one in others if is_trial(one) and one.body]
+    reads = [one for one in others if one.method == "GET"]
+    for stage in stages(refused.told):
+        claim = stage.suggestion.get("verification")
+        if not isinstance(claim, Mapping) or claim.get("status") != "verified":
+            if isinstance(claim, Mapping) and claim.get("status") == "refuted":
+                said = f"Suggestion {stage.index} is refuted by its own account, and still sent."
+                yield Finding("SRF-SEC-09", said, "no such suggestion", dict(claim), refused.sent)
+            continue
+        problem = _untrue(claim, refused, stage.after, tried, reads)
+        if problem:
+            said = f"Suggestion {stage.index} about {refused.by.name} says it is verified: {problem}."
+            yield Finding(
+                "SRF-SEC-09", said, [f"{one.method} {one.target}" for one in others], dict(claim), refused.sent
+            )
+
+
+def _untrue(
+    claim: Mapping[str, Json], refused: Refused, after: Json, tried: list[Json], reads: list[HttpRequest]
+) -> str:
+    match claim.get("method"):
+        case "dry_run":
+            # Several repairs are tried together: what was tried holds this one, and maybe more.
+            bodies = [body for body in tried if not same(body, refused.told.request.body)]
+            if after is None or not bodies:
+                return "no dry run of it was made"
+            held = any(_holds(body, after["body"], refused.told.request.body) for body in bodies)
+            return "" if held else "what was tried is something else"
+        case "lookup":
+            return "" if reads else "nothing was looked up"
+        case "schema":
+            return ""
+        case _:
+            return "by no method"
+
+
+def _holds(tried: Json, wanted: Json, before: Json) -> bool:
+    """Whether what was tried has everything in which the wanted body differs from the refused one."""
+    if isinstance(wanted, Mapping) and isinstance(tried, Mapping) and isinstance(before, Mapping):
+        changed = {k for k in wanted.keys() | before.keys() if not same(wanted.get(k), before.get(k))}
+        return all(_holds(tried.get(k), wanted.get(k), before.get(k)) for k in changed)
+    if isinstance(wanted, list) and all(isinstance(x, list) and len(x) == len(wanted) for x in (tried, before)):
+        return all(same(w, b) or _holds(t, w, b) for t, w, b in zip(tried, wanted, before, strict=True))
+    return same(tried, wanted)
+
+
+def _evidence_is_true(subject: Subject) -> Iterator[Finding]:
+    """Judge where suggestions say they come from; look-ups they name were made."""
+    yield from holding("SRF-SEC-03")(subject)
+    if subject.upstream is None:
+        return
+    for one in error_requests(subject):
+        before = len(subject.behind.requests)
+        refused = provoked(subject, one, subject.caller())
+        made = [s.target.partition("?")[0] for s in _sent_meanwhile(subject, before, refused.sent) if s.method == "GET"]
+        for index, suggestion in refused.told.suggestions:
+            evidence = suggestion.get("evidence")
+            named = evidence.get("lookups") if isinstance(evidence, Mapping) else None
+            for lookup in named if isinstance(named, list) else ():
+                template = str(lookup).partition(" ")[2].partition("?")[0]
+                pattern = re.compile(re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(template)))
+                if not any(pattern.fullmatch(path) for path in made):
+                    said = f"Suggestion {index} about {one.name} names a look-up that was never made."
+                    yield Finding("SRF-SEC-03", said, made, lookup, refused.sent)
+
+
+def _forbidding(profile: str) -> Answering:
+    forbidden = native(profile, 403, "forbidden", "Not for you.")
+    return lambda received: forbidden if received.sent.method == "GET" else None
+
+
+def _no_oracle(subject: Subject) -> Iterator[Finding]:
+    """Let somebody look, then refuse the same look-ups to somebody else: nothing of them is told."""
+    base = "/problem" if subject.profile == "problem+json" else ""
+    order = {**_ORDER, "lines": [{"sku": "cofee", "quantity": 1}]}
+    calls = (
+        (Request("POST", f"{base}/v1/orders", body=order), ("kettle", "biscuit", '"coffee"')),
+        (Request("POST", f"{base}/v1/refunds", body={"order": "ord_1", "amount": 500}), ("300", "700", "1000")),
+    )
+    spoke = False
+    for request, values in calls:
+        first = answered(subject, as_sent(request).adding(ASK, subject.caller()))
+        spoke = spoke or first.feedback is not None
+        with standing_in(subject, _forbidding(subject.profile)):
+            sent = as_sent(request).adding(ASK, subject.caller())
+            got = answered(subject, sent)
+        whole = json.dumps(got.feedback, ensure_ascii=False) if got.feedback is not None else ""
+        for value in values:
+            if value in whole:
+                said = "The feedback holds what this caller may not read."
+                yield Finding("SRF-SEC-06", said, "no value of a look-up that was refused", got.feedback, sent)
+    if not spoke:
+        yield silent(len(calls), "SRF-SEC-06")
+
+
+CHECKS: tuple[Check, ...] = (
+    *injection.CHECKS,
+    Check("trust/clean", "Texts are clean and short", ("SRF-SEC-02",), holding("SRF-SEC-02"), PROFILES, ROLES),
+    Check("trust/evidence", "Evidence is there and true", ("SRF-SEC-03",), _evidence_is_true, PROFILES, ROLES),
+    Check("trust/secrets", "Secrets of a request stay there", ("SRF-SEC-05",), _secrets_stay, PROFILES, _PROXY),
+    Check("trust/no-secret", "No known secret is repeated", ("SRF-SEC-05",), holding("SRF-SEC-05"), PROFILES, ROLES),
+    Check("trust/no-oracle", "Nobody hears what they may not read", ("SRF-SEC-06",), _no_oracle, PROFILES, _PROXY),
+    Check("trust/lookups", "Look-ups are the caller's", ("SRF-SEC-07",), _lookups_are_the_callers, PROFILES, _PROXY),
+    *repeat.CHECKS,
+    Check("trust/claims", "What is said to be verified was", ("SRF-SEC-09",), _claims_are_true, PROFILES, _PROXY),
+    Check("trust/confidence", "Confidence can be recomputed", ("SRF-SEC-10",), holding("SRF-SEC-10"), PROFILES, ROLES),
+)

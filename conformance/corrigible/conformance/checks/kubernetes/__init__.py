@@ -1,0 +1,1 @@
+"""The profiles kubernetes-api and kubernetes-webhook."""

@@ -1,0 +1,351 @@
+"""What a kube-apiserver's clients see: the Status as it was, with feedback where they look.
+
+kubectl prints `details.causes` of an invalid object and the texts of `Warning` headers, and knows no other member.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Final
+
+from corrigible.conformance.checks.support import judged
+from corrigible.conformance.checks.support.exchange import answered, body_of, encoded, finding, leads, script, sent
+from corrigible.conformance.checks.support.unchanged import found
+from corrigible.conformance.model.vector import Exchange, exchange
+from corrigible.conformance.reference.kubernetes import ApiServer, Known, is_dry_run, status
+from corrigible.conformance.reference.upstream import Answering, Pause, Received, Script, answer, chunked
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
+from corrigible.conformance.validators.annotated_error import AnnotatedError
+from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.native_preserved import differences
+from corrigible.schema.carrier import CAUSE
+from corrigible.schema.exchange import Json
+from corrigible.schema.feedback import MEMBER
+
+PROFILE: Final = "kubernetes-api"
+LONGEST: Final = 120
+"""Characters of a warning: more are cut."""
+GROWN: Final = frozenset({"", "/details", "/details/causes"})
+"""Where members and causes may be added to a Status."""
+_READS: Final = frozenset({"GET", "HEAD"})
+# RFC 9111 section 5.5 as Kubernetes writes it: warn-code SP warn-agent SP quoted-string
+_WARNING: Final = re.compile(r'(?P<code>\d{3}) (?P<agent>\S+) "(?P<text>(?:[^"\\]|\\.)*)"(?: ".*")?')
+_POD: Final = encoded({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ok"}, "spec": {"containers": []}})
+_PODS: Final = "/api/v1/namespaces/default/pods"
+_PROTOBUF: Final = ("Content-Type", "application/vnd.kubernetes.protobuf")
+_JSON: Final = ("Content-Type", "application/json")
+
+
+@cache
+def api_server() -> ApiServer:
+    """Return the server that knows every request of the vectors, and what becomes of those that are allowed next."""
+    known: list[Known] = []
+    for vector in exchange(PROFILE):
+        known.append(Known(vector.request.document(), vector.answer["status"], vector.answer["body"]))
+        for way in vector.allowed:
+            if isinstance(way.get("next"), dict):
+                known.append(Known(way["next"], 200, way["next"].get("body")))
+    return ApiServer(known)
+
+
+@contextmanager
+def serving(subject: Subject) -> Iterator[None]:
+    """Let the upstream be an API server for what no script is for: look-ups and dry runs."""
+    upstream = subject.behind
+    before, upstream.api = upstream.api, api_server()
+    try:
+        yield
+    finally:
+        upstream.api = before
+
+
+def _to(asked: HttpRequest, said: Script) -> Answering:
+    """Answer a request by script. Dry runs of it may name the same case: they are for the API server."""
+
+    def answering(received: Received) -> Script:
+        same = (received.sent.method, received.sent.target) == (asked.method, asked.target)
+        return said if same else api_server()(received)
+
+    return answering
+
+
+def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
+    """Yield every refusal of the vectors, asked for directly and through the subject."""
+    with serving(subject):
+        for vector in exchange(PROFILE):
+            asked = sent(vector.request)
+            pair = subject.both(asked, _to(asked, script(vector.answer)))
+            answered(pair.through)
+            yield vector, asked, pair
+
+
+def status_kept(subject: Subject) -> Iterator[Finding]:
+    """The status line, and every native member of the Status, stay."""
+    for _, asked, pair in refusals(subject):
+        if pair.through.status != pair.direct.status:
+            yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, asked)
+        for difference in differences(pair.direct.body, pair.through.body, grown=GROWN):
+            requirement = "SRF-K8S-02" if difference.pointer.startswith("/details/causes") else "SRF-TRN-05"
+            yield finding(requirement, difference, asked)
+
+
+def causes(subject: Subject) -> Iterator[Finding]:
+    """What is suggested stands in the causes too, after the native ones."""
+    for _, asked, pair in refusals(subject):
+        if MEMBER not in body_of(pair.through) or carried(causes_of(body_of(pair.direct))):
+            continue
+        native, got = causes_of(body_of(pair.direct)), causes_of(body_of(pair.through))
+        yield from added_causes(native, got, asked)
+
+
+def added_causes(native: list[Any], got: list[Any], asked: HttpRequest) -> Iterator[Finding]:
+    """Judge the causes that came to those of the upstream: marked as ours, after the others, readable to people."""
+    ours = [cause for cause in got if isinstance(cause, dict) and cause.get("reason") == CAUSE]
+    if not ours:
+        said = f"there is feedback, and no cause with the reason {CAUSE} that clients would show"
+        yield Finding("SRF-K8S-02", said, [*native, {"reason": CAUSE, "message": "..."}], got, asked)
+        return
+    if got[len(got) - len(ours) :] != ours:
+        yield Finding(
+            "SRF-K8S-02", "causes of the feedback stand between the native ones", [*native, *ours], got, asked
+        )
+    for cause in ours:
+        message = cause.get("message")
+        if not isinstance(message, str) or not message.strip():
+            yield Finding("SRF-K8S-02", "a cause of the feedback has no message", "text", message, asked)
+        if not isinstance(cause.get("field", ""), str):
+            yield Finding("SRF-K8S-02", "a cause names its field by something else than text", "text", cause, asked)
+
+
+def causes_of(said: Json) -> list[Any]:
+    """Return the causes of a Status."""
+    details = said.get("details") if isinstance(said, dict) else None
+    found = details.get("causes") if isinstance(details, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def carried(found: list[Any]) -> bool:
+    """Whether causes carry feedback already, from a webhook behind the upstream."""
+    return any(isinstance(cause, dict) and cause.get("reason") == CAUSE for cause in found)
+
+
+def warnings(subject: Subject) -> Iterator[Finding]:
+    """Who writes is warned in lines that fit a terminal; the warnings of the upstream stay first."""
+    for _, asked, pair in refusals(subject):
+        native, got = pair.direct.values("warning"), pair.through.values("warning")
+        if got[: len(native)] != native:
+            yield Finding("SRF-TRN-05", "the upstream's own warnings changed", native, got, asked)
+            continue
+        ours = got[len(native) :]
+        if MEMBER not in body_of(pair.through) or carried(causes_of(body_of(pair.direct))):
+            continue
+        if asked.method not in _READS and not ours:
+            yield Finding("SRF-K8S-03", "there is feedback for a write, and no Warning header", "299 ...", got, asked)
+        for value in ours:
+            yield from _warning(value, asked)
+
+
+def _warning(value: str, asked: HttpRequest) -> Iterator[Finding]:
+    read = _WARNING.fullmatch(value)
+    if read is None or read["code"] != "299":
+        yield Finding("SRF-K8S-03", "a Warning header that clients cannot read", '299 agent "text"', value, asked)
+        return
+    text = re.sub(r"\\(.)", r"\1", read["text"])
+    if len(text) > LONGEST:
+        said = f"a warning of {len(text)} characters, {LONGEST} are shown whole"
+        yield Finding("SRF-K8S-03", said, text[:LONGEST], text, asked)
+
+
+def next_request(subject: Subject) -> Iterator[Finding]:
+    """A reader of the feedback ends where the vector allows it."""
+    for vector, asked, pair in refusals(subject):
+        feedback = body_of(pair.through).get(MEMBER)
+        silent = any(way.get("silent") for way in vector.allowed)
+        if feedback is None and not silent:
+            yield Finding("SRF-COR-01", f"{vector.description} There is no recovery_feedback in the Status", sent=asked)
+            continue
+        yield from leads(vector, feedback, vector.request, asked)
+
+
+def _said(subject: Subject) -> Iterator[AnnotatedError]:
+    for vector, asked, pair in refusals(subject):
+        feedback = body_of(pair.through).get(MEMBER)
+        if feedback is not None:
+            yield judged.told(asked, pair.through, feedback, vector.request)
+
+
+def no_writes(subject: Subject) -> Iterator[Finding]:
+    """What a proxy sends of its own accord reads, or is a dry run."""
+    with serving(subject):
+        for vector in exchange(PROFILE):
+            asked = sent(vector.request).adding(subject.caller())
+            answered(subject.through(asked, _to(asked, script(vector.answer))))
+            own = [
+                one.sent for one in subject.behind.requests if one.sent.header("authorization") == asked.headers[-1][1]
+            ]
+            first, *more = own or [asked]
+            if (first.method, first.target) != (asked.method, asked.target):
+                said = "another request than the caller's went out first"
+                yield Finding("SRF-K8S-04", said, asked.target, first.target, asked)
+            for one in more:
+                if one.method not in _READS and not is_dry_run(one):
+                    said = "a write that is no dry run went out beside the caller's own request"
+                    yield Finding("SRF-K8S-04", said, "nothing", f"{one.method} {one.target}", asked)
+
+
+def dry_run_kept(subject: Subject) -> Iterator[Finding]:
+    """A caller's dry run reaches the API server as one, and its answer passes."""
+    with serving(subject):
+        asked = HttpRequest("POST", f"{_PODS}?dryRun=All", (_JSON,), _POD)
+        pair = subject.both(asked, answer(201, _POD, (_JSON,)))
+        if pair.received is None or pair.received.sent.target != asked.target:
+            got = pair.received.sent.target if pair.received else "nothing"
+            yield Finding("SRF-K8S-04", "a dry run did not arrive as it was sent", asked.target, got, asked)
+        yield from found("SRF-K8S-04", "the answer to a dry run", pair, asked)
+
+
+_TABLE: Final = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "columnDefinitions": [], "rows": []}
+_PARTIAL: Final = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "p"}}
+_PRETTY: Final = b'{\n  "kind": "Pod",\n  "apiVersion": "v1",\n  "metadata": {\n    "name": "p"\n  }\n}'
+_SUCCESSES: Final[dict[str, tuple[HttpRequest, Script]]] = {
+    "a Table": (
+        HttpRequest("GET", _PODS, (("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"),)),
+        answer(200, _TABLE),
+    ),
+    "a PartialObjectMetadata": (
+        HttpRequest("GET", f"{_PODS}/p", (("Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"),)),
+        answer(200, _PARTIAL),
+    ),
+    "a pretty answer": (HttpRequest("GET", f"{_PODS}/p?pretty=true"), answer(200, _PRETTY, (_JSON,))),
+    "an answer in protobuf": (
+        HttpRequest("GET", _PODS, (("Accept", "application/vnd.kubernetes.protobuf"),)),
+        answer(200, b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x07PodList", (_PROTOBUF,)),
+    ),
+    "a Status of success": (
+        HttpRequest("DELETE", f"{_PODS}/p"),
+        answer(200, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}),
+    ),
+    "an object that holds a Status of failure": (
+        HttpRequest("GET", "/apis/example.com/v1/namespaces/default/widgets/w"),
+        answer(200, {"kind": "Widget", "status": "Failure", "message": "not found", "reason": "NotFound", "code": 404}),
+    ),
+    "an answer with warnings": (
+        HttpRequest("POST", "/apis/batch/v1beta1/namespaces/default/cronjobs", (_JSON,), b'{"kind":"CronJob"}'),
+        answer(201, {"kind": "CronJob"}, (("Warning", '299 - "batch/v1beta1 CronJob is deprecated"'),)),
+    ),
+}
+
+
+def successes(subject: Subject) -> Iterator[Finding]:
+    """Whatever is no refusal passes: tables, partial objects, pretty JSON, protobuf."""
+    with serving(subject):
+        for what, (asked, said) in _SUCCESSES.items():
+            pair = subject.both(asked, said)
+            yield from found("SRF-TRN-01", what, pair, asked)
+
+
+_GONE: Final = encoded(status(410, "Expired", "too old resource version: 1 (900)"))
+_UNREAD: Final[dict[str, tuple[HttpRequest, Script]]] = {
+    "a refusal in protobuf": (
+        HttpRequest("POST", _PODS, (_PROTOBUF, ("Accept", _PROTOBUF[1])), b"k8s\x00\x0a\x05\x0a\x02v1"),
+        answer(422, b"k8s\x00\x0a\x0c\x0a\x02v1\x12\x06Status", (_PROTOBUF,)),
+    ),
+    "a refusal in plain text": (
+        HttpRequest("GET", "/api/v1/namespaces/default/pods/p/log"),
+        answer(400, b"unable to retrieve container logs\n", (("Content-Type", "text/plain"),)),
+    ),
+}
+
+
+def unread(subject: Subject) -> Iterator[Finding]:
+    """A refusal that is no JSON has no place for feedback, and passes."""
+    with serving(subject):
+        for what, (asked, said) in _UNREAD.items():
+            pair = subject.both(asked, said)
+            got = answered(pair.through)
+            if (got.status, got.header("content-type"), got.body) != (
+                pair.direct.status,
+                pair.direct.header("content-type"),
+                pair.direct.body,
+            ):
+                yield Finding("SRF-TRN-02", f"{what} changed", repr(pair.direct.body), repr(got.body), asked)
+
+
+def _event(kind: str, value: Json) -> bytes:
+    return encoded({"type": kind, "object": value}) + b"\n"
+
+
+_GAP: Final = 0.4
+"""Seconds between two parts of a stream."""
+_WATCH: Final = (
+    HttpRequest("GET", f"{_PODS}?watch=1&resourceVersion=1"),
+    "application/json",
+    (_event("ADDED", {"kind": "Pod"}), _event("ERROR", status(410, "Expired", "too old resource version: 1 (900)"))),
+)
+_LOG: Final = (HttpRequest("GET", f"{_PODS}/p/log?follow=true"), "text/plain", (b"first line\n", b"second line\n"))
+
+
+def _streamed(media: str, parts: tuple[bytes, ...]) -> Script:
+    return chunked(200, [piece for part in parts for piece in (part, Pause(_GAP))], (("Content-Type", media),))
+
+
+def streams(subject: Subject) -> Iterator[Finding]:
+    """A watch and a followed log arrive as they happen, and unchanged."""
+    for what, (asked, media, parts) in {"a watch": _WATCH, "a followed log": _LOG}.items():
+        got = answered(subject.through(asked, _streamed(media, parts)))
+        if got.body != b"".join(parts):
+            yield Finding("SRF-TRN-01", f"{what} has other bytes", b"".join(parts).decode(), got.body.decode(), asked)
+        early = [when for when, size in got.arrivals if size >= len(parts[0])]
+        late = [when for when, size in got.arrivals if size >= len(got.body)]
+        if early and late and late[0] - early[0] < _GAP / 2:
+            said = f"{what} was held back: its first part came with its last one"
+            yield Finding("SRF-TRN-09", said, f"{_GAP:g} s apart", f"{late[0] - early[0]:.2f} s apart", asked)
+
+
+def upgrades(subject: Subject) -> Iterator[Finding]:
+    """`kubectl exec` leaves HTTP behind; the upstream's consent reaches the caller."""
+    asked = HttpRequest(
+        "GET",
+        f"{_PODS}/p/exec?command=true&stdout=true",
+        (
+            ("Connection", "Upgrade"),
+            ("Upgrade", "websocket"),
+            ("Sec-WebSocket-Version", "13"),
+            ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+            ("Sec-WebSocket-Protocol", "v5.channel.k8s.io"),
+        ),
+    )
+    consent = (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n"
+    )
+    got: HttpResponse = subject.through(asked, Script((consent, Pause(0.2)), close=True), timeout=5.0)
+    if got.status != 101:
+        yield Finding("SRF-TRN-09", "an upgrade to another protocol did not pass", 101, got.status, asked)
+    elif got.header("sec-websocket-accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=":
+        expected, said = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", got.header("sec-websocket-accept")
+        yield Finding("SRF-TRN-09", "the consent to an upgrade changed", expected, said, asked)
+
+
+def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
+    return Check(f"kubernetes/{name}", title, requirements, run, profiles=frozenset({PROFILE}))
+
+
+CHECKS: Final = (
+    _check("status-kept", "A Status stays what it was", status_kept, "SRF-TRN-03", "SRF-TRN-05", "SRF-K8S-02"),
+    _check("causes", "Feedback stands in the causes, last", causes, "SRF-K8S-02"),
+    _check("warnings", "Writes are warned in short lines", warnings, "SRF-K8S-03", "SRF-TRN-05"),
+    _check("next-request", "Feedback leads where it may", next_request, "SRF-COR-01", "SRF-COR-14"),
+    _check("no-writes", "The proxy itself writes nothing", no_writes, "SRF-K8S-04"),
+    _check("dry-run", "A dry run stays one", dry_run_kept, "SRF-K8S-04"),
+    _check("successes", "Tables, partial objects and protobuf pass", successes, "SRF-TRN-01"),
+    _check("unread", "Refusals that are no JSON pass", unread, "SRF-TRN-02"),
+    _check("streams", "Watches and logs arrive as they happen", streams, "SRF-TRN-01", "SRF-TRN-09"),
+    _check("upgrades", "exec is upgraded", upgrades, "SRF-TRN-09"),
+    *judged.checks("kubernetes", PROFILE, _said, frozenset({"proxy"})),
+)

@@ -1,0 +1,317 @@
+"""What a kube-apiserver sees that asks its webhooks through a proxy: the same verdict, with more to say about a denial.
+
+The API server keeps causes and warnings of a denial, passes them to the caller, and drops members that it knows not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from corrigible.conformance.checks.support import judged
+from corrigible.conformance.checks.support.exchange import answered, body_of, encoded, finding, leads, script, sent
+from corrigible.conformance.checks.support.unchanged import found
+from corrigible.conformance.model.vector import Exchange, exchange
+from corrigible.conformance.reference.upstream import Pause, Script, answer
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.transport.http1 import HttpRequest, request_document
+from corrigible.conformance.validators.annotated_error import AnnotatedError
+from corrigible.conformance.validators.finding import ABSENT, Finding
+from corrigible.conformance.validators.native_preserved import differences
+from corrigible.schema.carrier import CAUSE, carried
+from corrigible.schema.exchange import Json, Request
+
+from .api_server import LONGEST
+
+PROFILE: Final = "kubernetes-webhook"
+_AGENT: Final = ("User-Agent", "kube-apiserver-admission")
+_JSON: Final = ("Content-Type", "application/json")
+_GROWN: Final = frozenset(
+    {
+        "/response",
+        "/response/status",
+        "/response/status/details",
+        "/response/status/details/causes",
+        "/response/warnings",
+    }
+)
+_MEMBERS: Final = frozenset({"uid", "allowed", "status", "warnings", "auditAnnotations", "patch", "patchType"})
+"""What admission.k8s.io/v1 knows of a response."""
+_METHODS: Final = {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE", "CONNECT": "POST"}
+_PATCH: Final = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL21ldGFkYXRhL2xhYmVscyIsInZhbHVlIjp7ImEiOiJiIn19XQ=="
+_UID: Final = "705ab4f5-6393-11e8-b7cc-42010a800002"
+
+
+def asked_for(review: Json) -> Request:
+    """Return the agent's own call to the API server that a review is about: what feedback speaks of."""
+    asked = review["request"]
+    resource = asked["resource"]
+    parts = ["apis", resource["group"], resource["version"]] if resource["group"] else ["api", resource["version"]]
+    namespace = asked.get("namespace")
+    if namespace and resource["resource"] != "namespaces":
+        parts += ["namespaces", namespace]
+    parts.append(resource["resource"])
+    if asked["operation"] != "CREATE":
+        parts.append(asked["name"])
+    return Request(
+        _METHODS[asked["operation"]],
+        "/" + "/".join(parts),
+        query={"dryRun": "All"} if asked.get("dryRun") else {},
+        headers={"content-type": "application/json"},
+        body=asked["object"],
+    )
+
+
+def denials(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
+    """Yield every denial of the vectors, asked for directly and through the subject."""
+    for vector in exchange(PROFILE):
+        asked = sent(vector.request).adding(_AGENT)
+        pair = subject.both(asked, script(vector.answer))
+        answered(pair.through)
+        yield vector, asked, pair
+
+
+def _response(said: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = said.get("response")
+    return found if isinstance(found, dict) else {}
+
+
+def verdict_kept(subject: Subject) -> Iterator[Finding]:
+    """A denial stays one, about the same question, in the same form."""
+    for _, asked, pair in denials(subject):
+        if pair.through.status != pair.direct.status:
+            yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, asked)
+        native, got = body_of(pair.direct), body_of(pair.through)
+        for name in ("apiVersion", "kind"):
+            if got.get(name) != native[name]:
+                yield Finding("SRF-K8S-02", f"{name} of the review changed", native[name], got.get(name), asked)
+        for name in ("uid", "allowed"):
+            if _response(got).get(name) != _response(native)[name]:
+                expected, said = _response(native)[name], _response(got).get(name)
+                yield Finding("SRF-K8S-01", f"{name} of a denial changed", expected, said, asked)
+
+
+_ELSEWHERE: Final = re.compile("/apiVersion|/kind|/response/(uid|allowed|patch|patchType)")
+"""What is judged by itself."""
+
+
+def denial_kept(subject: Subject) -> Iterator[Finding]:
+    """What the webhook said of its reasons stays, in its order; causes and warnings come after its own."""
+    for _, asked, pair in denials(subject):
+        for difference in differences(pair.direct.body, pair.through.body, grown=_GROWN):
+            if not _ELSEWHERE.fullmatch(difference.pointer):
+                yield finding("SRF-TRN-05", difference, asked)
+
+
+def form(subject: Subject) -> Iterator[Finding]:
+    """Feedback stands in a cause, as JSON text; nothing stands where the API server would drop or refuse it."""
+    for vector, asked, pair in denials(subject):
+        response = _response(body_of(pair.through))
+        unknown = sorted(set(response) - _MEMBERS)
+        if unknown:
+            said = f"a response has members that admission.k8s.io/v1 does not know: {', '.join(unknown)}"
+            yield Finding("SRF-K8S-02", said, sorted(_MEMBERS), sorted(response), asked)
+        silent = any(way.get("silent") for way in vector.allowed)
+        found = _causes(response)
+        ours = [cause for cause in found if isinstance(cause, dict) and cause.get("reason") == CAUSE]
+        if not ours:
+            if not silent:
+                said = f"{vector.description} No cause has the reason {CAUSE}"
+                yield Finding("SRF-K8S-02", said, {"reason": CAUSE, "message": "{...}"}, found, asked)
+            continue
+        if found[len(found) - len(ours) :] != ours:
+            yield Finding("SRF-K8S-02", "the cause of the feedback is not the last one", [CAUSE], found, asked)
+        if _feedback(response) is None:
+            said = "no cause of the feedback has JSON text as its message"
+            yield Finding("SRF-K8S-02", said, "{...}", ours[0].get("message"), asked)
+
+
+def _causes(response: Mapping[str, Any]) -> list[Any]:
+    status = response.get("status")
+    details = status.get("details") if isinstance(status, dict) else None
+    found = details.get("causes") if isinstance(details, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _feedback(response: Mapping[str, Any]) -> Json | None:
+    """Return what a front before the API server will find in the Status that is made of a denial."""
+    status = response.get("status")
+    details = status.get("details") if isinstance(status, dict) else None
+    return next((one.feedback for one in carried({"kind": "Status", "details": details})), None)
+
+
+def warnings(subject: Subject) -> Iterator[Finding]:
+    """Lines for people fit: the API server cuts and drops longer ones."""
+    for _, asked, pair in denials(subject):
+        native = _response(body_of(pair.direct)).get("warnings", [])
+        got = _response(body_of(pair.through)).get("warnings", [])
+        for line in got[len(native) :] if isinstance(got, list) else []:
+            if not isinstance(line, str) or not line.strip() or len(line) > LONGEST:
+                said = f"a warning is no text of 1 to {LONGEST} characters"
+                yield Finding("SRF-K8S-03", said, str(line)[:LONGEST], line, asked)
+        if _feedback(_response(body_of(pair.through))) is not None and got == native:
+            yield Finding(
+                "SRF-K8S-03", "there is feedback, and no warning that people see", [*native, "..."], got, asked
+            )
+
+
+def no_patch(subject: Subject) -> Iterator[Finding]:
+    """A denial gets no patch: the object is the caller's to change."""
+    for _, asked, pair in denials(subject):
+        native, response = _response(body_of(pair.direct)), _response(body_of(pair.through))
+        for name in ("patch", "patchType"):
+            expected, got = native.get(name, ABSENT), response.get(name, ABSENT)
+            if got != expected:
+                said = f"{name} of a denial is not what the webhook sent"
+                yield Finding("SRF-K8S-05", said, expected, got, asked)
+
+
+def next_request(subject: Subject) -> Iterator[Finding]:
+    """A reader of the cause ends where the vector allows it."""
+    for vector, asked, pair in denials(subject):
+        feedback = _feedback(_response(body_of(pair.through)))
+        if feedback is None:
+            continue  # what is missing is judged by its form
+        yield from leads(vector, feedback, asked_for(vector.request.body), asked)
+
+
+def _said(subject: Subject) -> Iterator[AnnotatedError]:
+    for vector, asked, pair in denials(subject):
+        feedback = _feedback(_response(body_of(pair.through)))
+        if feedback is not None:
+            yield judged.told(asked, pair.through, feedback, asked_for(vector.request.body))
+
+
+def review(**more: Json) -> bytes:
+    """Return the question about a pod that nobody has anything against."""
+    request = {
+        "uid": _UID,
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "name": "ok",
+        "namespace": "default",
+        "operation": "CREATE",
+        "userInfo": {"username": "dev"},
+        "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "ok"}, "spec": {"containers": []}},
+        **more,
+    }
+    return encoded({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+
+
+def verdict(allowed: bool, **more: Json) -> dict[str, Json]:
+    """Return a webhook's answer."""
+    response = {"uid": _UID, "allowed": allowed, **more}
+    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
+
+
+def _question(**more: Json) -> HttpRequest:
+    return HttpRequest("POST", "/validate?timeout=10s", (_JSON, _AGENT), review(**more))
+
+
+_CONSENTS: Final[dict[str, Script]] = {
+    "consent": answer(200, verdict(True)),
+    "consent with warnings": answer(200, verdict(True, warnings=["the image has no digest"])),
+    "consent with a patch": answer(200, verdict(True, patchType="JSONPatch", patch=_PATCH)),
+    "consent with a status": answer(200, verdict(True, status={"code": 200, "message": "denied the request: no"})),
+    "consent in odd spelling": answer(
+        200,
+        json.dumps(verdict(True), indent=2).encode() + b"\n",
+        (("Content-Type", "application/json; charset=utf-8"),),
+    ),
+}
+
+
+def consents(subject: Subject) -> Iterator[Finding]:
+    """What is allowed stays allowed, to the byte."""
+    for what, said in _CONSENTS.items():
+        asked = _question()
+        pair = subject.both(asked, said)
+        yield from found("SRF-TRN-01", what, pair, asked)
+
+
+_SLOW: Final = 1.0
+_FAILURES: Final[dict[str, Script]] = {
+    "a webhook that fails": answer(500, b"panic: nil map", (("Content-Type", "text/plain"),)),
+    "a webhook that fails in JSON": answer(503, {"kind": "Status", "status": "Failure", "message": "no", "code": 503}),
+    "a webhook that hangs up": Script((b"",), close=True),
+    "a webhook that answers by halves": Script(
+        (b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"kind":',), close=True
+    ),
+    "a webhook that answers no review": answer(200, {"kind": "Pod", "apiVersion": "v1"}),
+    "a webhook that is late": Script((Pause(3 * _SLOW), *answer(200, verdict(True)).parts)),
+}
+
+
+def failure_policy(subject: Subject) -> Iterator[Finding]:
+    """Where the webhook fails the API server has to see that: failurePolicy is its own to apply."""
+    for what, said in _FAILURES.items():
+        asked = _question()
+        got = subject.through(asked, said, timeout=_SLOW if "late" in what else 10.0)
+        response = _response(body_of(got))
+        if got.status == 200 and got.error is None and "allowed" in response:
+            expected = "an answer that is no verdict, or none"
+            yield Finding("SRF-K8S-04", f"{what} became a verdict", expected, body_of(got), asked)
+
+
+_PATIENCE: Final = 2.0
+"""Seconds that the question gives the webhook, as in the `timeout` that the API server adds to its path."""
+
+
+def in_time(subject: Subject) -> Iterator[Finding]:
+    """The verdict arrives well before the API server stops waiting, whatever the proxy asks besides."""
+    upstream = subject.behind
+    before = upstream.api
+    upstream.api = lambda received: Script((Pause(2 * _PATIENCE),), close=True)
+    try:
+        for vector in exchange(PROFILE):
+            request = sent(vector.request)
+            asked = HttpRequest("POST", f"{vector.request.path}?timeout={_PATIENCE:g}s", (_JSON, _AGENT), request.body)
+            got = subject.through(asked, script(vector.answer), timeout=2 * _PATIENCE)
+            if got.status == 0 or got.seconds >= _PATIENCE:
+                said = "the verdict came after the API server's time-out"
+                yield Finding("SRF-K8S-04", said, f"under {_PATIENCE:g} s", f"{got.seconds:.1f} s", asked)
+                return
+    finally:
+        upstream.api = before
+
+
+def asked_once(subject: Subject) -> Iterator[Finding]:
+    """The webhook gets the question once, as it was put, and nothing else that could have side effects."""
+    for dry_run in (False, True):
+        asked = _question(dryRun=dry_run).adding(subject.caller())
+        denied = {"code": 403, "message": '[ns-labels] you must provide labels: {"owner"}'}
+        before = len(subject.behind.requests)
+        answered(subject.through(asked, answer(200, verdict(False, status=denied))))
+        came = [one.sent for one in subject.behind.requests[before:]]
+        writes = [one for one in came if one.method not in ("GET", "HEAD")]
+        if len(writes) != 1:
+            yield Finding("SRF-K8S-04", "the webhook was asked more than once", 1, len(writes), asked)
+            continue
+        if request_document(writes[0]).body != request_document(asked).body:
+            expected, got = request_document(asked).body, request_document(writes[0]).body
+            yield Finding("SRF-K8S-04", "the question to the webhook changed", expected, got, asked)
+        if writes[0].target != asked.target:
+            said = "the time that the API server gives its webhook got lost"
+            yield Finding("SRF-K8S-04", said, asked.target, writes[0].target, asked)
+
+
+def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
+    return Check(f"webhook/{name}", title, requirements, run, profiles=frozenset({PROFILE}))
+
+
+CHECKS: Final = (
+    _check("verdict-kept", "A denial stays one", verdict_kept, "SRF-K8S-01", "SRF-K8S-02", "SRF-TRN-03"),
+    _check("denial-kept", "The webhook's reasons stay", denial_kept, "SRF-TRN-05"),
+    _check("form", "Feedback stands in a cause", form, "SRF-K8S-02"),
+    _check("warnings", "Warnings are short", warnings, "SRF-K8S-03"),
+    _check("no-patch", "A denial gets no patch", no_patch, "SRF-K8S-05"),
+    _check("next-request", "Feedback leads where it may", next_request, "SRF-COR-14"),
+    _check("consents", "What is allowed passes to the byte", consents, "SRF-TRN-01"),
+    _check("failure-policy", "A failing webhook is seen to fail", failure_policy, "SRF-K8S-04"),
+    _check("in-time", "The verdict is in time", in_time, "SRF-K8S-04"),
+    _check("asked-once", "The webhook is asked once", asked_once, "SRF-K8S-04"),
+    *judged.checks("webhook", PROFILE, _said, frozenset({"proxy"})),
+)

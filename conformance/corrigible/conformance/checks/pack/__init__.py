@@ -1,0 +1,1 @@
+"""The role pack: rule packs, as files."""

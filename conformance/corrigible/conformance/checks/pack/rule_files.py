@@ -1,0 +1,278 @@
+"""Rule packs, as files: what they say against the published schema, and what their cases show when they are tried.
+
+Judged through the `corrigible` command and by reading YAML; nothing of the rule language is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import re2
+import yaml
+from jsonschema import Draft202012Validator
+
+from corrigible.conformance.audit.material import command, rendered
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.validators.finding import Finding
+from corrigible.schema.exchange import Json
+
+ORIGINS: Final = ("recorded", "documented", "synthetic")
+_SECONDS = 120.0
+_CASES = ".cases.yaml"
+_PATTERN = re.compile(r"""\.matches\(\s*r?(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\s*\)""")
+# Complaints of `pack lint` and `pack test` that belong to other requirements than the one at hand.
+_OF_PATTERNS = re.compile(
+    r"not an RE2 pattern|invalid .*\bregular expression|error parsing regexp|invalid matches argument"
+)
+_OF_ORIGINS = re.compile(r"\borigin\b")
+_OF_RIVALS = re.compile(r"speaks (?:before|too)\b")
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml reads more of YAML 1.2
+    """Reads `on`, `yes` and dates as the texts that they are."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith((":bool", ":timestamp"))]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile("^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What a command of `corrigible pack` said."""
+
+    status: int
+    lines: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def _ran(corrigible: tuple[str, ...], verb: str, *words: str) -> _Tried:
+    line = [*corrigible, "pack", verb, *words]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise CouldNotTell(f"{' '.join(line)}: {problem}") from None
+    return _Tried(done.returncode, tuple((done.stderr or done.stdout).splitlines()))
+
+
+@lru_cache(maxsize=8)
+def _schema(corrigible: tuple[str, ...], what: str) -> Draft202012Validator:
+    line = [*corrigible, "pack", "schema", what]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if done.returncode != 0:
+        raise CouldNotTell(f"{' '.join(line)}: {done.stderr.strip()}")
+    return Draft202012Validator(json.loads(done.stdout))
+
+
+class _Pack:
+    """The files of a pack, and the command that tries it."""
+
+    def __init__(self, subject: Subject) -> None:
+        config = subject.config
+        self.name = str(config.get("pack") or "")
+        if not self.name:
+            raise CouldNotTell("no pack is given: --pack NAME_OR_PATH")
+        try:
+            self.corrigible = tuple(command(str(config["corrigible"]) if config.get("corrigible") else None))
+        except UsageError as problem:
+            raise CouldNotTell(str(problem)) from None
+        self.path = Path(self.name)
+        if not self.path.is_dir():
+            self.path = Path(str(self.rendered()[0]["path"]))
+
+    def rendered(self) -> list[dict[str, Json]]:
+        """Return what the pack makes of its cases. Raises CouldNotTell where it does not load."""
+        try:
+            return _rendered(self.name, self.corrigible)
+        except UsageError as problem:
+            raise CouldNotTell(f"the pack does not load: {str(problem).splitlines()[0]}") from None
+
+    def try_(self, verb: str, *words: str) -> _Tried:
+        return _ran(self.corrigible, verb, self.name, *words)
+
+    def line(self, verb: str) -> str:
+        return f"corrigible pack {verb} {self.name}"
+
+    def rules(self) -> dict[str, Path]:
+        """Return the rule files by name."""
+        return {
+            path.stem: path
+            for path in sorted(self.path.glob("*.yaml"))
+            if path.name != "pack.yaml" and not path.name.endswith(_CASES)
+        }
+
+    def read(self, path: Path) -> Any:
+        """Return what a YAML file holds. Raises CouldNotTell where it holds none."""
+        try:
+            return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+            raise CouldNotTell(f"{path.name} cannot be read: {str(problem).splitlines()[0]}") from None
+
+    def cases(self, rule: Path) -> list[Mapping[str, Any]]:
+        """Return the cases beside a rule; none where there is no such file."""
+        path = rule.with_suffix(_CASES)
+        found = self.read(path) if path.is_file() else []
+        return [case for case in found if isinstance(case, Mapping)] if isinstance(found, list) else []
+
+
+@lru_cache(maxsize=8)
+def _rendered(name: str, corrigible: tuple[str, ...]) -> list[dict[str, Json]]:
+    return rendered(name, corrigible)
+
+
+def loads(subject: Subject) -> Iterator[Finding]:
+    """Hold every file against the published JSON Schema, and ask `corrigible pack lint` what that cannot see."""
+    pack = _Pack(subject)
+    linted = pack.try_("lint")
+    said = [line for line in linted.lines if not (_OF_PATTERNS.search(line) or _OF_ORIGINS.search(line))]
+    for line in said if linted.status != 0 else ():
+        yield Finding("SRF-PCK-01", f"The pack does not load: {_short(pack, line)}", line=pack.line("lint"))
+    if linted.status != 0 and said:
+        return
+    files = [(pack.path / "pack.yaml", "pack"), *((path, "rule") for path in pack.rules().values())]
+    files += [(path, "cases") for path in sorted(pack.path.glob(f"*{_CASES}"))]
+    for path, what in files:
+        for error in _schema(pack.corrigible, what).iter_errors(pack.read(path)):
+            if not _OF_ORIGINS.search(f"{error.json_path} {error.message}"):
+                told = f"{path.name} is not as the published schema says at {error.json_path}: {error.message[:200]}"
+                yield Finding("SRF-PCK-01", told, line=f"corrigible pack schema {what}")
+
+
+def shown_both_ways(subject: Subject) -> Iterator[Finding]:
+    """Count the cases beside each rule, and run them: a case that does not hold shows nothing."""
+    pack = _Pack(subject)
+    whole = True
+    for name, path in pack.rules().items():
+        if pack.read(path).get("status") == "deprecated":
+            continue
+        cases = pack.cases(path)
+        for what, there in (
+            ("speaks", any(case.get("speaks") is not None for case in cases)),
+            ("stays silent", any(case.get("silent") is True for case in cases)),
+        ):
+            if not there:
+                whole = False
+                yield Finding("SRF-PCK-02", f"The rule {name} has no case in which it {what}.", line=pack.line("test"))
+    tried = pack.try_("test")
+    if tried.status == 2 and whole:
+        raise CouldNotTell(f"the cases cannot be run: {tried.lines[0] if tried.lines else 'no word why'}")
+    for line in tried.lines if tried.status == 1 and whole else ():
+        if re.match(r".+\.yaml:\d+: ", line) and not _OF_RIVALS.search(line):
+            yield Finding("SRF-PCK-02", f"A case does not hold: {_short(pack, line)}", line=pack.line("test"))
+
+
+def every_rule_can_speak(subject: Subject) -> Iterator[Finding]:
+    """Let the whole pack answer each case: every rule has to be the one that speaks in some case of its own."""
+    pack = _Pack(subject)
+    documents = pack.rendered()
+    mine: dict[str, list[Mapping[str, Json]]] = {}
+    for case in documents:
+        if case["kind"] == "case" and not case["silent"]:
+            mine.setdefault(case["rule"], []).append(case)
+    for rule in documents:
+        if rule["kind"] != "rule" or rule["status"] == "deprecated":
+            continue
+        cases = mine.get(rule["rule"], [])
+        others = sorted({other for case in cases for other in case["spoke"]} - {rule["rule"]})
+        if cases and not any(rule["rule"] in case["spoke"] for case in cases):
+            before = f": {', '.join(others)} speaks first" if others else ": nothing speaks there"
+            said = f"The rule {rule['rule']} never gets to speak, not even in its own cases{before}."
+            yield Finding("SRF-PCK-03", said, line=pack.line("test"))
+
+
+def patterns_are_linear(subject: Subject) -> Iterator[Finding]:
+    """Compile every pattern of the pack with RE2: those of `on.message`, and those that expressions match with."""
+    pack = _Pack(subject)
+    for name, path in pack.rules().items():
+        for where, pattern in _patterns(pack.read(path)):
+            problem = _not_re2(pattern)
+            if problem is not None:
+                said = f"The pattern of {where} in the rule {name} is none that RE2 takes: {problem}."
+                yield Finding("SRF-PCK-04", said, expected="a pattern without backtracking", got=pattern)
+
+
+def _patterns(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    match value:
+        case Mapping():
+            for name, inner in value.items():
+                yield from _patterns(inner, f"{where}.{name}".lstrip("."))
+        case list():
+            for index, inner in enumerate(value):
+                yield from _patterns(inner, f"{where}[{index}]")
+        case str() if where == "on.message":
+            yield where, value
+        case str():
+            for found in _PATTERN.finditer(value):
+                raw = found.group(0).find("(r") >= 0
+                text = found[1] if found[1] is not None else found[2]
+                yield where, text if raw else text.replace("\\\\", "\\")
+
+
+def _not_re2(pattern: str) -> str | None:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options)
+    except re2.error as problem:
+        said = problem.args[0] if problem.args else problem
+        return said.decode() if isinstance(said, bytes) else str(said)
+    return None
+
+
+def covers_what_it_says(subject: Subject) -> Iterator[Finding]:
+    """Let `corrigible pack coverage` count the documented errors, against `covers` in pack.yaml."""
+    pack = _Pack(subject)
+    manifest = pack.read(pack.path / "pack.yaml")
+    wanted = manifest.get("covers") if isinstance(manifest, Mapping) else None
+    if not isinstance(wanted, int | float):
+        raise NotApplicable("the pack does not declare how much it covers (`covers` in pack.yaml)")
+    tried = pack.try_("coverage", "--min", f"{wanted:g}")
+    if tried.status == 2:
+        raise CouldNotTell(f"the coverage cannot be counted: {tried.lines[0] if tried.lines else 'no word why'}")
+    if tried.status != 0:
+        said = "The pack covers less than it declares."
+        got = next((line for line in tried.lines if line.startswith("coverage:")), "")
+        line = f"{pack.line('coverage')} --min {wanted:g}"
+        yield Finding("SRF-PCK-05", said, expected=f"{wanted:g} %", got=got, line=line)
+
+
+def cases_name_their_origin(subject: Subject) -> Iterator[Finding]:
+    """Read every case: it was recorded, documented or made up."""
+    pack = _Pack(subject)
+    for name, path in pack.rules().items():
+        for number, case in enumerate(pack.cases(path), start=1):
+            if case.get("origin") not in ORIGINS:
+                said = f"Case {number} of the rule {name} does not say its origin: {case.get('name')!r}."
+                yield Finding("SRF-PCK-06", said, expected=" or ".join(ORIGINS), got=case.get("origin"))
+
+
+def _short(pack: _Pack, line: str) -> str:
+    return line.replace(f"{pack.path}/", "")
+
+
+def _check(id: str, title: str, requirement: str, run: Any) -> Check:
+    return Check(id=f"pack/{id}", title=title, requirements=(requirement,), run=run, roles=frozenset({"pack"}))
+
+
+CHECKS: Final = (
+    _check("loads", "The pack loads, and its files are as the schema says", "SRF-PCK-01", loads),
+    _check("shown-both-ways", "Every rule is shown speaking and silent", "SRF-PCK-02", shown_both_ways),
+    _check("can-speak", "No rule hides another", "SRF-PCK-03", every_rule_can_speak),
+    _check("linear-patterns", "Patterns take linear time", "SRF-PCK-04", patterns_are_linear),
+    _check("coverage", "The pack covers what it says", "SRF-PCK-05", covers_what_it_says),
+    _check("origins", "Cases say where they come from", "SRF-PCK-06", cases_name_their_origin),
+)

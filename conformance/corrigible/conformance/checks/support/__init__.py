@@ -1,0 +1,1 @@
+"""What several kinds of checks share: requests that are refused, vectors as messages, comparisons. Holds no check."""

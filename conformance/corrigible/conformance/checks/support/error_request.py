@@ -1,0 +1,250 @@
+"""Requests that are refused, and what each refusal is good for: the reference API's, or a producer's by its config.
+
+Knows: requests, how to send them as somebody new, what came back. Does not know: what is right or wrong about it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlencode
+
+import yaml
+
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.vector import request_of
+from corrigible.conformance.reference import api
+from corrigible.conformance.reference.upstream import Received, Script, answer
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse, KeepAlive, request_document
+from corrigible.conformance.validators.annotated_error import AnnotatedError, Registered
+from corrigible.conformance.validators.finding import Finding
+from corrigible.conformance.validators.openapi import Description
+from corrigible.schema.exchange import Json, Request
+
+from .headers import ASK
+
+PROFILES: Final = frozenset({"http-json", "problem+json"})
+Way = Literal["mends", "asks", "ends", "chooses"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRequest:
+    """One request that is refused."""
+
+    name: str
+    request: Request
+    way: Way | None = None
+    """What a reader is left with: a request that works, a question, an end, a choice; None where nobody knows."""
+    faults: int = 1
+    """How many things are wrong with it."""
+    state: Mapping[str, Json] | None = None
+    """Path, member and value: what the API holds after the repair was sent."""
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A provocation and its answer."""
+
+    by: ErrorRequest
+    sent: HttpRequest
+    got: HttpResponse
+    caller: tuple[str, str]
+    told: AnnotatedError
+
+    @property
+    def feedback(self) -> Mapping[str, Json] | None:
+        return self.got.feedback
+
+
+_FILE: Final = SUITE / "reference" / "provocations.yaml"
+
+
+@cache
+def _written() -> tuple[ErrorRequest, ...]:
+    return tuple(_read(one) for one in yaml.safe_load(_FILE.read_text("utf-8")))
+
+
+def _read(one: Mapping[str, Any]) -> ErrorRequest:
+    return ErrorRequest(
+        one["name"],
+        request_of(one["request"]),
+        one.get("way"),
+        one.get("faults", 1),
+        one.get("state"),
+        tuple(one.get("secrets", ())),
+    )
+
+
+def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
+    """Return what the subject is expected to refuse. Raises NotApplicable where nobody said."""
+    given = subject.config.get("provocations")
+    if given is not None:
+        return tuple(_read({"name": f"provocation {number + 1}", **one}) for number, one in enumerate(given))
+    if subject.upstream is None:
+        raise NotApplicable("the config names no `error_requests`: requests that this API refuses")
+    if subject.profile == "problem+json":
+        return tuple(_below(one, api.PROBLEM) for one in _written())
+    return _written()
+
+
+def _below(one: ErrorRequest, base: str) -> ErrorRequest:
+    request = one.request
+    moved = Request(request.method, base + request.path, request.query, request.headers, request.body, request.form)
+    return ErrorRequest(one.name, moved, one.way, one.faults, one.state, one.secrets)
+
+
+def refusals(
+    subject: Subject, *, only: Sequence[ErrorRequest] | None = None, headers: Sequence[tuple[str, str]] = (ASK,)
+) -> Iterator[Refused]:
+    """Send what is refused, each as a new caller, and yield what came back. Raises CouldNotTell for no answer."""
+    for one in error_requests(subject) if only is None else only:
+        yield provoked(subject, one, subject.caller(), headers)
+
+
+def provoked(
+    subject: Subject, one: ErrorRequest, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
+) -> Refused:
+    """Send one request that is refused."""
+    sent = as_sent(one.request).adding(*headers, caller)
+    got = answered(subject, sent)
+    return Refused(one, sent, got, caller, told(subject, sent, got, one.secrets))
+
+
+def told(subject: Subject, sent: HttpRequest, got: HttpResponse, secrets: Sequence[str] = ()) -> AnnotatedError:
+    """Return what a judge looks at."""
+    return AnnotatedError(
+        request=request_document(sent),
+        feedback=got.feedback,
+        status=got.status,
+        headers={name.lower(): value for name, value in got.headers},
+        vocabulary=vocabulary(subject),
+        description=description(subject),
+        secrets=tuple(secrets),
+        sent=sent,
+    )
+
+
+def judged_ones(subject: Subject, requirement: str) -> Iterator[Refused | Finding]:
+    """Yield the refusals that carry feedback; where none does, one finding that says so."""
+    everything = refused(subject)
+    spoke = [one for one in everything if one.feedback is not None]
+    yield from spoke
+    if everything and not spoke:
+        yield silent(len(everything), requirement)
+
+
+def refused(subject: Subject) -> tuple[Refused, ...]:
+    """Return what is refused and its answers, for those who only look: it is asked once."""
+    return subject.once("what is refused", lambda: tuple(refusals(subject)))
+
+
+def silent(count: int, requirement: str) -> Finding:
+    """Return the finding about a subject that never says anything."""
+    said = f"None of {count} refusals carried recovery_feedback, so there is nothing here that could be right."
+    return Finding(requirement, said, "feedback to judge", None)
+
+
+def answered(subject: Subject, sent: HttpRequest, line: KeepAlive | None = None) -> HttpResponse:
+    """Send, and raise CouldNotTell where there was no whole answer."""
+    got = subject.wire.send(sent, line=line)
+    if got.status == 0 or got.error is not None:
+        raise CouldNotTell(got.error or "there was no answer")
+    return got
+
+
+def as_sent(request: Request) -> HttpRequest:
+    """Return a request document as it goes out."""
+    pairs = [(n, v) for n, said in request.query.items() for v in (said if isinstance(said, list) else [said])]
+    target = request.path + (f"?{urlencode([(n, _text(v)) for n, v in pairs])}" if pairs else "")
+    headers = [(name, value) for name, value in request.headers.items()]
+    body = b""
+    if request.body is not None:
+        body = (urlencode if request.form else _compact)(request.body).encode()
+        if not any(name.lower() == "content-type" for name, _ in headers):
+            kind = "application/x-www-form-urlencoded" if request.form else "application/json"
+            headers.append(("Content-Type", kind))
+    return HttpRequest(request.method, target, tuple(headers), body)
+
+
+def _compact(value: Json) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _text(value: Json) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@cache
+def _reference_vocabulary() -> Mapping[str, Registered]:
+    manifest = yaml.safe_load((api.PACK / "pack.yaml").read_text("utf-8"))
+    return _vocabulary(manifest.get("actions", {}))
+
+
+def vocabulary(subject: Subject) -> Mapping[str, Registered]:
+    """Return the actions that the config registers; for the reference API those of its pack."""
+    given = subject.config.get("actions")
+    return _vocabulary(given) if isinstance(given, Mapping) else _reference_vocabulary()
+
+
+def _vocabulary(actions: Mapping[str, Any]) -> dict[str, Registered]:
+    return {name: Registered(one["base_action"], one.get("parameters", {})) for name, one in actions.items()}
+
+
+def description(subject: Subject) -> Description | None:
+    """Return the API's description: the reference's own, or the file that the config names."""
+    if subject.upstream is not None:
+        return api.DESCRIPTION
+    given = subject.config.get("spec")
+    return _loaded(str(given)) if given else None
+
+
+@cache
+def _loaded(path: str) -> Description:
+    return Description.load(Path(path))
+
+
+@contextmanager
+def standing_in(subject: Subject, said: Callable[[Received], Script | None]) -> Iterator[None]:
+    """Let somebody else answer what the suite's upstream is asked; None: as the reference API does.
+
+    Look-ups are answered too, however they are made: no header tells them apart.
+    """
+    upstream = subject.behind
+    usual = upstream.api
+    upstream.api = lambda received: said(received) or usual(received)
+    try:
+        yield
+    finally:
+        upstream.api = usual
+
+
+def is_trial(sent: HttpRequest) -> bool:
+    """Whether a request to the reference API only tries."""
+    return "dry_run=true" in sent.target.partition("?")[2].split("&")
+
+
+def native(
+    profile: str,
+    status: int,
+    code: str,
+    message: str,
+    place: str = "",
+    headers: Sequence[tuple[str, str]] = (),
+    more: Mapping[str, Json] | None = None,
+) -> Script:
+    """Return a refusal in the dialect of a profile; `place` as people write it: `lines[0].sku`."""
+    if profile == "problem+json":
+        listed = [{"code": code, "detail": message, "pointer": "#/" + place.replace("[", "/").replace("].", "/")}]
+        body: dict[str, Json] = {"type": f"urn:shop:{code}", "title": message, "status": status, "code": code}
+        body |= {"errors": listed} if place else {}
+        return answer(status, body | dict(more or {}), [("Content-Type", "application/problem+json"), *headers])
+    error: dict[str, Json] = {"code": code, "message": message} | ({"param": place} if place else {})
+    return answer(status, {"error": error | dict(more or {})}, [("Content-Type", "application/json"), *headers])

@@ -1,0 +1,112 @@
+"""Requests that the reference API refuses, so that whoever knows that API has something to say.
+
+Knows: the reference API's requests, and how to tell what became of an answer. Does not know: requirements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Final
+
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.reference.upstream import Script, answer
+from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.transport.content_coding import OFFERED, decoded
+from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
+from corrigible.conformance.validators.native_preserved import Difference, differences
+from corrigible.schema.exchange import Json
+
+from .headers import ASK, JSON
+
+ORDER: Final[Json] = {
+    "customer": "cus_ada",
+    "currency": "usdd",
+    "channel": "web",
+    "lines": [{"sku": "tea", "quantity": 1}],
+}
+KNOWN: Final = HttpRequest(
+    "POST", "/v1/orders", (JSON, ("Accept-Encoding", OFFERED), ASK), json.dumps(ORDER, separators=(",", ":")).encode()
+)
+"""One letter too many in a currency: the description alone says what was meant."""
+QUERY: Final = HttpRequest("GET", "/v1/orders?sort=creatd", (("Accept-Encoding", OFFERED), ASK))
+NEEDS_A_LOOK: Final = HttpRequest(
+    "POST", "/v1/refunds", (JSON, ("Accept-Encoding", OFFERED), ASK), b'{"order":"ord_1","amount":500}'
+)
+"""How much is left to refund stands in no description: one has to look."""
+OURS: Final = frozenset({"recovery_feedback", "recovery_feedback_proxy", "validation_errors"})
+"""What the contract has a proxy add to a JSON object."""
+_PLACES: Final = frozenset({"", "/error"})
+
+
+def native(subject: Subject, sent: HttpRequest = KNOWN) -> HttpResponse:
+    """Return what the upstream itself says. Raises CouldNotTell where it does not refuse."""
+    got = (subject.direct or HttpClient(subject.behind.url)).send(sent.adding(subject.caller()))
+    if got.status < 400 or got.error is not None:
+        raise CouldNotTell(f"the reference API answers {sent.method} {sent.target} with {got.status}, not a refusal")
+    return got
+
+
+def again(
+    got: HttpResponse, *, body: bytes | None = None, headers: Iterable[tuple[str, str]] = (), status: int | None = None
+) -> Script:
+    """Return that answer as a script, with another body or more headers."""
+    own = {name.lower() for name, _ in headers}
+    kept = [one for one in got.headers if one[0].lower() not in own | {"content-length"}]
+    return answer(status or got.status, got.body if body is None else body, [*kept, *headers], reason=got.reason)
+
+
+def plain(got: HttpResponse) -> bytes:
+    """Return the body without its coding. Raises ValueError where that cannot be undone."""
+    return decoded(got.body, ", ".join(got.values("content-encoding")))
+
+
+def feedback(got: HttpResponse) -> Json:
+    """Return the feedback in an answer, coded or not; None where there is none."""
+    try:
+        body = plain(got)
+    except ValueError:
+        return None
+    found = HttpResponse(got.status, got.reason, got.headers, body).feedback
+    return None if found is None else dict(found)
+
+
+def linked(got: HttpResponse) -> bool:
+    """Whether a header points to feedback, since the body has no place for it."""
+    return any('rel="recovery-feedback"' in value or "rel=recovery-feedback" in value for value in got.values("link"))
+
+
+def spoke(pair: Pair) -> bool:
+    """Whether the subject added feedback."""
+    return linked(pair.through) or (pair.through.body != pair.direct.body and feedback(pair.through) is not None)
+
+
+def lost(pair: Pair) -> list[Difference]:
+    """Return what became of the native members: those gone, moved or rewritten, and those nobody asked for."""
+    before = plain(pair.direct)
+    try:
+        after = plain(pair.through)
+    except ValueError as problem:
+        return [Difference("", f"the body cannot be decoded: {problem}", before.decode("utf-8", "replace"))]
+    out = list(differences(before, after, grown=_PLACES))
+    try:
+        was, is_now = json.loads(before), json.loads(after)
+    except ValueError:
+        return out
+    for place in _PLACES:
+        old, new = _at(was, place), _at(is_now, place)
+        if isinstance(old, dict) and isinstance(new, dict):
+            foreign = sorted(set(new) - set(old) - OURS)
+            if foreign:
+                out.append(Difference(place, f"members were added that are no feedback: {', '.join(foreign)}"))
+    return out
+
+
+def must_have_spoken(answers: Iterable[bool]) -> None:
+    """Raise NotApplicable where the subject added nothing to any of these."""
+    if not any(answers):
+        raise NotApplicable("the subject adds nothing to the reference API's errors, so there is nothing to look at")
+
+
+def _at(value: Json, place: str) -> Json:
+    return value if place == "" else value.get(place[1:]) if isinstance(value, dict) else None

@@ -1,0 +1,342 @@
+"""Errors that the subject has something to say about: what the upstream said has to stand there still.
+
+The answers are the reference API's own, altered so that they are the same refusal in a form that is easily broken.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.checks.support.known_error import (
+    KNOWN,
+    NEEDS_A_LOOK,
+    QUERY,
+    again,
+    lost,
+    must_have_spoken,
+    native,
+    plain,
+    spoke,
+)
+from corrigible.conformance.checks.support.unchanged import differences, headers, text
+from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.reference.upstream import Script, chunked
+from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.transport.content_coding import encoded, readable
+from corrigible.conformance.transport.http1 import HttpRequest, HttpResponse
+from corrigible.conformance.validators.finding import Finding
+from corrigible.schema.exchange import Json
+
+Variant = tuple[str, Script]
+_HOSTILE: Final = (
+    b'"big": 9223372036854775808, "e": 1e400, "f": 1.10, "exp": 1E+2, "neg": -0.0, '
+    b'"s": "\\u0000 \\u00e9 \\/", "n": null'
+)
+_CHANGES: Final = frozenset(
+    {
+        *("content-length", "vary", "preference-applied", "etag", "digest", "content-digest", "repr-digest"),
+        *(
+            "content-md5",
+            "content-type",
+            "link",
+            "warning",
+            "cache-control",
+            "server-timing",
+            "content-encoding",
+            "date",
+            "via",
+        ),
+    }
+)
+"""Headers that go with another body, or say that there is one."""
+
+
+def status_kept(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    variants = [(f"a {status}", again(said, status=status)) for status in (400, 403, 404, 409, 422, 429, 500, 503)]
+    for _, pair, name in _pairs(subject, variants):
+        for one in differences(pair.direct, pair.through, annotated=True):
+            yield Finding("SRF-TRN-03", f"{name} that is annotated: {one.said}", one.expected, one.got, KNOWN)
+
+
+def every_refusal_kept(subject: Subject) -> Iterator[Finding]:
+    """What the reference API says by itself, in other operations, other methods and the other dialect."""
+    spoken = []
+    for sent in (
+        KNOWN,
+        QUERY,
+        NEEDS_A_LOOK,
+        *(HttpRequest(s.method, "/problem" + s.target, s.headers, s.body) for s in (KNOWN, QUERY)),
+    ):
+        said = native(subject, sent)
+        pair = subject.both(sent, again(said))
+        spoken.append(spoke(pair))
+        for one in differences(pair.direct, pair.through, annotated=True):
+            yield Finding("SRF-TRN-03", f"{sent.method} {sent.target}: {one.said}", one.expected, one.got, sent)
+        for lack in lost(pair):
+            yield Finding("SRF-TRN-05", f"{sent.method} {sent.target}: {lack.said}", lack.expected, lack.got, sent)
+    must_have_spoken(spoken)
+
+
+def type_kept(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    types = (
+        *("application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"),
+        *('application/json; profile="x y"', "application/vnd.shop.v1+json", "text/json", "application/problem+json"),
+    )
+    for _, pair, name in _pairs(subject, [(one, again(said, headers=[("content-TYPE", one)])) for one in types]):
+        before, after = pair.direct.values("content-type"), pair.through.values("content-type")
+        if before != after:
+            sentence = f"an annotated answer of type {name} is of another type"
+            yield Finding("SRF-TRN-04", sentence, _list(before), _list(after), KNOWN)
+
+
+def headers_kept(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    more = [
+        ("x-request-id", "1"),
+        ("X-Request-ID", "2"),
+        ("Set-Cookie", "a=1"),
+        ("Set-Cookie", "b=2"),
+        ("Retry-After", "7"),
+        ("WWW-Authenticate", 'Bearer realm="x"'),
+        ("X-Name", "caf\xe9"),
+        ("X-Empty", ""),
+    ]
+    for _, pair, _ in _pairs(subject, [("headers", again(said, headers=more))]):
+        for one in headers(pair.direct.headers, pair.through.headers, except_for=_CHANGES):
+            yield Finding("SRF-TRN-05", f"an annotated answer: {one.said}", one.expected, one.got, KNOWN)
+
+
+def members_kept(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    inner = said.body.strip()[1:-1]
+    forms: dict[str, bytes] = {
+        "numbers no machine holds, behind": b"{%s, %s}" % (inner, _HOSTILE),
+        "numbers no machine holds, in front": b"{%s, %s}" % (_HOSTILE, inner),
+        "numbers no machine holds, deep inside": b'{%s, "meta": {"list": [{%s}, [1.0, 2.50], {}]}}' % (inner, _HOSTILE),
+        "members that are there twice": b'{"a": 1, %s, "a": 2, "b": {"c": 1, "c": 2}}' % inner,
+        "members in an order of their own": b'{"z": 1, %s, "a": 2, "m": {"y": 1, "b": 2, "a": 3}}' % inner,
+        "wide open JSON": b' {\n  %s,\t"end" : [ ]\r\n}\n' % inner,
+        "letters from everywhere": b'{%s, "s": "\xc3\xa9 \xe2\x80\xa8 \xf0\x9f\x98\x80 \\ud83d\\ude00 \\u2028 <>&"}'
+        % inner,
+        "half a surrogate pair": b'{%s, "s": "\\ud800", "t": "\\udfff\\ud800"}' % inner,
+        "an empty name": b'{"": 0, %s, " ": 1, "a/b~c": 2}' % inner,
+    }
+    yield from _lost("SRF-TRN-05", subject, [(name, again(said, body=body)) for name, body in forms.items()])
+
+
+def own_member_kept(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    inner = said.body.strip()[1:-1]
+    values = (b'{"mine": true}', b'"text"', b"null", b"[1.0]", b'{"type": "recovery_guidance", "suggestions": []}')
+    forms = [(f"{v.decode()}", again(said, body=b'{"recovery_feedback": %s, %s}' % (v, inner))) for v in values]
+    for _, pair, name in _pairs(subject, forms, needed=False):
+        before, after = _own(pair.direct), _own(pair.through)
+        if before != after:
+            sentence = "the upstream's own member recovery_feedback was overwritten, repeated or taken away"
+            yield Finding("SRF-TRN-07", f"{name}: {sentence}", before, after, KNOWN)
+
+
+def length_kept_right(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    half = len(said.body) // 2
+    plain_headers = [one for one in said.headers if one[0].lower() != "content-length"]
+    variants: list[Variant] = [
+        ("a length", again(said)),
+        ("chunks", chunked(said.status, [said.body[:half], said.body[half:]], plain_headers, reason=said.reason)),
+        ("chunks and trailers", chunked(said.status, [said.body], plain_headers, trailers=[("X-T", "1")])),
+    ]
+    for _, pair, name in _pairs(subject, variants):
+        through = pair.through
+        if through.error is not None:
+            yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed wrongly: {through.error}", sent=KNOWN)
+        lengths = through.values("content-length")
+        if len(lengths) > 1 or (lengths and through.header("transfer-encoding") is not None):
+            yield Finding("SRF-TRN-06", f"{name}: the annotated answer is framed twice", None, _list(lengths), KNOWN)
+        yield from _readable("SRF-TRN-06", name, pair)
+
+
+def coding_kept_right(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    codings = [one for one in ("gzip", "deflate", "br", "zstd") if readable(one)]
+    variants = [
+        (one, again(said, body=encoded(said.body, one), headers=[("Content-Encoding", one)])) for one in codings
+    ]
+    for _, pair, name in _pairs(subject, variants):
+        yield from _readable("SRF-TRN-06", name, pair)
+
+
+def digests_kept_right(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    sha = base64.b64encode(hashlib.sha256(said.body).digest()).decode()
+    md5 = base64.b64encode(hashlib.md5(said.body, usedforsecurity=False).digest()).decode()
+    vouching = [
+        ("Digest", f"SHA-256={sha}"),
+        ("Content-Digest", f"sha-256=:{sha}:"),
+        ("Repr-Digest", f"sha-256=:{sha}:"),
+        ("Content-MD5", md5),
+    ]
+    variants = [(name, again(said, headers=[(name, value)])) for name, value in vouching]
+    for _, pair, name in _pairs(subject, variants):
+        for value in pair.through.values(name):
+            if pair.through.body != pair.direct.body and value in pair.direct.values(name):
+                sentence = f"{name} still vouches for the body as it was before"
+                yield Finding("SRF-TRN-06", sentence, _right(name, pair.through.body), value, KNOWN)
+            elif value != _right(name, pair.through.body) and pair.through.body != pair.direct.body:
+                yield Finding("SRF-TRN-06", f"{name} is wrong", _right(name, pair.through.body), value, KNOWN)
+
+
+def checksums_kept_right(subject: Subject) -> Iterator[Finding]:
+    """What vendors call their checksums vouches for bytes too: clients that check it send a write again and again."""
+    said = native(subject)
+    crc = zlib.crc32(said.body)
+    coded = base64.b64encode(crc.to_bytes(4, "big")).decode()
+    sha = base64.b64encode(hashlib.sha256(said.body).digest()).decode()
+    md5 = base64.b64encode(hashlib.md5(said.body, usedforsecurity=False).digest()).decode()
+    vouching = (
+        ("x-amz-crc32", str(crc)),
+        ("x-amz-checksum-crc32", coded),
+        ("x-amz-checksum-sha256", sha),
+        ("x-goog-hash", f"crc32c={coded}, md5={md5}"),
+        ("x-ms-content-crc64", "AAAAAAAAAAA="),
+    )
+    for name, value in vouching:
+        pair = subject.both(KNOWN, again(said, headers=[(name, value)]))
+        if pair.through.body != pair.direct.body and value in pair.through.values(name):
+            sentence = f"{name} still vouches for the body as it was before"
+            yield Finding("SRF-TRN-06", sentence, "the body as it was, or no such header", value, KNOWN)
+
+
+def tags_kept_right(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    variants = [
+        ("a strong ETag", again(said, headers=[("ETag", '"native-1"')])),
+        ("a weak ETag", again(said, headers=[("ETag", 'W/"native-1"')])),
+    ]
+    for _, pair, name in _pairs(subject, variants):
+        tag = pair.through.header("etag")
+        if pair.through.body != pair.direct.body and tag == '"native-1"':
+            sentence = f"{name} of the upstream stands over another body: it says that these bytes are the upstream's"
+            yield Finding("SRF-TRN-06", sentence, "none, a weak one or another one", tag, KNOWN)
+
+
+def signed_left_alone(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    sha = base64.b64encode(hashlib.sha256(said.body).digest()).decode()
+    signed = [
+        ("Content-Digest", f"sha-256=:{sha}:"),
+        ("Signature-Input", 'sig1=("@status" "content-digest");keyid="k"'),
+        ("Signature", "sig1=:AAAA:"),
+    ]
+    pair = subject.both(KNOWN, again(said, headers=signed))
+    if pair.through.body != pair.direct.body and pair.through.header("signature") is not None:
+        sentence = "a body that its sender signed (RFC 9421) was changed, with the signature still over it"
+        yield Finding("SRF-TRN-06", sentence, text(pair.direct.body), text(pair.through.body), KNOWN)
+
+
+def verbose_is_additive(subject: Subject) -> Iterator[Finding]:
+    """The mode that diagnoses adds too, and is held to the same."""
+    said = native(subject)
+    sent = HttpRequest(KNOWN.method, KNOWN.target, tuple(one for one in KNOWN.headers if one != ASK), KNOWN.body)
+    pair = subject.both(sent.adding(("Prefer", "recovery-feedback=verbose")), again(said))
+    if pair.through.body == pair.direct.body:
+        raise NotApplicable("the subject adds nothing in the mode verbose")
+    for one in differences(pair.direct, pair.through, annotated=True):
+        yield Finding("SRF-TRN-03", f"verbose: {one.said}", one.expected, one.got, sent)
+    for lack in lost(pair):
+        yield Finding("SRF-TRN-05", f"verbose: {lack.said}", lack.expected, lack.got, sent)
+
+
+def _pairs(subject: Subject, variants: Iterable[Variant], *, needed: bool = True) -> Iterator[tuple[int, Pair, str]]:
+    """Yield the answers to each variant. NotApplicable at the end, where none was annotated."""
+    spoken = []
+    for index, (name, script) in enumerate(variants):
+        pair = subject.both(KNOWN, script)
+        spoken.append(spoke(pair))
+        yield index, pair, name
+    if needed:
+        must_have_spoken(spoken)
+
+
+def _lost(requirement: str, subject: Subject, variants: list[Variant]) -> Iterator[Finding]:
+    for _, pair, name in _pairs(subject, variants):
+        for one in lost(pair):
+            yield Finding(requirement, f"{name}: {one.said}", one.expected, one.got, KNOWN)
+
+
+def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:
+    """The body can be decoded as its headers say, and is the JSON it was, and more."""
+    try:
+        body = plain(pair.through)
+    except ValueError as problem:
+        sentence = f"{name}: the annotated body is not coded as its Content-Encoding says: {problem}"
+        yield Finding(
+            requirement, sentence, _list(pair.direct.values("content-encoding")), text(pair.through.body), KNOWN
+        )
+        return
+    try:
+        json.loads(body)
+    except ValueError as problem:
+        yield Finding(requirement, f"{name}: the annotated body is no JSON: {problem}", "JSON", text(body), KNOWN)
+
+
+def _own(got: HttpResponse) -> Json:
+    """Return every value of the member, as written: there may be two, and one may be somebody else's."""
+    found: list[Json] = []
+
+    def keep(pairs: list[tuple[str, Json]]) -> Json:
+        made = dict(pairs)
+        if "error" in made:
+            found.extend(value for name, value in pairs if name == "recovery_feedback")
+        return made
+
+    try:
+        json.loads(plain(got), object_pairs_hook=keep)
+    except ValueError:
+        return None
+    return found
+
+
+def _right(name: str, body: bytes) -> str:
+    sha = base64.b64encode(hashlib.sha256(body).digest()).decode()
+    match name:
+        case "Digest":
+            return f"SHA-256={sha}"
+        case "Content-MD5":
+            return base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+        case _:
+            return f"sha-256=:{sha}:"
+
+
+def _list(values: Iterable[str]) -> list[Json]:
+    return list(values)
+
+
+Run = Callable[[Subject], Iterable[Finding]]
+RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
+    ("annotated/status", "an annotated error keeps its status", ("SRF-TRN-03",), status_kept),
+    ("annotated/refusal", "every refusal keeps status and members", ("SRF-TRN-03", "SRF-TRN-05"), every_refusal_kept),
+    ("annotated/type", "an annotated error keeps its Content-Type", ("SRF-TRN-04",), type_kept),
+    ("annotated/headers", "an annotated error keeps its other headers", ("SRF-TRN-05",), headers_kept),
+    ("annotated/members", "native members, their order and their numbers stay", ("SRF-TRN-05",), members_kept),
+    (
+        "annotated/verbose",
+        "the mode verbose adds, and changes nothing",
+        ("SRF-TRN-03", "SRF-TRN-05"),
+        verbose_is_additive,
+    ),
+    ("annotated/length", "the framing fits the new body", ("SRF-TRN-06",), length_kept_right),
+    ("annotated/coding", "the coding fits the new body", ("SRF-TRN-06",), coding_kept_right),
+    ("annotated/digest", "digests fit the new body or go", ("SRF-TRN-06",), digests_kept_right),
+    ("annotated/checksum", "checksums of vendors fit the body or go", ("SRF-TRN-06",), checksums_kept_right),
+    ("annotated/etag", "a strong ETag does not stand over another body", ("SRF-TRN-06",), tags_kept_right),
+    ("annotated/signature", "a signed body is left alone", ("SRF-TRN-06",), signed_left_alone),
+    ("annotated/own-member", "an upstream's own recovery_feedback stays", ("SRF-TRN-07",), own_member_kept),
+)

@@ -1,0 +1,67 @@
+"""Level 0: a proxy that has nothing to add adds nothing, loses nothing, holds nothing back and breaks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Final
+
+from corrigible.conformance.checks.support.known_error import linked, spoke
+from corrigible.conformance.checks.support.unchanged import differences, headers
+from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.validators.finding import Finding
+
+from . import annotated, bodiless, failing, passing, request, stream
+from .passing import Case
+
+PROFILES: Final = frozenset({"http-json"})
+Run = Callable[[Subject], Iterable[Finding]]
+
+
+def _unchanged(requirement: str, cases: tuple[Case, ...], subject: Subject) -> Iterator[Finding]:
+    for case in cases:
+        pair = subject.both(case.sent, case.script, timeout=6)
+        if pair.direct.status == 0:
+            raise CouldNotTell(f"the suite's own upstream gave no answer: {pair.direct.error}")
+        yield from compared(requirement, case.name, pair, case)
+
+
+def compared(requirement: str, name: str, pair: Pair, case: Case) -> Iterator[Finding]:
+    """Yield what is not as it was. An answer that the subject explained after all is not looked at here."""
+    direct, through = pair.direct, pair.through
+    if direct.status >= 400 and linked(through):
+        found = headers(direct.headers, through.headers, except_for=frozenset({"link", "vary", "preference-applied"}))
+    elif direct.status >= 400 and spoke(pair):
+        return
+    else:
+        found = differences(direct, through)
+    for one in found:
+        yield Finding(requirement, f"{name}: {one.said}", one.expected, one.got, case.sent)
+
+
+def _check(name: str, title: str, requirement: str, cases: tuple[Case, ...]) -> Check:
+    run: Run = partial(_unchanged, requirement, cases)
+    return Check(f"transparency/{name}", title, (requirement,), run, profiles=PROFILES)
+
+
+CHECKS: Final = (
+    _check("success/status-line", "status and reason of successes stay", "SRF-TRN-01", passing.STATUS_LINES),
+    _check("success/headers", "headers of successes stay, in order, case and number", "SRF-TRN-01", passing.HEADERS),
+    _check("success/body", "bodies of successes stay to the byte", "SRF-TRN-01", passing.BODIES),
+    _check("success/large", "large successes stay to the byte", "SRF-TRN-01", passing.LARGE),
+    _check("success/coding", "coded bodies of successes stay coded as they are", "SRF-TRN-01", passing.CODINGS),
+    _check("success/framing", "however a success is framed, its content arrives", "SRF-TRN-01", passing.FRAMES),
+    _check("success/trailers", "trailers arrive", "SRF-TRN-01", passing.TRAILERS),
+    _check("error/head", "errors nobody knows keep their status and headers", "SRF-TRN-02", passing.ERROR_HEADS),
+    _check("error/body", "errors nobody knows keep their body to the byte", "SRF-TRN-02", passing.ERROR_BODIES),
+    _check("error/large", "large errors nobody knows stay to the byte", "SRF-TRN-02", passing.ERROR_LARGE),
+    _check("error/coding", "errors nobody knows stay coded as they are", "SRF-TRN-02", passing.ERROR_CODINGS),
+    _check("no-body", "HEAD, 204, 205, 206 and 304 are left alone", "SRF-TRN-10", passing.WITHOUT_BODY),
+    *(
+        Check(f"transparency/{name}", title, requirements, run, profiles=PROFILES)
+        for part in (annotated.RUNS, bodiless.RUNS, failing.RUNS, stream.RUNS, request.RUNS)
+        for name, title, requirements, run in part
+    ),
+)

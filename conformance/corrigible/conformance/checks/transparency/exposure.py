@@ -1,0 +1,15 @@
+"""A proxy stands where anybody may send anything: it stops nobody else and means one thing (SRF-TRN-13 to 15)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from corrigible.conformance.suite.check import Check
+
+from . import framing, others
+
+CHECKS: Final = tuple(
+    Check(f"exposure/{name}", title, requirements, run, profiles=frozenset({"http-json"}))
+    for part in (framing.RUNS, others.RUNS)
+    for name, title, requirements, run in part
+)

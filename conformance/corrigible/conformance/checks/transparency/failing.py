@@ -1,0 +1,213 @@
+"""When something goes wrong, on either side, the native answer passes: a proxy never makes matters worse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from corrigible.conformance.checks.support.headers import JSON
+from corrigible.conformance.checks.support.known_error import KNOWN, NEEDS_A_LOOK, again, lost, native, spoke
+from corrigible.conformance.checks.support.unchanged import differences
+from corrigible.conformance.model.outcome import NotApplicable
+from corrigible.conformance.reference.upstream import Pause, Script, answer, chunked
+from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.transport.http1 import CASE, HttpRequest, HttpResponse
+from corrigible.conformance.validators.finding import Finding
+
+from .passing import GET
+
+LONGEST: Final = 5.0
+"""Seconds after which nobody waits for an explanation any more."""
+
+_ELSEWHERE: Final = answer(302, b"", [("Location", "http://127.0.0.1:1/")], reason="Found")
+LOOKUPS: Final[dict[str, Script]] = {
+    "are never answered": Script((Pause(8.0),), close=True),
+    "find the connection closed": Script((), close=True),
+    "get something that is no HTTP": Script((b"SSH-2.0-OpenSSH_9.6\r\n",), close=True),
+    "are answered with a 500": answer(500, b'{"error": {"code": "oops", "message": "no"}}', [JSON], reason="Oops"),
+    "are answered with a 401": answer(401, b'{"error": {"code": "who", "message": "no"}}', [JSON], reason="Who"),
+    "are sent elsewhere": _ELSEWHERE,
+    "get a page": answer(200, b"<html>hello</html>", [("Content-Type", "text/html")], reason="OK"),
+    "get JSON of another kind": answer(200, b'[1, {"refunded": {}}, null]', [JSON], reason="OK"),
+    "get an object without the members": answer(200, b'{"total": "x", "refunded": null}', [JSON], reason="OK"),
+    "get JSON that breaks off": answer(200, b'{"total": 1000, "refu', [JSON], reason="OK"),
+    "get an answer that breaks off": answer(200, b'{"to', [JSON, ("Content-Length", "500")], close=True),
+    "get five million bytes": answer(200, b'{"a": "' + b"a" * 5_000_000 + b'"}', [JSON], reason="OK"),
+    "get twenty thousand levels": answer(200, b"[" * 20_000 + b"]" * 20_000, [JSON], reason="OK"),
+    "get numbers no machine holds": answer(200, b'{"total": 1e400, "refunded": -1e999}', [JSON], reason="OK"),
+}
+
+
+def lookups_fail(subject: Subject) -> Iterator[Finding]:
+    """Whatever becomes of its look-ups, the refusal arrives, in time, as the upstream said it."""
+    said = native(subject, NEEDS_A_LOOK)
+    looked = False
+    for name, script in LOOKUPS.items():
+        caller, case = subject.caller(), subject.case()
+        subject.behind.aside(caller[1], script)
+        subject.behind.script(case, again(said), target=NEEDS_A_LOOK.target)
+        sent = NEEDS_A_LOOK.adding(caller, (CASE, case))
+        began = time.monotonic()
+        got = subject.wire.send(sent, timeout=15)
+        seconds = time.monotonic() - began
+        asked = [one.sent for one in subject.behind.requests if one.sent.header("authorization") == caller[1]]
+        looked = looked or any(one.target != sent.target for one in asked)
+        yield from _still_native("SRF-TRN-08", f"where look-ups {name}", said, got, sent)
+        if seconds > LONGEST:
+            sentence = f"where look-ups {name}, the refusal took {seconds:.1f} seconds to arrive"
+            yield Finding("SRF-TRN-08", sentence, f"at most {LONGEST:.0f} seconds", f"{seconds:.1f}", sent)
+    if not looked:
+        raise NotApplicable("the subject looks nothing up for a refund that is too large, so no look-up can fail")
+
+
+def requests_are_odd(subject: Subject) -> Iterator[Finding]:
+    """A request nobody can read is the upstream's business, and its refusal passes."""
+    said = native(subject)
+    wide = KNOWN.body[:-1] + b', "note": "' + b"n" * 3_000_000 + b'"}'
+    without_type = tuple(one for one in KNOWN.headers if one != JSON)
+    forms: dict[str, HttpRequest] = {
+        "broken JSON": HttpRequest("POST", KNOWN.target, KNOWN.headers, b'{"currency": "usdd",'),
+        "three million bytes": HttpRequest("POST", KNOWN.target, KNOWN.headers, wide),
+        "no body": HttpRequest("POST", KNOWN.target, KNOWN.headers),
+        "bytes that are no UTF-8": HttpRequest("POST", KNOWN.target, KNOWN.headers, b'{"currency": "\xff\xfe"}'),
+        "an array": HttpRequest("POST", KNOWN.target, KNOWN.headers, b"[1]"),
+        "members twice": HttpRequest("POST", KNOWN.target, KNOWN.headers, b'{"currency": "usdd", "currency": "eurr"}'),
+        "numbers no machine holds": HttpRequest("POST", KNOWN.target, KNOWN.headers, b'{"currency": 1e400, "n": NaN}'),
+        "ten thousand levels": HttpRequest("POST", KNOWN.target, KNOWN.headers, b"[" * 10_000 + b"]" * 10_000),
+        "gzip that is none": KNOWN.adding(("Content-Encoding", "gzip")),
+        "a coding nobody knows": KNOWN.adding(("Content-Encoding", "x-odd")),
+        "no type": HttpRequest("POST", KNOWN.target, without_type, KNOWN.body),
+        "a type that is none": HttpRequest("POST", KNOWN.target, (*without_type, ("Content-Type", ";;")), KNOWN.body),
+        "a form": HttpRequest(
+            "POST", KNOWN.target, (*without_type, ("Content-Type", "application/x-www-form-urlencoded")), b"a[b=%zz&&=1"
+        ),
+        "parts": HttpRequest(
+            "POST", KNOWN.target, (*without_type, ("Content-Type", "multipart/form-data; boundary=x")), b"--x\r\n\r\n1"
+        ),
+        "a query that is none": HttpRequest("POST", KNOWN.target + "?%zz&=&a[=1&a[b]=2", KNOWN.headers, KNOWN.body),
+    }
+    for name, sent in forms.items():
+        pair = subject.both(sent, again(said), timeout=20)
+        if not spoke(pair):  # what it makes of an answer that it explains is looked at elsewhere
+            yield from _still_native("SRF-TRN-08", f"a request with {name}", pair.direct, pair.through, sent)
+
+
+def answers_are_too_long(subject: Subject) -> Iterator[Finding]:
+    """An error of a known kind that is too long to be looked at."""
+    said = native(subject)
+    long = said.body.strip()[:-1] + b', "pad": "' + b"p" * 4_000_000 + b'"}'
+    own = [one for one in said.headers if one[0].lower() != "content-length"]
+    pieces = [long[at : at + 65_536] for at in range(0, len(long), 65_536)]
+    forms = {"with a length": again(said, body=long), "in chunks": chunked(said.status, pieces, own)}
+    for name, script in forms.items():
+        pair = subject.both(KNOWN, script, timeout=20)
+        yield from _still_native("SRF-TRN-08", f"four million bytes {name}", pair.direct, pair.through, KNOWN)
+
+
+BROKEN: Final[dict[str, Script]] = {
+    "a success that breaks off": answer(200, b'{"a": 1', [JSON, ("Content-Length", "500")], reason="OK", close=True),
+    "an error that breaks off": answer(400, b'{"error": ', [JSON, ("Content-Length", "500")], close=True),
+    "a long success that breaks off": answer(
+        200, b"x" * 200_000, [("Content-Type", "text/plain"), ("Content-Length", "900000")], reason="OK", close=True
+    ),
+    "chunks that break off": Script(
+        (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",),
+        close=True,
+    ),
+    "an error in chunks that breaks off": Script(
+        (
+            b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b'a\r\n{"error": \r\n',
+        ),
+        close=True,
+    ),
+    "chunks that are none": Script(
+        (
+            b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"zz\r\n{}\r\n",
+        ),
+        close=True,
+    ),
+    "nothing at all": Script((), close=True),
+    "half a head": Script((b"HTTP/1.1 200 OK\r\nContent-Ty",), close=True),
+    "something that is no HTTP": Script((b"SSH-2.0-OpenSSH_9.6\r\n\r\n",), close=True),
+}
+
+
+def upstream_breaks_off(subject: Subject) -> Iterator[Finding]:
+    """What broke off must not come out whole, and the next exchange works as ever."""
+    for name, script in BROKEN.items():
+        pair = subject.both(GET, script)
+        through = pair.through
+        if through.error is None and through.status not in (502, 504):
+            sentence = f"the upstream says {name}, and the client gets a complete {through.status}"
+            yield Finding("SRF-TRN-08", sentence, "an answer that breaks off too, or a 502", through.status, GET)
+    pair = subject.both(GET, answer(200, b'{"ok": 1.0}', [JSON], reason="OK"))
+    for one in differences(pair.direct, pair.through, annotated=True):
+        yield Finding("SRF-TRN-08", f"after an upstream that failed: {one.said}", one.expected, one.got, GET)
+
+
+def status_survives(subject: Subject) -> Iterator[Finding]:
+    """A head that came whole is the upstream's word: who gets a 502 instead sends again what has been done."""
+    for name, script in BROKEN.items():
+        pair = subject.both(GET, script)
+        direct, through = pair.direct, pair.through
+        if direct.status == 0 or direct.error is None or "that are none" in name:
+            continue  # nothing whole came
+        if through.status != direct.status:
+            sentence = f"the upstream says {name}, and the client gets another status"
+            yield Finding("SRF-TRN-16", sentence, direct.status, through.error or through.status, GET)
+        elif through.error is None:
+            sentence = f"the upstream says {name}, and the client takes it for whole"
+            yield Finding("SRF-TRN-16", sentence, "an answer that breaks off", through.status, GET)
+
+
+ADDED: Final = 0.010
+_ROUND: Final = 40
+
+
+def quick(subject: Subject) -> Iterator[Finding]:
+    """Measured on errors that need no look-up, against the upstream itself; the best of three rounds."""
+    said = native(subject)
+    case = subject.case()
+    subject.behind.script(case, again(said), target=KNOWN.target)
+    direct = subject.direct
+    if direct is None:
+        raise NotApplicable("there is no way around the subject to compare with")
+    added = []
+    for _ in range(3):
+        seconds: tuple[list[float], list[float]] = ([], [])
+        for _ in range(_ROUND):
+            for wire, into in zip((direct, subject.wire), seconds, strict=True):
+                into.append(wire.send(KNOWN.adding(subject.caller(), (CASE, case))).seconds)
+        added.append(_p95(seconds[1]) - _p95(seconds[0]))
+    best = min(added)
+    if best > ADDED:
+        sentence = f"95 of 100 explained errors arrive at most {best * 1000:.1f} ms later than without the subject"
+        yield Finding("SRF-TRN-11", sentence, f"{ADDED * 1000:.0f} ms", f"{best * 1000:.1f} ms", KNOWN)
+
+
+def _p95(seconds: list[float]) -> float:
+    return sorted(seconds)[int(len(seconds) * 0.95) - 1]
+
+
+def _still_native(
+    requirement: str, what: str, direct: HttpResponse, through: HttpResponse, sent: HttpRequest
+) -> Iterator[Finding]:
+    for one in differences(direct, through, annotated=True):
+        yield Finding(requirement, f"{what}: {one.said}", one.expected, one.got, sent)
+    if through.status == direct.status and through.body != direct.body:
+        for lack in lost(Pair(direct, through, None, None)):
+            yield Finding(requirement, f"{what}: {lack.said}", lack.expected, lack.got, sent)
+
+
+Run = Callable[[Subject], Iterable[Finding]]
+RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
+    ("open/look-up", "a refusal arrives whatever becomes of look-ups", ("SRF-TRN-08",), lookups_fail),
+    ("open/request", "a refusal arrives whatever the request was", ("SRF-TRN-08",), requests_are_odd),
+    ("open/long", "a refusal that is too long to look at arrives", ("SRF-TRN-08",), answers_are_too_long),
+    ("open/broken", "what breaks off does not come out whole", ("SRF-TRN-08",), upstream_breaks_off),
+    ("open/broken-status", "what breaks off keeps its status", ("SRF-TRN-16",), status_survives),
+    ("latency", "errors without look-ups arrive at once", ("SRF-TRN-11",), quick),
+)

@@ -1,0 +1,323 @@
+"""HTTP/2 as somebody speaks it who means harm, and windows and connections that are shut (SRF-TRN-17 to 20).
+
+Asked of one more of the subject, started for it, in front of an upstream that keeps what it is sent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from urllib.parse import urlsplit
+
+from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
+from corrigible.conformance.reference.http2_upstream import ANSWER, POUR, WHOLE, Http2Upstream
+from corrigible.conformance.suite.check import Check
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.certificate import write_certificate
+from corrigible.conformance.transport.http1 import HttpRequest
+from corrigible.conformance.transport.http2 import (
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    GOAWAY,
+    HEADERS,
+    PING,
+    PRIORITY,
+    RST_STREAM,
+    SETTINGS,
+    Block,
+    Caller,
+    Ended,
+    frame,
+    window,
+)
+from corrigible.conformance.validators.finding import Finding
+
+PATIENCE: Final = 5.0
+MOST_HELD: Final = 16 << 20
+"""Bytes of an answer that nobody takes that may have left the upstream. A pair of sockets alone holds up to ten MiB."""
+MOST_FRAMES: Final = 50_000
+_AT_ONCE: Final = 1000
+_LONGEST: Final = 4.0
+"""Seconds that one flood takes at most. Who takes frames so slowly is not harmed by them."""
+_PATH: Final = b"/conformance/http2/"
+_ASK: Final = "/conformance/http2/ask"
+_MESSAGE: Final = b"{}"
+_CANCEL: Final = b"\0\0\0\x08"
+
+
+@dataclass(frozen=True, slots=True)
+class _Stand:
+    """One more of the subject, and what is behind it."""
+
+    subject: Subject
+    upstream: Http2Upstream
+    address: tuple[str, int]
+    tls: bool
+
+    def caller(self, *, initial_window: int = 1 << 24) -> Caller:
+        try:
+            return Caller(self.address, tls=self.tls, initial_window=initial_window)
+        except OSError as problem:
+            raise CouldNotTell(f"no HTTP/2 connection: {problem}") from None
+
+    def caller_beforehand(self) -> Caller:
+        """Return one that comes while the upstream is away: some offer HTTP/2 only where the upstream does."""
+        self.upstream.refuse(True)
+        try:
+            return self.caller()
+        finally:
+            self.upstream.refuse(False)
+
+    def head(self, path: bytes = _ASK.encode()) -> list[tuple[bytes, bytes]]:
+        start = [(b":method", b"POST"), (b":scheme", b"https" if self.tls else b"http"), (b":path", path)]
+        name, value = self.subject.caller()
+        return [
+            *start,
+            (b":authority", f"{self.address[0]}:{self.address[1]}".encode()),
+            (b"content-type", b"application/json"),
+            (name.lower().encode(), value.encode()),
+        ]
+
+    def ask(self, caller: Caller) -> Ended:
+        return caller.ask(self.head(), _MESSAGE, patience=PATIENCE)
+
+
+@contextmanager
+def _standing(subject: Subject, protocol: str = "h2") -> Iterator[_Stand]:
+    """Start one more in front of an upstream of that protocol. Before HTTP/1.1 it may take no HTTP/2 itself."""
+    if subject.beside is None:
+        raise NotApplicable("nothing says how one that speaks HTTP/2 is started: `http2` in the config file")
+    with ExitStack() as stack:
+        certificate = Path(stack.enter_context(TemporaryDirectory())) / "certificate.pem"
+        write_certificate(certificate)
+        upstream = stack.enter_context(Http2Upstream(certificate, protocol))
+        parts = urlsplit(stack.enter_context(subject.beside(upstream.url, certificate)))
+        stand = _Stand(subject, upstream, (parts.hostname or "", parts.port or 0), parts.scheme == "https")
+        if protocol == "h2":
+            with stand.caller() as caller:
+                if not _is_answered(first := stand.ask(caller)):
+                    raise CouldNotTell(f"a plain request over HTTP/2 has no answer, but {first}")
+        yield stand
+
+
+def _is_answered(ended: Ended) -> bool:
+    return (ended.how, ended.status, ended.body) == ("answered", 200, ANSWER)
+
+
+def _malformed(plain: Block, tag: bytes) -> Iterator[tuple[str, Block]]:
+    """Yield requests that are none. The tag stands in each of them, and in what hides in it."""
+    hidden = b" HTTP/1.1\r\nhost: a\r\n\r\nDELETE /" + tag
+    fields = dict(plain)
+    path = fields[b":path"]
+
+    def with_(name: bytes, value: bytes) -> Block:
+        return [(key, value if key == name else old) for key, old in plain]
+
+    for where in (b":path", b":method", b":authority"):
+        was = fields[where]
+        for what, value in (
+            ("another request", was + hidden),
+            ("CR", was + b"\rx"),
+            ("LF", was + b"\nx: y"),
+            ("NUL", was + b"\0"),
+        ):
+            yield f"{what} in {where.decode()}", with_(where, value)
+    yield "a blank in :path", with_(b":path", path + b" x")
+    yield "no :path", [one for one in plain if one[0] != b":path"]
+    yield "no :method", [one for one in plain if one[0] != b":method"]
+    yield "a second :path", [*plain[:4], (b":path", b"/" + tag), *plain[4:]]
+    yield "a :path behind the fields", [*(one for one in plain if one[0] != b":path"), (b":path", path)]
+    yield "a pseudo-header that is none", [*plain[:4], (b":unknown", tag), *plain[4:]]
+    for what, more in (
+        ("another request in a value", (b"x-a", b"b\r\n\r\nDELETE /" + tag + b" HTTP/1.1\r\nhost: a\r\n\r\n")),
+        ("CR in a value", (b"x-a", b"b\rc")),
+        ("LF in a value", (b"x-a", b"b\nc: d")),
+        ("NUL in a value", (b"x-a", b"b\0c")),
+        ("CR and LF in a name", (b"x-a\r\nx-b", b"c")),
+        ("a colon in a name", (b"x-a:b", b"c")),
+        ("a blank in a name", (b"x a", b"c")),
+        ("upper case", (b"X-A", b"b")),
+        ("transfer-encoding", (b"transfer-encoding", b"chunked")),
+        ("connection", (b"connection", b"close")),
+        ("te that is not trailers", (b"te", b"gzip")),
+        ("upgrade", (b"upgrade", b"h2c")),
+        ("two lengths", (b"content-length", b"2, 0")),
+    ):
+        yield what, [*plain, more]
+
+
+def malformed_goes_nowhere(subject: Subject) -> Iterator[Finding]:
+    for protocol in ("h2", "http/1.1"):
+        with _standing(subject, protocol) as stand:
+            caller = stand.caller_beforehand()
+            for number, name in enumerate([name for name, _ in _malformed(stand.head(), b"")]):
+                tag = f"tag-{subject.seed}-{number}-end".encode()
+                block = [*list(_malformed(stand.head(_PATH + tag), tag))[number][1], (b"conformance-case", tag)]
+                ended = caller.ask(block, _MESSAGE, patience=PATIENCE)
+                yield from _gone_nowhere(stand, f"{name}, before {protocol}", tag, ended)
+                if ended.how in ("closed", "goodbye", "late"):
+                    caller.close()
+                    caller = stand.caller_beforehand()
+            caller.close()
+            with stand.caller_beforehand() as fresh:
+                ended = stand.ask(fresh)
+            if not _is_answered(ended):
+                said = f"After malformed requests a plain one over HTTP/2 is not answered, before {protocol}."
+                yield Finding("SRF-TRN-17", said, "an answer", str(ended), HttpRequest("POST", _ASK))
+
+
+def _gone_nowhere(stand: _Stand, name: str, tag: bytes, ended: Ended) -> Iterator[Finding]:
+    sent, place = HttpRequest("POST", (_PATH + tag).decode()), stand.upstream.heard.find(tag)
+    if place >= 0:
+        shown = bytes(stand.upstream.heard[max(0, place - 60) : place + 120]).decode("latin-1")
+        said = f"HTTP/2 with {name}: what is malformed went on to the upstream."
+        yield Finding("SRF-TRN-17", said, "nothing of it", shown, sent)
+    elif ended.how == "late" or (ended.how == "answered" and ended.status < 400):
+        said = f"HTTP/2 with {name}: what is malformed is not refused, but gets {ended}."
+        yield Finding("SRF-TRN-17", said, "RST_STREAM, a 4xx or the end of the connection", str(ended), sent)
+
+
+def failures_end(subject: Subject) -> Iterator[Finding]:
+    """The upstream refuses connections while a caller's first requests come, and then it does not."""
+    with _standing(subject) as stand, stand.caller() as caller:
+        stand.upstream.refuse(True)
+        failed = [stand.ask(caller) for _ in range(2)]
+        stand.upstream.refuse(False)
+        if any(map(_is_answered, failed)):
+            raise CouldNotTell("it was answered while the upstream took no connection")
+        later = [stand.ask(caller) for _ in range(3)]
+        last = later[-1]
+        if last.how in ("closed", "goodbye"):
+            with stand.caller() as fresh:
+                later = [stand.ask(fresh) for _ in range(3)]
+        # The first one may still be handed the end of what went wrong before.
+        for ended in later[1:]:
+            if not _is_answered(ended):
+                said = "A connection to the upstream failed, and later requests of the same HTTP/2 caller fail as well."
+                yield Finding("SRF-TRN-18", said, "an answer", str(ended), HttpRequest("POST", _ASK))
+                return
+
+
+def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
+    sent = HttpRequest("POST", POUR)
+    with _standing(subject) as stand, stand.caller(initial_window=0) as caller, stand.caller() as other:
+        stream = caller.stream()
+        caller.start(stream, stand.head(POUR.encode()), _MESSAGE)
+        taken, still, until = -1, 0, time.monotonic() + 2 * PATIENCE
+        while still < 3 and time.monotonic() < until and taken <= MOST_HELD:
+            before, taken = taken, stand.upstream.poured
+            still = still + 1 if taken == before and taken else 0
+            if not _is_answered(ended := stand.ask(other)):
+                said = "While one HTTP/2 caller does not take an answer, others get none."
+                yield Finding("SRF-TRN-19", said, "an answer", str(ended), sent)
+                return
+            time.sleep(0.15)
+        if taken > MOST_HELD:
+            said = f"A caller's HTTP/2 window is shut, and {taken >> 20} MiB of the answer are taken from the upstream."
+            yield Finding("SRF-TRN-19", said, f"at most {MOST_HELD >> 20} MiB", f"{taken >> 20} MiB", sent)
+            return
+        caller.send(window(stream, 1 << 24))
+        ended = caller.answer(stream, patience=3 * PATIENCE)
+        if ended.how != "answered" or len(ended.body) != WHOLE:
+            said = "An answer that waited for a caller's HTTP/2 window does not go on to its end once it opens."
+            yield Finding("SRF-TRN-19", said, f"{WHOLE} bytes", str(ended), sent)
+
+
+Flood = Callable[[_Stand, Caller], Iterator[bytes]]
+
+
+def _again(piece: bytes) -> Flood:
+    def flood(stand: _Stand, caller: Caller) -> Iterator[bytes]:
+        while True:
+            yield piece
+
+    return flood
+
+
+def _on_a_stream(kind: int, flags: int, payload: bytes) -> Flood:
+    def flood(stand: _Stand, caller: Caller) -> Iterator[bytes]:
+        stream = caller.stream()
+        yield frame(HEADERS, END_HEADERS, stream, caller.block(stand.head()))
+        while True:
+            yield frame(kind, flags, stream, payload)
+
+    return flood
+
+
+def _resets(stand: _Stand, caller: Caller) -> Iterator[bytes]:
+    """CVE-2023-44487."""
+    fields = stand.head()
+    stream = caller.stream()
+    yield frame(HEADERS, END_HEADERS, stream, caller.block(fields)) + frame(RST_STREAM, 0, stream, _CANCEL)
+    known = caller.block(fields)  # from the table, the same for every stream
+    while True:
+        stream = caller.stream()
+        yield frame(HEADERS, END_HEADERS, stream, known) + frame(RST_STREAM, 0, stream, _CANCEL)
+
+
+def _heads_without_end(stand: _Stand, caller: Caller) -> Iterator[bytes]:
+    """CVE-2024-27316 and its kind."""
+    stream = caller.stream()
+    yield frame(HEADERS, 0, stream, caller.block(stand.head()))
+    while True:
+        yield frame(CONTINUATION, 0, stream)
+
+
+FLOODS: Final[tuple[tuple[str, Flood], ...]] = (
+    ("SETTINGS that say nothing", _again(frame(SETTINGS))),
+    ("PING", _again(frame(PING, 0, 0, bytes(8)))),
+    ("PRIORITY", _again(frame(PRIORITY, 0, 1, b"\0\0\0\x03\x10"))),
+    ("DATA without any", _on_a_stream(DATA, 0, b"")),
+    ("streams that are begun and reset", _resets),
+    ("CONTINUATION without end", _heads_without_end),
+)
+
+
+def floods_end(subject: Subject) -> Iterator[Finding]:
+    sent = HttpRequest("POST", _ASK)
+    with _standing(subject) as stand, stand.caller() as other:
+        for name, flood in FLOODS:
+            with stand.caller() as caller:
+                frames, count = flood(stand, caller), 0
+                until, over = time.monotonic() + _LONGEST, False
+                while count < MOST_FRAMES and not over and time.monotonic() < until:
+                    caller.wire.settimeout(_LONGEST)
+                    taken = caller.send(*islice(frames, _AT_ONCE))
+                    count += _AT_ONCE
+                    over = _is_over(caller, 0.001) or not taken
+                    if not _is_answered(ended := stand.ask(other)):
+                        said = f"While somebody floods with {name}, another caller over HTTP/2 gets no answer."
+                        yield Finding("SRF-TRN-20", said, "an answer", str(ended), sent)
+                        return
+                over = over or count < MOST_FRAMES or _is_over(caller, 1.0)
+            if not over:
+                said = f"{count} frames of a flood with {name} are taken in a row, and the connection goes on."
+                yield Finding("SRF-TRN-20", said, "GOAWAY, or the end of the connection", f"{count} frames", sent)
+
+
+def _is_over(caller: Caller, patience: float) -> bool:
+    """Read what there is. Whether the connection has ended, or its end was announced."""
+    while (found := caller.next(patience)) is not None:
+        if found.kind == GOAWAY:
+            return True
+    return not caller.open
+
+
+Run = Callable[[Subject], Iterable[Finding]]
+_RUNS: Final[tuple[tuple[str, str, str, Run], ...]] = (
+    ("malformed", "malformed HTTP/2 goes nowhere", "SRF-TRN-17", malformed_goes_nowhere),
+    ("failures", "a failed connection is not the caller's for good", "SRF-TRN-18", failures_end),
+    ("windows", "what is not taken is not fetched", "SRF-TRN-19", shut_windows_hold),
+    ("floods", "floods of frames that carry nothing end", "SRF-TRN-20", floods_end),
+)
+CHECKS: Final = tuple(
+    Check(f"http2/{name}", title, (requirement,), run, profiles=frozenset({"http-json"}))
+    for name, title, requirement, run in _RUNS
+)

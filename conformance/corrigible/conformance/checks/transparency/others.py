@@ -1,0 +1,183 @@
+"""One call never stops the others: whatever somebody sends or gets, small calls of others are answered (SRF-TRN-13)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from corrigible.conformance.checks.support.error_request import is_trial, standing_in
+from corrigible.conformance.checks.support.headers import ASK, JSON
+from corrigible.conformance.checks.support.known_error import KNOWN, NEEDS_A_LOOK, ORDER, again, lost, native
+from corrigible.conformance.checks.support.unchanged import differences
+from corrigible.conformance.checks.support.worst import LONGEST, STRAIGHT, Worst
+from corrigible.conformance.model.background import repeated_beside
+from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
+from corrigible.conformance.suite.subject import Pair, Subject
+from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, HttpResponse
+from corrigible.conformance.validators.finding import Finding
+
+_MIB: Final = 1 << 20
+_SMALL: Final = HttpRequest("GET", "/v1/items/tea", (ASK,))
+
+
+def _order(**more: Any) -> dict[str, Any]:
+    whole: Any = ORDER
+    return {**whole, **more}
+
+
+def _deep(levels: int, inner: str = "1") -> bytes:
+    return ('{"a":' * levels + inner + "}" * levels).encode()
+
+
+def _filters(levels: int) -> Any:
+    """Return conditions within conditions: each level fits two branches of a description until its end is seen."""
+    found: Any = {"field": "status", "is": 5}
+    for _ in range(levels):
+        found = {"all": [found, found]} if levels <= 12 else {"all": [found]}
+    return found
+
+
+def bodies() -> Mapping[str, Callable[[], bytes]]:
+    """Return the worst bodies that are known, by name, made when they are needed."""
+    return {
+        "three thousand members that nobody knows": lambda: _json(_order(**{f"member_{n}": n for n in range(3000)})),
+        "a MiB of members that nobody knows": lambda: _json(_order(**{f"m{n:06}": n for n in range(55_000)})),
+        "members that are nearly known": lambda: _json(_order(**{f"curency{n}": "eur" for n in range(20_000)})),
+        "a MiB of elements that are all wrong": lambda: _json(_order(lines=[{"sku": "", "quantity": "x"}] * 30_000)),
+        "a MiB of elements, the same twice": lambda: _json(
+            _order(lines=[{"sku": f"s{n // 2}"} for n in range(60_000)])
+        ),
+        "ten thousand levels": lambda: _json(_order())[:-1] + b',"deep":' + _deep(10_000) + b"}",
+        "a text of a MiB": lambda: _json(_order(note="x" * (_MIB - 300))),
+        "a MiB of one name again and again": lambda: b"{" + b",".join([b'"currency":"usdd"'] * 55_000) + b"}",
+        "conditions in conditions": lambda: _json({"where": _filters(40)}),
+        "conditions that double with each level": lambda: _json({"where": _filters(10)}),
+    }
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+@dataclass(slots=True)
+class _Answers(Worst):
+    """The slowest small calls, and those whose answer is another one."""
+
+    wrong: list[str] = field(default_factory=list)
+
+    def got(self, name: str, got: HttpResponse, status: int) -> None:
+        self.note(name, got.seconds)
+        if got.status != status or got.error is not None:
+            self.wrong.append(f"{name}: {got.error or got.status}")
+
+
+@contextmanager
+def _others(subject: Subject) -> Iterator[_Answers]:
+    """Let somebody make small calls all the while: a success, a refusal that is explained, and one straight."""
+    worst, case = _Answers(), subject.case()
+    refused = native(subject)
+    subject.behind.script(case, again(refused), target=KNOWN.target)
+    small, known = HttpClient(subject.wire.url), KNOWN.adding((CASE, case))
+    direct, caller = HttpClient(subject.behind.url), subject.caller()
+
+    def call() -> None:
+        worst.got("a success", small.send(_SMALL.adding(caller), timeout=LONGEST), 200)
+        worst.got("a refusal", small.send(known.adding(subject.caller()), timeout=LONGEST), refused.status)
+        worst.got(STRAIGHT, direct.send(_SMALL.adding(caller), timeout=LONGEST), 200)
+
+    with repeated_beside(call, every=0.01, patience=2 * LONGEST, name="others"):
+        yield worst
+
+
+def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
+    said = native(subject)
+    for name, made in bodies().items():
+        target = "/v1/orders/search" if name.startswith("conditions") else KNOWN.target
+        sent = HttpRequest("POST", target, (JSON, ASK), made())
+        with _others(subject) as worst:
+            pair = subject.both(sent, again(said), timeout=LONGEST)
+        yield from _answered(f"a body with {name}", pair, sent)
+        yield from _held_up(f"a body with {name}", worst, sent)
+
+
+def _bomb() -> bytes:
+    packer = zlib.compressobj(1, wbits=31)
+    parts = [packer.compress(b'{"error": {"code": "enum", "param": "currency", "message": "')]
+    parts += [packer.compress(b"a" * _MIB) for _ in range(100)]
+    return b"".join([*parts, packer.flush()])
+
+
+def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
+    """Answers, look-ups and requests of a few kilobytes that unpack to very much."""
+    bomb = _bomb()
+    twice = gzip.compress(bomb, mtime=0)
+    said = native(subject)
+    coded = [one for one in said.headers if one[0].lower() != "content-length"]
+    usual = subject.behind.api
+    forms: tuple[tuple[str, HttpRequest, Script | Answering, Script | None], ...] = (
+        (
+            "an answer that unpacks to 100 MiB",
+            KNOWN,
+            answer(said.status, bomb, [*coded, ("Content-Encoding", "gzip")], reason=said.reason),
+            None,
+        ),
+        (
+            "an answer that unpacks twice to 100 MiB",
+            KNOWN,
+            answer(said.status, twice, [*coded, ("Content-Encoding", "gzip, gzip")], reason=said.reason),
+            None,
+        ),
+        (
+            "a request that unpacks to 100 MiB",
+            HttpRequest("POST", KNOWN.target, (*KNOWN.headers, ("Content-Encoding", "gzip")), bomb),
+            again(said),
+            None,
+        ),
+        (
+            "look-ups whose answers unpack to 100 MiB",
+            NEEDS_A_LOOK,
+            usual,
+            answer(200, twice, [JSON, ("Content-Encoding", "gzip, gzip")], reason="OK"),
+        ),
+    )
+    for name, sent, script, looked in forms:
+
+        def says(received: Received, looked: Script | None = looked) -> Script | None:
+            mine = received.sent.method == "GET" and received.sent.target != _SMALL.target
+            return looked if mine or is_trial(received.sent) else None
+
+        with standing_in(subject, says), _others(subject) as worst:
+            pair = subject.both(sent, script, timeout=LONGEST)
+        yield from _answered(name, pair, sent)
+        yield from _held_up(name, worst, sent)
+
+
+def _answered(name: str, pair: Pair, sent: HttpRequest) -> Iterator[Finding]:
+    short = HttpRequest(sent.method, sent.target, sent.headers)
+    for one in differences(pair.direct, pair.through, annotated=True):
+        yield Finding("SRF-TRN-13", f"{name}: {one.said}", one.expected, one.got, short)
+    if pair.through.status == pair.direct.status and pair.through.body != pair.direct.body:
+        for lack in lost(pair):
+            yield Finding("SRF-TRN-13", f"{name}: {lack.said}", lack.expected, lack.got, short)
+
+
+def _held_up(name: str, worst: _Answers, sent: HttpRequest) -> Iterator[Finding]:
+    short = HttpRequest(sent.method, sent.target, sent.headers)
+    if worst.wrong:
+        sentence = f"While somebody has {name}, small calls of others get no answer, or another one."
+        yield Finding("SRF-TRN-13", sentence, "their answers", list(worst.wrong[:5]), short)
+    for what, took in worst.late():
+        sentence = f"While somebody has {name}, {what} takes others {took:.1f} s."
+        yield Finding("SRF-TRN-13", sentence, worst.allowed, f"{took:.2f} s", short)
+
+
+Run = Callable[[Subject], Iterable[Finding]]
+RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
+    ("others/body", "large bodies stop nobody else", ("SRF-TRN-13",), bodies_stop_nobody),
+    ("others/bomb", "what unpacks to very much stops nobody else", ("SRF-TRN-13",), bombs_stop_nobody),
+)

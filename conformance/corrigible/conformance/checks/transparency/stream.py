@@ -1,0 +1,256 @@
+"""What has to arrive while it is still being said, and what is more than one answer.
+
+The upstream says a piece and waits until somebody has seen it: whoever holds it back shows at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from corrigible.conformance.checks.support.headers import ASK
+from corrigible.conformance.reference.upstream import Echo, Hear, Part, Script, Wait, answer
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.http1 import CASE, Headers, HttpRequest
+from corrigible.conformance.transport.raw_connection import RawConnection, head
+from corrigible.conformance.validators.finding import Finding
+
+from .passing import GET
+
+PATIENCE: Final = 2.5
+"""Seconds in which what was said has to be seen. The upstream waits a little longer."""
+FIRST: Final = b"data: first\n\n"
+SECOND: Final = b"data: second\n\n"
+_CHUNKED: Final = "Transfer-Encoding: chunked\r\n"
+_LENGTH: Final = 3 << 20
+
+STREAMS: Final = (
+    ("an event stream", f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{_CHUNKED}\r\n", b""),
+    (
+        "an event stream that ends with the connection",
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n",
+        b"",
+    ),
+    ("lines of JSON", f"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n{_CHUNKED}\r\n", b""),
+    ("a watch that is called JSON", f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{_CHUNKED}\r\n", b""),
+    ("a success in text", f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{_CHUNKED}\r\n", b""),
+    ("a stream without a type", f"HTTP/1.1 200 OK\r\n{_CHUNKED}\r\n", b""),
+    ("an event stream that is an error", f"HTTP/1.1 400 No\r\nContent-Type: text/event-stream\r\n{_CHUNKED}\r\n", b""),
+    (
+        "a small answer that takes its time",
+        f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(FIRST) + len(SECOND)}\r\n\r\n",
+        b"",
+    ),
+    (
+        "a long download",
+        f"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {_LENGTH}\r\n\r\n",
+        b"x" * 300_000,
+    ),
+    (
+        "an error without end",
+        f"HTTP/1.1 400 No\r\nContent-Type: application/json\r\n{_CHUNKED}\r\n",
+        b'{"a": "' + b"a" * _LENGTH,
+    ),
+)
+"""A name, a head, and what is said in front of the first piece."""
+
+
+def streams_flow(subject: Subject) -> Iterator[Finding]:
+    for name, start, before in STREAMS:
+        seen = threading.Event()
+        coded = "chunked" in start
+        first, second = before + FIRST, SECOND
+        if str(_LENGTH) in start:
+            second += b"x" * (_LENGTH - len(first) - len(second))
+        parts: tuple[Part, ...] = (
+            start.encode() + _piece(first, coded=coded),
+            Wait(seen, PATIENCE + 0.5),
+            _piece(second, coded=coded) + (b"0\r\n\r\n" if coded else b""),
+        )
+        case = subject.case()
+        subject.behind.script(case, Script(parts, close=True))
+        with RawConnection(subject.wire) as talk:
+            talk.say(head(*_asked(subject, case)))
+            arrived = talk.has(FIRST, patience=PATIENCE)
+            seen.set()
+            if not arrived:
+                sentence = f"{name} is held back: its first piece did not arrive before its second was sent"
+                yield Finding("SRF-TRN-09", sentence, f"the first piece within {PATIENCE} s", "nothing", GET)
+            elif not talk.has(SECOND):
+                yield Finding("SRF-TRN-09", f"{name} stops after its first piece", "both pieces", "one", GET)
+
+
+def both_ways_flow(subject: Subject) -> Iterator[Finding]:
+    """A request that is answered while it is still being sent: neither end waits for the other's last word."""
+    chunk = b"5\r\nhello\r\n"
+    forms: tuple[tuple[str, tuple[str, str], bytes, bytes], ...] = (
+        ("chunks", ("Transfer-Encoding", "chunked"), chunk, b"0\r\n\r\n"),
+        ("a length", ("Content-Length", "5"), b"hello", b""),
+        ("a length that is long", ("Content-Length", str(_LENGTH)), b"hello", b"x" * (_LENGTH - 5)),
+    )
+    start = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{_CHUNKED}\r\n".encode()
+    for name, framed, first, rest in forms:
+        case = subject.case()
+        parts = (start + _piece(FIRST, coded=True), Hear(5), _piece(SECOND, coded=True) + b"0\r\n\r\n")
+        subject.behind.script(case, Script(parts, early=True))
+        with RawConnection(subject.wire) as talk:
+            _, target, *headers = _asked(subject, case)
+            talk.say(head("POST", target, *headers, framed))
+            sent = HttpRequest("POST", target, (framed,), b"hello")
+            if not talk.has(FIRST, patience=PATIENCE):
+                sentence = f"a request with {name} is held back: what the upstream says to its head does not arrive"
+                yield Finding("SRF-TRN-09", sentence, f"the first piece within {PATIENCE} s", "nothing", sent)
+                continue
+            talk.say(first)
+            if not talk.has(SECOND, patience=PATIENCE):
+                sentence = f"a request with {name} is held back: the upstream does not get what was sent of its body"
+                yield Finding("SRF-TRN-09", sentence, "the answer to it", "nothing", sent)
+            talk.say(rest)
+
+
+def upgrades_pass(subject: Subject) -> Iterator[Finding]:
+    """After a 101 the connection belongs to its two ends, in both directions, whatever is spoken."""
+    websocket = (
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    )
+    agreed = "Upgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+    odd = b"\x00\xffhello\r\n"
+    forms: tuple[tuple[str, Headers, str, tuple[Part, ...], bytes, bytes], ...] = (
+        (
+            "a WebSocket",
+            websocket,
+            agreed,
+            (b"\x81\x05first", Hear(11), b"\x81\x06second"),
+            b"\x81\x85\x00\x00\x00\x00hello",
+            b"\x81\x05first\x81\x06second",
+        ),
+        ("a protocol of somebody's own", (("Upgrade", "odd/1"),), "Upgrade: odd/1\r\n", (Echo(),), odd, odd),
+    )
+    for name, asked, answered, answers, said, expected in forms:
+        case = subject.case()
+        start = f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n{answered}\r\n".encode()
+        subject.behind.script(case, Script((start, *answers)))
+        with RawConnection(subject.wire) as talk:
+            method, target, *headers = _asked(subject, case, keep=True)
+            talk.say(head(method, target, *headers, ("Connection", "Upgrade"), *asked))
+            if not talk.has(b"\r\n\r\n") or not talk.received.startswith(b"HTTP/1.1 101"):
+                line = talk.received.split(b"\r\n")[0].decode("latin-1")
+                yield Finding("SRF-TRN-09", f"an upgrade to {name} does not pass", "HTTP/1.1 101", line, _shown(asked))
+                continue
+            talk.say(said)
+            if not talk.has(expected, patience=PATIENCE):
+                sentence = f"after an upgrade to {name} what one end says does not reach the other"
+                yield Finding("SRF-TRN-09", sentence, repr(expected), repr(talk.received[-40:]), _shown(asked))
+
+
+def hints_arrive(subject: Subject) -> Iterator[Finding]:
+    """RFC 9110, 15.2: a proxy MUST forward 1xx responses unless it asked for them itself."""
+    case = subject.case()
+    final = answer(200, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="OK").parts
+    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
+    subject.behind.script(case, Script((b"HTTP/1.1 102 Processing\r\n\r\n", hints, *final)))
+    got = subject.wire.send(GET.adding(subject.caller(), (CASE, case)))
+    if got.status != 200 or got.error is not None or got.body != b'{"ok": 1.0}':
+        sentence = "an interim answer (102 or 103) is taken for the final one, or breaks it"
+        yield Finding("SRF-TRN-01", sentence, '200 {"ok": 1.0}', got.error or f"{got.status} {got.body[:40]!r}", GET)
+    elif list(got.informational) != [102, 103]:
+        yield Finding(
+            "SRF-TRN-01", "interim answers (102, 103) do not arrive", [102, 103], list(got.informational), GET
+        )
+
+
+def expectations_are_met(subject: Subject) -> Iterator[Finding]:
+    """A client that waits for its 100 gets it; an upstream that refuses before the body is sent is heard."""
+    case = subject.case()
+    subject.behind.script(case, answer(201, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="Created"))
+    sent = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
+    with RawConnection(subject.wire) as talk:
+        _, target, *headers = _asked(subject, case)
+        talk.say(head("POST", target, *headers, *sent.headers, ("Content-Length", "5")))
+        if not talk.has(b"\r\n\r\n", patience=PATIENCE) or not talk.received.startswith(b"HTTP/1.1 100"):
+            line = talk.received.split(b"\r\n")[0].decode("latin-1")
+            sentence = "a client that asks with Expect: 100-continue and waits gets no 100"
+            yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 100 Continue", line or "nothing", sent)
+            return
+        talk.say(b"hello")
+        talk.has(b'{"ok": 1.0}')
+        if b"HTTP/1.1 201 " not in talk.received:
+            sentence = "after its 100 the client's request is not answered"
+            yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 201", talk.received[-60:].decode("latin-1"), sent)
+    received = subject.behind.received(case)
+    if [one.sent.body for one in received] != [b"hello"]:
+        sentence = "the body that was sent after a 100 did not reach the upstream"
+        yield Finding("SRF-TRN-12", sentence, "hello", [one.sent.body.decode("latin-1") for one in received], sent)
+
+
+def expectations_arrive(subject: Subject) -> Iterator[Finding]:
+    """The upstream hears of an expectation, and its refusal comes before the body was sent."""
+    case = subject.case()
+    said = b"HTTP/1.1 413 Too Large\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno"
+    subject.behind.script(case, Script((said,), early=True))
+    sent = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
+    with RawConnection(subject.wire) as talk:
+        _, target, *headers = _asked(subject, case)
+        talk.say(head("POST", target, *headers, *sent.headers, ("Content-Length", "5")))
+        talk.has(b"HTTP/1.1 413", patience=PATIENCE)
+        line = talk.received.split(b"\r\n")[0].decode("latin-1")
+    received = subject.behind.received(case)
+    if not received or received[0].sent.header("expect") != "100-continue":
+        sentence = "a client's Expect: 100-continue does not reach the upstream"
+        yield Finding("SRF-TRN-12", sentence, "100-continue", received[0].sent.header("expect") if received else None)
+    elif line != "HTTP/1.1 413 Too Large":
+        sentence = "an upstream refuses before the body is sent, and the client that waits does not hear of it"
+        yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 413 Too Large", line or "nothing", sent)
+
+
+def connections_last(subject: Subject) -> Iterator[Finding]:
+    """Several exchanges on one connection, one by one and without waiting: each answer to its own request, in order."""
+    bodies = [b"the first", b"the second", b"the third", b"the fourth"]
+    statuses = (200, 418, 200, 404)
+    for name, at_once in (("one after the other", False), ("without waiting for answers", True)):
+        cases = [subject.case() for _ in bodies]
+        for case, status, body in zip(cases, statuses, bodies, strict=True):
+            subject.behind.script(case, answer(status, body, [("Content-Type", "text/plain")], reason="Said"))
+        requests = [head(*_asked(subject, case, keep=True)) for case in cases]
+        with RawConnection(subject.wire) as talk:
+            if at_once:
+                talk.say(b"".join(requests))
+            for request, body in zip(requests, bodies, strict=True):
+                if not at_once:
+                    talk.say(request)
+                if not talk.has(body, patience=PATIENCE):
+                    break
+        places = [talk.received.find(body) for body in bodies]
+        if -1 in places or places != sorted(places) or talk.received.count(b"HTTP/1.1 ") != len(bodies):
+            got = f"{talk.received.count(b'HTTP/1.1 ')} answers, bodies at {places}"
+            sentence = f"four requests on one connection, {name}, do not get their four answers in order"
+            yield Finding("SRF-TRN-01", sentence, "4 answers in the order of the requests", got, GET)
+
+
+def _asked(subject: Subject, case: str, *, keep: bool = False) -> tuple[str, str, *tuple[tuple[str, str], ...]]:
+    close = () if keep else (("Connection", "close"),)
+    authority = f"{subject.wire.host}:{subject.wire.port}"
+    return ("GET", GET.target, ("Host", authority), ASK, subject.caller(), (CASE, case), *close)
+
+
+def _piece(data: bytes, *, coded: bool) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data) if coded else data
+
+
+def _shown(headers: tuple[tuple[str, str], ...]) -> HttpRequest:
+    return HttpRequest("GET", GET.target, (("Connection", "Upgrade"), *headers))
+
+
+Run = Callable[[Subject], Iterable[Finding]]
+RUNS: Final[tuple[tuple[str, str, tuple[str, ...], Run], ...]] = (
+    ("stream/flow", "streams arrive while they are said", ("SRF-TRN-09",), streams_flow),
+    ("stream/both-ways", "a request is answered while it is sent", ("SRF-TRN-09",), both_ways_flow),
+    ("stream/upgrade", "upgraded connections are bytes", ("SRF-TRN-09",), upgrades_pass),
+    ("success/interim", "interim answers arrive", ("SRF-TRN-01",), hints_arrive),
+    ("success/connection", "one connection carries many exchanges", ("SRF-TRN-01",), connections_last),
+    ("request/expect", "an expected 100 comes", ("SRF-TRN-12",), expectations_are_met),
+    ("request/expectation", "expectations reach the upstream", ("SRF-TRN-12",), expectations_arrive),
+)

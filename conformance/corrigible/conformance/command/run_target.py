@@ -1,0 +1,299 @@
+"""What `check` and `replay` have in common: who is judged, and by what."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, cast
+
+from corrigible.conformance.checks.http.generated_request import load as load_description
+from corrigible.conformance.model.paths import SUITE
+from corrigible.conformance.model.profile import PROFILES, ROLES, Role
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.suite.config import Config, SubjectConfig, load
+from corrigible.conformance.suite.fixture import SubjectSpec
+from corrigible.conformance.suite.record import Clause, Header, Judged
+from corrigible.conformance.suite.requirement import LEVELS, book
+from corrigible.conformance.suite.runner import Chosen
+from corrigible.conformance.transport.process import search_path
+from corrigible.schema.exchange import Json
+
+OWN: Final = SUITE / "corrigible.yaml"
+"""The config that judges our own proxy."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTarget:
+    """Who is judged, up to which level."""
+
+    specs: tuple[SubjectSpec, ...]
+    config: Config
+    level: str
+    seed: int
+    packs: Mapping[str, str]
+    given: str | None
+    """The subject as the options name it."""
+    folder: Path | None
+    options: str
+
+    def subject(self) -> str:
+        """Return who is judged, with its version where the config says how to ask."""
+        named = None if self.given else self.config.subject
+        if named is None:
+            return self.given or "a subject without a name"
+        return named.replace("{version}", _version(self.config.version, self.folder) if self.config.version else "")
+
+    def head(self, chosen: Iterable[Chosen], *, strict: bool = False) -> Header:
+        """Return the first line of a record. A claim is about what is judged, not about what was asked for."""
+        specs = dict.fromkeys(id(spec) for spec, _ in chosen)
+        return Header(
+            suite=version("corrigible"),
+            subject=self.subject(),
+            level=self.level,
+            judged=[
+                Judged(profile=one.profile, about=one.about, role=one.role, reached=one.reached)
+                for one in self.specs
+                if id(one) in specs
+            ],
+            seed=self.seed,
+            strict=strict,
+            options=self.options,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            packs=dict(self.packs),
+            clauses=clauses(self.level),
+        )
+
+    def clauses(self) -> dict[str, Clause]:
+        """Return the requirements of the level by id."""
+        return {one.id: one for one in clauses(self.level)}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--target", metavar="URL", help="an HTTP subject that runs: http://host:port")
+    parser.add_argument("--grpc", metavar="HOST:PORT", help="a gRPC subject that runs")
+    parser.add_argument(
+        "--upstream-listen",
+        metavar="HOST:PORT",
+        help="where a running proxy expects its upstream: the suite's own listens there; makes the role proxy",
+    )
+    parser.add_argument("--role", metavar="|".join(ROLES), help="default: as configured, or as the options show")
+    parser.add_argument("--level", metavar="|".join(LEVELS), help="everything up to this level; default: L3")
+    parser.add_argument("--profile", metavar="NAME,...", help=f"of {', '.join(PROFILES)}; default: all configured")
+    parser.add_argument(
+        "--config", metavar="FILE", help="how the subject is started, for each profile; `corrigible`: our own proxy's"
+    )
+    parser.add_argument("--consumer", metavar="COMMAND", help="a reader that takes questions on stdin")
+    parser.add_argument(
+        "--pack", metavar="NAME_OR_PATH", action="append", default=[], help="a rule pack; may be given several times"
+    )
+    parser.add_argument(
+        "--spec",
+        metavar="FILE",
+        help="the API's own OpenAPI description: answers are judged by it as well, and a producer is sent bad requests "
+        "made from it",
+    )
+    parser.add_argument("--requests", metavar="N", type=int, help="how many of those at most; default: 200")
+    parser.add_argument("--rate", metavar="N", type=float, help="how many of those in a second; default: 50")
+    parser.add_argument(
+        "--unsafe",
+        action="store_true",
+        help="PUT, PATCH and DELETE too, and send writes as feedback mends them: for an API that may lose its data",
+    )
+    parser.add_argument(
+        "--header",
+        metavar="'NAME: VALUE'",
+        action="append",
+        default=[],
+        help="sent with every request made from --spec: credentials, say; may be given several times",
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="where chance plays a part, it is this; default: 0")
+
+
+def read(args: argparse.Namespace) -> RunTarget:
+    """Return who is judged. Raises UsageError where that makes no sense."""
+    path = OWN if args.config == "corrigible" else Path(args.config) if args.config else None
+    config = load(path) if path is not None else Config()
+    role = _word("role", args.role, ROLES)
+    level = _word("level", args.level, LEVELS) or config.level or "L3"
+    seed = args.seed if args.seed is not None else config.seed or 0
+    folder = path.absolute().parent if path is not None else None
+    if role is None and args.consumer:
+        role = "consumer"
+    if role is None and args.pack:
+        role = "pack"
+    named = [one.strip() for one in (args.profile or "").split(",") if one.strip()]
+    profiles = list(dict.fromkeys(_word("profile", one, PROFILES) or "" for one in named))
+    specs: list[SubjectSpec] = []
+    settings = dict(config.settings)
+    if args.spec:
+        settings["spec"] = str(Path(args.spec).absolute())
+        load_description(Path(args.spec))
+    settings |= _of_generated(args, settings)
+    configured = [_found(pack, folder) for pack in config.packs]
+    match role:
+        case "consumer":
+            command = args.consumer or config.consumer
+            if not command:
+                raise UsageError('a consumer is a command: give --consumer "COMMAND", or `consumer:` in the config')
+            folder = None if args.consumer else folder
+            for profile in profiles or ["http-json"]:
+                mine = SubjectConfig(consumer=command)
+                about = "reader" if profile == "http-json" else f"reader of {profile}"
+                specs.append(SubjectSpec(profile, "consumer", mine, about, settings=settings, seed=seed, folder=folder))
+        case "pack":
+            judged = args.pack or configured
+            if not judged:
+                raise UsageError("nothing to judge: give --pack NAME_OR_PATH, or `packs:` in the config")
+            for pack in judged:
+                mine = SubjectConfig(pack=pack)
+                about = f"pack {Path(pack).name}"
+                specs.append(SubjectSpec("http-json", "pack", mine, about, settings=settings, seed=seed, folder=folder))
+        case _:
+            specs = list(_reached(args, config, profiles, cast("Role | None", role), settings, seed, folder))
+    if not specs:
+        raise UsageError("nothing to judge: give --target URL, --grpc HOST:PORT, --consumer, --pack, or --config FILE")
+    packs = _digests([*configured, *args.pack])
+    given = args.target or args.grpc or args.consumer or ", ".join(args.pack) or None
+    return RunTarget(tuple(specs), config, level, seed, packs, given, folder, _options(args))
+
+
+def _reached(
+    args: argparse.Namespace,
+    config: Config,
+    profiles: list[str],
+    role: Role | None,
+    settings: Mapping[str, Json],
+    seed: int,
+    folder: Path | None,
+) -> Iterable[SubjectSpec]:
+    given = ["http-json"] * bool(args.target) + ["grpc"] * bool(args.grpc)
+    for profile in profiles or given or list(config.subjects):
+        held = config.subjects.get(profile)
+        over_grpc = profile == "grpc"
+        address = {"grpc": args.grpc} if over_grpc else {"target": args.target}
+        changed = {name: one for name, one in {**address, "upstream_listen": args.upstream_listen}.items() if one}
+        if held is None and not changed.get("grpc" if over_grpc else "target"):
+            known = f" (it has {', '.join(config.subjects)})" if config.subjects else ""
+            option = "--grpc HOST:PORT" if over_grpc else "--target URL"
+            raise UsageError(f"{profile}: nothing says how to reach it{known}: give {option}, or a config")
+        mine = (held or SubjectConfig()).model_copy(update=changed)
+        if changed.get("target") or changed.get("grpc"):
+            mine = mine.model_copy(update={"start": None})
+        own = mine.role or role or _shown(mine)
+        if role is not None and own != role:
+            if profiles:
+                raise UsageError(f"{profile}: its role is {own}, as the config says: --role {role} does not fit")
+            continue
+        yield SubjectSpec(profile, own, mine, settings=_with_spec(settings, mine, folder), seed=seed, folder=folder)
+
+
+def _with_spec(settings: Mapping[str, Json], config: SubjectConfig, folder: Path | None) -> Mapping[str, Json]:
+    """Return settings with the description that the config names for one subject; an option goes before it."""
+    if config.spec is None or "spec" in settings:
+        return settings
+    path = (folder or Path()) / config.spec.replace("{suite}", str(SUITE))
+    load_description(path)
+    return {**settings, "spec": str(path)}
+
+
+def _of_generated(args: argparse.Namespace, settings: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the settings of requests that are made from a description."""
+    said = settings.get("generated")
+    made: dict[str, Json] = dict(said) if isinstance(said, Mapping) else {}
+    for name in ("requests", "rate"):
+        if (number := getattr(args, name)) is not None:
+            if number <= 0:
+                raise UsageError(f"--{name} {number:g}: a number above 0")
+            made[name] = number
+    if args.unsafe:
+        made["unsafe"] = True
+    headers: dict[str, str] = {}
+    for one in args.header:
+        name, colon, value = one.partition(":")
+        if not colon or not name.strip():
+            raise UsageError(f"--header {one}: not 'NAME: VALUE'")
+        headers[name.strip()] = value.strip()
+    return {**({"generated": made} if made else {}), **({"headers": headers} if headers else {})}
+
+
+def _shown(config: SubjectConfig) -> Role:
+    """The role that follows from how it is reached: who is told of an upstream is a proxy."""
+    return "proxy" if config.upstream_listen or "{upstream}" in (config.start or "") else "producer"
+
+
+def _word(what: str, word: str | None, known: Iterable[str]) -> str | None:
+    names = tuple(known)
+    if word is None or word in names:
+        return word
+    raise UsageError(f'--{what}: no {what} is called "{word}"{did_you_mean(word, names)} ({", ".join(names)})')
+
+
+def _options(args: argparse.Namespace) -> str:
+    """Return the options about the subject as they could be given again."""
+    names = ("config", "target", "grpc", "upstream_listen", "role", "level", "consumer", "spec", "seed")
+    given = [(name, getattr(args, name)) for name in names]
+    given += [(name, getattr(args, name)) for name in ("requests", "rate")]
+    given += [("pack", pack) for pack in args.pack]
+    words = [word for name, value in given if value is not None for word in (f"--{name.replace('_', '-')}", str(value))]
+    return shlex.join([*words, *(["--unsafe"] if args.unsafe else [])])  # headers are credentials: they stay out
+
+
+def _version(command: str, folder: Path | None) -> str:
+    """The first line of what a command says; a subject that cannot tell its version is judged all the same."""
+    try:
+        name, *rest = shlex.split(command)
+        found = shutil.which(name, path=search_path()) or name
+        said = subprocess.run([found, *rest], capture_output=True, text=True, timeout=30, check=True, cwd=folder)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return "of unknown version"
+    return (said.stdout.strip().splitlines() or ["of unknown version"])[0].split()[-1]
+
+
+def _found(pack: str, folder: Path | None) -> str:
+    """Return where a pack of a config file is: beside that file, if there is such a folder; else it is a name."""
+    path = (folder or Path()) / pack.replace("{suite}", str(SUITE))
+    return str(path) if path.is_dir() else pack
+
+
+def _digests(packs: Iterable[str]) -> dict[str, str]:
+    """Return the digest of every pack that is a folder; one that is known by name only says so."""
+    found: dict[str, str] = {}
+    for pack in dict.fromkeys(packs):
+        folder = Path(pack)
+        if not folder.is_dir():
+            found[pack] = "by name"
+            continue
+        digest = hashlib.sha256()
+        for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+            digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+        found[pack] = f"sha256:{digest.hexdigest()}"
+    return found
+
+
+def clauses(level: str) -> list[Clause]:
+    """Return the requirements up to a level, as a record keeps them."""
+    names = {one.id: group.title for group in book().groups for one in group.requirements}
+    return [
+        Clause(
+            id=one.id,
+            level=one.level,
+            must=one.must,
+            title=one.title,
+            text=one.text,
+            why=one.why,
+            group=names[one.id],
+            where=one.anchor,
+            profiles=sorted(one.profiles),
+            roles=sorted(one.roles),
+        )
+        for one in book().up_to(level)
+    ]

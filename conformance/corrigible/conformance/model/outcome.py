@@ -1,0 +1,41 @@
+"""How one check ended, and what that means where a failure was announced."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Outcome(Enum):
+    """How one check ended. The worth of a run is in keeping these apart."""
+
+    PASSED = "passed"
+    FAILED_AS_EXPECTED = "failed as expected"
+    FAILED = "failed"
+    PASSED_UNEXPECTEDLY = "passed, but is listed as known failing"
+    COULD_NOT_RUN = "could not run"
+    NOT_APPLICABLE = "not applicable"
+
+    @property
+    def ok(self) -> bool:
+        return self in {Outcome.PASSED, Outcome.FAILED_AS_EXPECTED, Outcome.NOT_APPLICABLE}
+
+
+def judge(*, held: bool, known_failing: bool) -> Outcome:
+    """Combine what happened with what was announced."""
+    match held, known_failing:
+        case True, False:
+            return Outcome.PASSED
+        case True, True:
+            return Outcome.PASSED_UNEXPECTEDLY
+        case False, True:
+            return Outcome.FAILED_AS_EXPECTED
+        case _:
+            return Outcome.FAILED
+
+
+class NotApplicable(Exception):
+    """The subject has nothing that this check is about. The message names it."""
+
+
+class CouldNotTell(Exception):
+    """The check could not be made: no answer came, or the set-up failed. The message says why."""

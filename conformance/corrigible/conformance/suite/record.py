@@ -1,0 +1,308 @@
+"""The record of one run, as JSON lines: what ran, one line per check, the counts. Every report is a view of it.
+
+Knows: the file. Does not know: how checks run. A record that does not end with its counts is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from corrigible.conformance.model.outcome import Outcome
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.conformance.validators.finding import ABSENT, Absent
+from corrigible.schema.exchange import Json
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
+"""Halves of characters, which JSON of a subject may hold and UTF-8 may not: written out as text."""
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Clause(_Line):
+    """One requirement, as it read when it was judged."""
+
+    id: str
+    level: str
+    must: bool
+    title: str = ""
+    text: str = ""
+    why: str = ""
+    group: str = ""
+    where: str = ""
+    """Where to read it: SPEC.md#srf-trn-01."""
+    profiles: list[str] = []
+    """Where it holds. None named: everywhere."""
+    roles: list[str] = []
+
+    def about(self, profile: str, role: str) -> bool:
+        """Whether it says anything about a profile in a role."""
+        return (not self.profiles or profile in self.profiles) and (not self.roles or role in self.roles)
+
+    @property
+    def weight(self) -> str:
+        return "MUST" if self.must else "SHOULD"
+
+
+class Judged(_Line):
+    """One profile of the subject, and how it was reached."""
+
+    profile: str
+    about: str = ""
+    """Its name where that is no profile: a pack, a reader."""
+    role: str
+    reached: str
+    """The command that started it, or its address."""
+
+    @property
+    def column(self) -> str:
+        return self.about or self.profile
+
+
+class Header(_Line):
+    kind: Literal["run"] = "run"
+    suite: str
+    contract: str = "SRF 0.1"
+    subject: str
+    level: str
+    judged: list[Judged]
+    seed: int = 0
+    strict: bool = False
+    options: str = ""
+    """What was said on the command line about the subject: enough to replay a check."""
+    started: str
+    """RFC 3339."""
+    packs: dict[str, str] = {}
+    """Rule packs the config names, by digest, so that a claim can be repeated."""
+    clauses: list[Clause]
+
+    @property
+    def scope(self) -> str:
+        """What a claim is about: profiles, or packs, or a reader."""
+        return "+".join(dict.fromkeys(one.column for one in self.judged))
+
+
+class RecordedFinding(_Line):
+    """A finding, on file."""
+
+    requirement: str
+    said: str
+    expected: Json = None
+    got: Json = None
+    line: str | None = None
+    """The command that shows it again."""
+
+    @property
+    def sides(self) -> tuple[Json | Absent, Json | Absent]:
+        """What was expected and what was got; ABSENT where the record has none: null is a value."""
+        given = self.model_fields_set
+        return (self.expected if "expected" in given else ABSENT, self.got if "got" in given else ABSENT)
+
+
+class TraceEntry(_Line):
+    """One thing that went over a wire while a check ran, as text."""
+
+    who: str
+    text: str
+
+
+class Reason(_Line):
+    """Why a failure was announced."""
+
+    reason: str
+    issue: str | None = None
+
+
+class Entry(_Line):
+    kind: Literal["check"] = "check"
+    check: str
+    title: str
+    profile: str
+    about: str = ""
+    outcome: Outcome
+    advice: bool = False
+    """It failed, but nothing that MUST hold broke."""
+    requirements: list[str]
+    flaws: list[RecordedFinding] = []
+    reason: str | None = None
+    """Why it could not run or does not apply."""
+    known: Reason | None = None
+    remarks: list[str] = []
+    """What else a reader should know of it."""
+    seconds: float = 0.0
+    trace: list[TraceEntry] = []
+
+    @property
+    def column(self) -> str:
+        """Where it stands in a matrix: its profile, or the one thing of several that it is about."""
+        return self.about or self.profile
+
+    @property
+    def name(self) -> str:
+        return f"{self.column}:{self.check}"
+
+    @property
+    def bad(self) -> bool:
+        """Whether a reader has to look at it."""
+        return not self.outcome.ok
+
+
+class Verdict(Enum):
+    CONFORMS = "conforms"
+    DOES_NOT = "does not conform"
+    COULD_NOT_TELL = "could not tell"
+
+    @property
+    def status(self) -> int:
+        """Return the exit status."""
+        return {Verdict.CONFORMS: 0, Verdict.DOES_NOT: 1, Verdict.COULD_NOT_TELL: 2}[self]
+
+
+class Footer(_Line):
+    kind: Literal["end"] = "end"
+    verdict: Verdict
+    claim: str
+    counts: dict[str, int]
+    seconds: float
+    last_words: dict[str, str] = {}
+    """What a subject that the suite started had written when it ended, by profile."""
+
+
+class Record(_Line):
+    """A whole run."""
+
+    head: Header
+    entries: list[Entry] = Field(default_factory=list)
+    foot: Footer
+
+    def clause(self, requirement: str) -> Clause:
+        found = next((one for one in self.head.clauses if one.id == requirement), None)
+        return found or Clause(id=requirement, level="", must=True)
+
+
+class Standing(Enum):
+    """How one requirement came out in one profile."""
+
+    MET = "met"
+    BROKEN = "broken"
+    UNKNOWN = "could not tell"
+
+
+def standings(entries: Iterable[Entry]) -> dict[str, dict[str, Standing]]:
+    """Return by column and requirement how it came out. What does not apply is left out."""
+    found: dict[str, dict[str, Standing]] = {}
+    worst = [Standing.MET, Standing.UNKNOWN, Standing.BROKEN]
+    for entry in entries:
+        if entry.outcome is Outcome.NOT_APPLICABLE:
+            continue
+        broken = {flaw.requirement for flaw in entry.flaws}
+        mine = found.setdefault(entry.column, {})
+        for requirement in entry.requirements:
+            if entry.outcome is Outcome.COULD_NOT_RUN:
+                now = Standing.UNKNOWN
+            else:
+                now = Standing.BROKEN if requirement in broken else Standing.MET
+            mine[requirement] = max(mine.get(requirement, now), now, key=worst.index)
+    return found
+
+
+class Score(NamedTuple):
+    """How many requirements hold, of how many that were judged."""
+
+    met: int
+    judged: int
+
+    def __str__(self) -> str:
+        return f"{self.met}/{self.judged}"
+
+
+def score(clauses: Iterable[Clause], entries: Iterable[Entry], *, must: bool) -> Score:
+    """Count requirements of one weight. One that breaks in any profile does not hold."""
+    by_profile = standings(entries).values()
+    wanted = {clause.id for clause in clauses if clause.must is must}
+    judged = {one for each in by_profile for one in each if one in wanted}
+    met = {one for one in judged if all(each.get(one, Standing.MET) is Standing.MET for each in by_profile)}
+    return Score(len(met), len(judged))
+
+
+def claim(head: Header, entries: Iterable[Entry]) -> str:
+    """Return the one line that says what was judged and how it came out."""
+    held = list(entries)
+    parts = [f"{score(head.clauses, held, must=True)} MUST"]
+    should = score(head.clauses, held, must=False)
+    if should.judged:
+        parts.append(f"{should} SHOULD")
+    if known := sum(entry.outcome is Outcome.FAILED_AS_EXPECTED for entry in held):
+        parts.append(f"{known} known failing")
+    return f"{head.contract} {head.level} / {head.scope}, suite {head.suite}: {', '.join(parts)}"
+
+
+def counts(entries: Iterable[Entry]) -> dict[str, int]:
+    """Count outcomes, advice apart from failures."""
+    tally = Counter("advised" if entry.advice else entry.outcome.value for entry in entries)
+    words = ["passed", "failed", "advised", *(one.value for one in Outcome if one.value not in ("passed", "failed"))]
+    return {word: tally[word] for word in words}
+
+
+def verdict(entries: Iterable[Entry]) -> Verdict:
+    """A failure tells. Without one, a check that could not run, or none that ran, leaves it open."""
+    outcomes = [entry.outcome for entry in entries if not entry.advice]
+    if {Outcome.FAILED, Outcome.PASSED_UNEXPECTEDLY} & set(outcomes):
+        return Verdict.DOES_NOT
+    if Outcome.COULD_NOT_RUN in outcomes or not {Outcome.PASSED, Outcome.FAILED_AS_EXPECTED} & set(outcomes):
+        return Verdict.COULD_NOT_TELL
+    return Verdict.CONFORMS
+
+
+def lines(record: Record) -> Iterator[str]:
+    """Write a record."""
+    everything: list[Header | Entry | Footer] = [record.head, *record.entries, record.foot]
+    for one in everything:
+        yield line(one)
+
+
+def line(one: Header | Entry | Footer) -> str:
+    """Write one line of a record."""
+    text = json.dumps(_plain(one), ensure_ascii=False, default=lambda word: word.value)
+    return _HALF.sub(lambda found: f"\\\\u{ord(found.group()):04x}", text) + "\n"
+
+
+def _plain(one: Header | Entry | Footer) -> dict[str, Json]:
+    document: dict[str, Json] = one.model_dump()
+    if isinstance(one, Entry):
+        document["flaws"] = [flaw.model_dump(exclude_unset=True) for flaw in one.flaws]
+    return document
+
+
+def read(path: Path) -> Record:
+    """Read a record. Raises UsageError where it is none, or is cut short."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+    rows = [row for row in text.split("\n") if row.strip()]
+    if not rows:
+        raise UsageError(f"{path}: empty, where a record of a run was expected")
+    try:
+        documents = [json.loads(row) for row in rows[:-1]]
+        if not documents:
+            raise UsageError(f"{path}: no record of a run: one of `conformance check --report json=FILE` is needed")
+        head = Header.model_validate(documents[0])
+        entries = [Entry.model_validate(document) for document in documents[1:]]
+        last = rows[-1]
+    except (ValueError, ValidationError) as problem:
+        raise UsageError(f"{path}: no record of a run: {str(problem).splitlines()[0]}") from None
+    try:
+        foot = Footer.model_validate_json(last)
+    except ValidationError:
+        raise UsageError(f"{path}: the record has no last line with its counts: the run was cut short") from None
+    return Record(head=head, entries=entries, foot=foot)

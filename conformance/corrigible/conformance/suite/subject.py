@@ -1,0 +1,136 @@
+"""Who is being judged, and how a check reaches it and what stands behind it.
+
+Knows: addresses, fresh callers and cases. Does not know: how a subject is started, requirements, reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.reference.upstream import Answering, Received, Script, Upstream
+from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, HttpResponse
+from corrigible.schema.exchange import Json
+
+Answers = TypeVar("Answers")
+MOST_WAITS: Final = 3
+"""Answers that one check waits for in vain, before it gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One request answered twice: straight from the upstream, and through the subject."""
+
+    direct: HttpResponse
+    through: HttpResponse
+    received: Received | None
+    """What the upstream got from the subject."""
+    asked: Received | None
+    """What it got directly."""
+
+
+@dataclass(slots=True)
+class Subject:
+    """One profile of one implementation. The parts that a role has no use for are None."""
+
+    role: str
+    profile: str
+    target: HttpClient | None = None
+    grpc: str | None = None
+    """HOST:PORT of a gRPC subject."""
+    upstream: Upstream | None = None
+    direct: HttpClient | None = None
+    grpc_upstream: Any = None
+    """The suite's own gRPC upstream (reference.grpc_upstream), where there is one: grpc is an optional dependency."""
+    beside: Callable[[str, Path], AbstractContextManager[str]] | None = None
+    """Starts one more that speaks HTTP/2, in front of a URL and with a certificate, and says its own URL. None where
+    nothing says how."""
+    config: Mapping[str, Json] = field(default_factory=dict)
+    """What the config file says for this profile beyond how to start it."""
+    seed: int = 0
+    trace: list[tuple[str, str]] = field(default_factory=list)
+    """Who said what while the present check ran; wires write it, and `note` does where there is no wire of ours."""
+    remarks: list[str] = field(default_factory=list)
+    """What a reader of the report is told beside findings; of the present check, as the trace is."""
+    waited: int = 0
+    """Exchanges of the present check that had no whole answer when their time was over."""
+    _numbers: count[int] = field(default_factory=lambda: count(1))
+    _seen: dict[str, tuple[Any, list[tuple[str, str]]]] = field(default_factory=dict, init=False)
+
+    def caller(self) -> tuple[str, str]:
+        """Return credentials nobody used before: a loop breaker counts by caller."""
+        return ("Authorization", f"Bearer conformance-{self.seed}-{next(self._numbers)}")
+
+    def note(self, who: str, text: str) -> None:
+        """Add to what a reader of a failure sees of the traffic."""
+        self.trace.append((who, text))
+
+    def overdue(self, said: str) -> None:
+        """Count an answer that did not come in time. Raises CouldNotTell for the last one that a check waits for."""
+        self.waited += 1
+        if self.waited >= MOST_WAITS:
+            raise CouldNotTell(
+                f"{self.waited} requests of this check had no whole answer in time, the last one: {said}"
+            )
+
+    def remark(self, sentence: str) -> None:
+        """Tell a reader of the report something that no requirement is about."""
+        self.remarks.append(sentence)
+
+    def once(self, name: str, ask: Callable[[], Answers]) -> Answers:
+        """Return what was answered when this was asked for the first time: many checks look at the same answers."""
+        if name not in self._seen:
+            before = len(self.trace)
+            answers = ask()
+            self._seen[name] = (answers, self.trace[before:])
+        else:
+            self.trace.extend(self._seen[name][1])
+        kept: Answers = self._seen[name][0]
+        return kept
+
+    def case(self) -> str:
+        """Return the name of a script nobody used before."""
+        return f"case-{next(self._numbers)}"
+
+    @property
+    def wire(self) -> HttpClient:
+        """The way to the subject. Raises CouldNotTell where it has no HTTP side."""
+        if self.target is None:
+            raise CouldNotTell("the subject has no HTTP address: give --target")
+        return self.target
+
+    @property
+    def behind(self) -> Upstream:
+        """The suite's own upstream. Raises CouldNotTell where the suite does not stand behind the subject."""
+        if self.upstream is None:
+            raise CouldNotTell("the suite is not behind this subject: the role proxy needs its own upstream")
+        return self.upstream
+
+    def through(
+        self, sent: HttpRequest, script: Script | Answering | None = None, *, timeout: float = 10.0
+    ) -> HttpResponse:
+        """Send through the subject as a new caller; the upstream answers by script, or as the reference API."""
+        if script is not None:
+            case = self.case()
+            self.behind.script(case, script, target=sent.target)
+            sent = sent.adding((CASE, case))
+        return self.wire.send(self._signed(sent), timeout=timeout)
+
+    def both(self, sent: HttpRequest, script: Script | Answering, *, timeout: float = 10.0) -> Pair:
+        """Send the same request straight to the upstream and through the subject."""
+        upstream, case = self.behind, self.case()
+        upstream.script(case, script, target=sent.target)  # look-ups and dry runs may name the case too
+        signed = self._signed(sent.adding((CASE, case)))
+        direct = (self.direct or HttpClient(upstream.url)).send(signed, timeout=timeout)
+        before = upstream.received(case)
+        through = self.wire.send(signed, timeout=timeout)
+        after = upstream.received(case)[len(before) :]
+        return Pair(direct, through, after[0] if after else None, before[0] if before else None)
+
+    def _signed(self, sent: HttpRequest) -> HttpRequest:
+        return sent if sent.header("authorization") is not None else sent.adding(self.caller())

@@ -1,0 +1,267 @@
+"""One HTTP/1.1 exchange with nothing added, decoded or put in order: what was on the wire is what is compared.
+
+Knows: HTTP/1.1 framing, through h11. Does not know: feedback, checks, or who is on the other side.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, urlsplit
+
+import h11
+
+from corrigible.schema.carrier import find
+from corrigible.schema.exchange import Json, Request
+
+Headers = tuple[tuple[str, str], ...]
+
+CASE: Final = "conformance-case"
+"""The request header that picks a script. A proxy forwards it as any other header."""
+_CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+_NOT_IN_DOCUMENTS: Final = _CREDENTIALS | {"host", "content-length", "connection", "accept-encoding", "user-agent"}
+_LARGEST: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One request as it goes out. `Host` and `Content-Length` are added where they are not given."""
+
+    method: str
+    target: str
+    """Path and query."""
+    headers: Headers = ()
+    body: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        return next((value for key, value in self.headers if key.lower() == name.lower()), None)
+
+    def adding(self, *headers: tuple[str, str]) -> HttpRequest:
+        return HttpRequest(self.method, self.target, (*self.headers, *headers), self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """One answer as it came, up to where it ended."""
+
+    status: int
+    """0 where there was no answer."""
+    reason: str
+    headers: Headers
+    body: bytes
+    trailers: Headers = ()
+    informational: tuple[int, ...] = ()
+    arrivals: tuple[tuple[float, int], ...] = ()
+    """Seconds since the request went out, and how much of the body had come by then."""
+    error: str | None = None
+    """What cut it short; None for a whole answer."""
+    seconds: float = 0.0
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of a name, in any case."""
+        return next((value for key, value in self.headers if key.lower() == name.lower()), None)
+
+    def values(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key.lower() == name.lower()]
+
+    def json(self) -> Json:
+        """Return the body as JSON. Raises ValueError where it is none."""
+        return json.loads(self.body)
+
+    @property
+    def feedback(self) -> Mapping[str, Json] | None:
+        """The feedback in the body of a refusal, wherever the contract lets it stand."""
+        try:
+            answer = self.json()
+        except (ValueError, RecursionError):
+            return None
+        found = find(answer, self.status)
+        return found if isinstance(found, Mapping) else None
+
+
+class KeepAlive:
+    """One connection for many exchanges in a row, as long as both sides keep it open. A context manager."""
+
+    def __init__(self) -> None:
+        self._kept: socket.socket | None = None
+
+    def __enter__(self) -> KeepAlive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if (kept := self.taken()) is not None:
+            kept.close()
+
+    def keep(self, connection: socket.socket) -> None:
+        self._kept = connection
+
+    def taken(self) -> socket.socket | None:
+        """Return the connection, which is the taker's from now on."""
+        kept, self._kept = self._kept, None
+        return kept
+
+
+class HttpClient:
+    """Connections to one HTTP server, a fresh one for each exchange unless a line is given."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme != "http" or parts.hostname is None:
+            raise ValueError(f"{url}: not http://host:port")
+        self.url = url.rstrip("/")
+        self.host, self.port = parts.hostname, parts.port or 80
+
+    def send(self, sent: HttpRequest, *, timeout: float = 10.0, line: KeepAlive | None = None) -> HttpResponse:
+        """Send one request and read its answer to the end, within `timeout` seconds. What goes wrong is in `error`."""
+        began = time.monotonic()
+        if line is not None and (kept := line.taken()) is not None:
+            got = self._sent(kept, sent, began, timeout, line)
+            if got.status != 0:
+                return got
+            # The other side may have hung up between two exchanges: it is asked again on a fresh connection.
+        try:
+            connection = socket.create_connection((self.host, self.port), timeout)
+        except OSError as problem:
+            return self._unanswered(problem, began)
+        return self._sent(connection, sent, began, timeout, line)
+
+    def _sent(
+        self,
+        connection: socket.socket,
+        sent: HttpRequest,
+        began: float,
+        timeout: float,
+        line: KeepAlive | None,
+    ) -> HttpResponse:
+        """Have one exchange, and keep the connection on the line or close it."""
+        kept = False
+        try:
+            got, goes_on = _exchanged(connection, sent, f"{self.host}:{self.port}", began, timeout)
+            kept = goes_on and line is not None
+            if kept and line is not None:
+                line.keep(connection)
+            return got
+        except OSError as problem:
+            return self._unanswered(problem, began)
+        finally:
+            if not kept:
+                connection.close()
+
+    def _unanswered(self, problem: OSError, began: float) -> HttpResponse:
+        said = f"no answer from {self.url}: {problem.strerror or problem}"
+        return HttpResponse(0, "", (), b"", error=said, seconds=time.monotonic() - began)
+
+
+def _exchanged(
+    connection: socket.socket, sent: HttpRequest, authority: str, began: float, timeout: float
+) -> tuple[HttpResponse, bool]:
+    """Return what came, and whether another request may follow on the same connection."""
+    connection.settimeout(timeout)
+    client = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST)
+    headers = list(sent.headers)
+    present = {name.lower() for name, _ in headers}
+    if "host" not in present:
+        headers.insert(0, ("Host", authority))
+    if "content-length" not in present and "transfer-encoding" not in present and sent.body:
+        headers.append(("Content-Length", str(len(sent.body))))
+    fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    head = h11.Request(method=sent.method, target=sent.target, headers=fields)
+    connection.sendall((client.send(head) or b"") + (client.send(h11.Data(sent.body)) or b""))
+    connection.sendall(client.send(h11.EndOfMessage()) or b"")
+    informational: list[int] = []
+    answer: h11.Response | h11.InformationalResponse | None = None
+    body, arrivals = bytearray(), []
+    trailers: Headers = ()
+    error: str | None = None
+    while True:
+        try:
+            event = client.next_event()
+            if event is h11.NEED_DATA:
+                # Who sends a byte from time to time does not get more of it.
+                connection.settimeout(max(0.001, began + timeout - time.monotonic()))
+                client.receive_data(connection.recv(65536))
+                continue
+        except h11.RemoteProtocolError as problem:
+            error = f"the answer is no whole HTTP message: {problem}"
+            break
+        except OSError as problem:
+            error = f"the answer stopped: {problem.strerror or problem}"
+            break
+        match event:
+            case h11.InformationalResponse():
+                informational.append(event.status_code)
+                if event.status_code == 101:
+                    answer = event
+                    break
+            case h11.Response():
+                answer = event
+            case h11.Data():
+                body += event.data
+                arrivals.append((time.monotonic() - began, len(body)))
+            case h11.EndOfMessage():
+                trailers = _plain(event.headers)
+                break
+            case _:
+                error = "the connection was closed before the answer"
+                break
+    got = HttpResponse(
+        status=answer.status_code if answer is not None else 0,
+        reason=bytes(answer.reason).decode("latin-1") if answer is not None else "",
+        headers=_plain(answer.headers) if answer is not None else (),
+        body=bytes(body),
+        trailers=trailers,
+        informational=tuple(informational),
+        arrivals=tuple(arrivals),
+        error=error,
+        seconds=time.monotonic() - began,
+    )
+    return got, error is None and client.our_state is h11.DONE and client.their_state is h11.DONE
+
+
+def _plain(headers: h11.Headers) -> Headers:  # type: ignore[name-defined]  # h11 re-exports it from a private module
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw_items())
+
+
+def curl(url: str, sent: HttpRequest) -> str:
+    """Return the command line that sends this again."""
+    words = ["curl", "-i", "-X", sent.method, url + sent.target]
+    for name, value in sent.headers:
+        words += ["-H", f"{name}: {value}"]
+    if sent.body:
+        words += ["--data-binary", sent.body.decode("utf-8", "replace")]
+    return shlex.join(words)
+
+
+def request_document(sent: HttpRequest) -> Request:
+    """Return the request document of section 2 of the contract for what was sent."""
+    path, _, query = sent.target.partition("?")
+    media = (sent.header("content-type") or "").partition(";")[0].strip().lower()
+    body: Json = None
+    form = media == "application/x-www-form-urlencoded"
+    if form:
+        body = _nested(parse_qsl(sent.body.decode(), keep_blank_values=True))
+    elif sent.body:
+        body = json.loads(sent.body)
+    named: dict[str, Json] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        had = named.get(name)
+        named[name] = value if had is None else [*(had if isinstance(had, list) else [had]), value]
+    headers = {name.lower(): value for name, value in sent.headers if name.lower() not in _NOT_IN_DOCUMENTS}
+    return Request(sent.method, path, query=named, headers=headers, body=body, form=form)
+
+
+def _nested(pairs: list[tuple[str, str]]) -> dict[str, Json]:
+    """Read `a[b]=c` as `{"a": {"b": "c"}}`."""
+    found: dict[str, Json] = {}
+    for name, value in pairs:
+        parts = name.replace("]", "").split("[")
+        inner = found
+        for part in parts[:-1]:
+            inner = inner.setdefault(part, {})
+        inner[parts[-1]] = value
+    return found

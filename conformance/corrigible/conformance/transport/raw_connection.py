@@ -1,0 +1,77 @@
+"""A connection on which a check says exactly these bytes, and sees the bytes that come back, as they come.
+
+Knows: sockets. Does not know: HTTP; `wire` does, for all that is an ordinary exchange.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+
+from .http1 import HttpClient
+
+
+class RawConnection:
+    """One connection. What goes wrong on it is an end of what was received, never raised."""
+
+    def __init__(self, wire: HttpClient, *, patience: float = 5.0) -> None:
+        self._patience = patience
+        self.received = b""
+        self.open = True
+        """Whether the other side may still say something."""
+        self._socket: socket.socket | None = None
+        try:
+            self._socket = socket.create_connection((wire.host, wire.port), patience)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError:
+            self.open = False
+
+    def __enter__(self) -> RawConnection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+    def say(self, data: bytes) -> None:
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.sendall(data)
+
+    def until(self, enough: Callable[[bytes], bool], *, patience: float | None = None) -> bool:
+        """Read until there is enough. False where the connection ended, or patience did, before that."""
+        end = time.monotonic() + (self._patience if patience is None else patience)
+        while not enough(self.received):
+            left = end - time.monotonic()
+            if not self.open or self._socket is None or left <= 0:
+                return False
+            self._socket.settimeout(left)
+            try:
+                data = self._socket.recv(1 << 16)
+            except TimeoutError:
+                return False
+            except OSError:
+                data = b""
+            self.open = bool(data)
+            self.received += data
+        return True
+
+    def has(self, text: bytes, *, patience: float | None = None) -> bool:
+        """Read until a text is there."""
+        return self.until(lambda received: text in received, patience=patience)
+
+    def rest(self) -> bytes:
+        """Read to the end of the connection, or of patience."""
+        self.until(lambda received: False)
+        return self.received
+
+
+def head(method: str, target: str, *headers: tuple[str, str]) -> bytes:
+    """Return the head of a request as it goes over the wire."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")

@@ -1,0 +1,183 @@
+"""A program that answers questions: one JSON object per line in, one per line out.
+
+Knows: processes, lines, time-outs, and every way in which an answer can fail to come. Does not know: what is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.schema.exchange import Json
+
+PATIENCE: Final = 10.0
+_LONGEST: Final = 8 * 1024 * 1024
+"""Bytes of one answer."""
+_SHOWN: Final = 200
+_GRACE: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """What came instead of an answer, as the rest of a sentence about the program."""
+
+    said: str
+
+
+class StdioProgram:
+    """One program under test. A context manager: the program and its children are gone afterwards.
+
+    After anything but an answer the program is started again, since nobody knows which question its next line is for.
+    """
+
+    def __init__(self, command: Sequence[str], *, patience: float = PATIENCE, folder: Path | None = None) -> None:
+        self.command = tuple(command)
+        self._patience = patience
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._writer: threading.Thread | None = None
+        self._errors: IO[bytes] | None = None
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stop()
+
+    def ask(self, question: Mapping[str, Json]) -> Mapping[str, Json] | NoAnswer:
+        """Return the answer to one question; a question has an `id`."""
+        if self._process is None:
+            self._start()
+        said = self._exchange(question)
+        if isinstance(said, NoAnswer):
+            self._stop()
+        return said
+
+    def _exchange(self, question: Mapping[str, Json]) -> Mapping[str, Json] | NoAnswer:
+        line = json.dumps(question).encode() + b"\n"
+        self._writer = threading.Thread(target=self._write, args=(line, self._process), daemon=True)
+        self._writer.start()  # a program that does not read must not stop us
+        try:
+            answer = self._lines.get(timeout=self._patience)
+        except queue.Empty:
+            return NoAnswer(
+                f"did not answer within {self._patience:g} seconds; each line is to be answered, and the answer "
+                "flushed, before the next one comes"
+            )
+        if answer is None:
+            return NoAnswer(self._ending())
+        return _read(answer, question["id"])
+
+    def _start(self) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
+        try:
+            process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                cwd=self._folder,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            self._errors.close()
+            raise CouldNotTell(f"{shlex.join(self.command)} cannot be started: {problem.strerror}") from None
+        self._process = process
+        self._lines = queue.SimpleQueue()
+        threading.Thread(target=_read_lines, args=(process, self._lines), daemon=True).start()
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if self._writer is None or not self._writer.is_alive():  # else it holds stdin until the process is gone
+            with suppress(OSError):
+                if process.stdin is not None:
+                    process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if self._writer is not None:
+            self._writer.join()
+        for stream in (process.stdin, process.stdout, self._errors):
+            with suppress(OSError, ValueError):
+                if stream is not None:
+                    stream.close()
+
+    @staticmethod
+    def _write(line: bytes, process: subprocess.Popen[bytes] | None) -> None:
+        with suppress(OSError, ValueError):  # it ended: the lines say so
+            if process is not None and process.stdin is not None:
+                process.stdin.write(line)
+                process.stdin.flush()
+
+    def _ending(self) -> str:
+        """Say how the program ended."""
+        status = None
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                status = self._process.wait(_GRACE)
+        match status:
+            case None:
+                how = "closed its output without an answer, and runs on"
+            case int() if status < 0:
+                how = f"was ended by {signal.Signals(-status).name} instead of answering"
+            case _:
+                how = f"ended with status {status} instead of answering"
+        words = self._last_words()
+        return f"{how}; it said last: {words}" if words else how
+
+    def _last_words(self) -> str:
+        if self._errors is None:
+            return ""
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
+        lines = self._errors.read().decode("utf-8", "replace").split("\n")
+        return next((_cut(line.strip()) for line in reversed(lines) if line.strip()), "")
+
+
+def _read_lines(process: subprocess.Popen[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+    with suppress(OSError, ValueError):
+        while process.stdout is not None and (line := process.stdout.readline(_LONGEST)):
+            lines.put(line)
+    lines.put(None)
+
+
+def _read(raw: bytes, id: Json) -> Mapping[str, Json] | NoAnswer:
+    """Return the answer that a line holds."""
+    line = raw.decode("utf-8", "replace")
+    if not line.endswith("\n"):
+        return NoAnswer(f"left its answer without an end of line: {_cut(line)}")
+    try:
+        found = json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return NoAnswer(f"answered with a line that is no JSON: {_cut(line.strip())}")
+    if not isinstance(found, dict):
+        return NoAnswer(f"answered with JSON that is no object: {_cut(line.strip())}")
+    if found.get("id") != id:
+        return NoAnswer(f"answered with the id {json.dumps(found.get('id'))} when it was asked {json.dumps(id)}")
+    return found
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

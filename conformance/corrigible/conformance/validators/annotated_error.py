@@ -1,0 +1,131 @@
+"""What a judge looks at: a refused request, the answer it got, the feedback in it. Plain data, and how to walk it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from corrigible.conformance.transport.http1 import HttpRequest
+from corrigible.schema.exchange import Json, Request
+
+from .openapi import Description
+
+BASE: Final = (
+    "MODIFY_PARAMS",
+    "WAIT_AND_RETRY",
+    "USE_ALTERNATIVE_ENDPOINT",
+    "RESOLVE_PRECONDITION",
+    "ALREADY_DONE",
+    "ESCALATE",
+    "NO_RECOVERY_AVAILABLE",
+)
+TERMINAL: Final = frozenset({"ALREADY_DONE", "ESCALATE", "NO_RECOVERY_AVAILABLE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """An action that an implementation adds to the vocabulary."""
+
+    base_action: str
+    parameters: Mapping[str, Json]
+    """A JSON Schema; empty where anything goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedError:
+    """One refusal, and what was said about it."""
+
+    request: Request
+    feedback: Json
+    status: int = 400
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Of the answer, names in lower case."""
+    vocabulary: Mapping[str, Registered] = field(default_factory=dict)
+    description: Description | None = None
+    secrets: tuple[str, ...] = ()
+    """Texts of the request that nobody may repeat."""
+    sent: HttpRequest | None = None
+
+    @property
+    def suggestions(self) -> list[tuple[int, Mapping[str, Json]]]:
+        """The suggestions that are objects, each with its index."""
+        said = self.feedback.get("suggestions") if isinstance(self.feedback, Mapping) else None
+        listed = said if isinstance(said, list) else []
+        return [(index, one) for index, one in enumerate(listed) if isinstance(one, Mapping)]
+
+    @property
+    def retry(self) -> Mapping[str, Json]:
+        said = self.feedback.get("retry") if isinstance(self.feedback, Mapping) else None
+        return said if isinstance(said, Mapping) else {}
+
+    @property
+    def terminal(self) -> bool:
+        """There is no next request: `recovery` says so, or a suggestion does."""
+        said = self.feedback.get("recovery") if isinstance(self.feedback, Mapping) else None
+        return said == "terminal" or any(base_action(one) in TERMINAL for _, one in self.suggestions)
+
+
+def base_action(suggestion: Mapping[str, Json]) -> str:
+    """Return the base action that a suggestion is or rests on."""
+    action = str(suggestion.get("action", "")).upper()
+    return action if action in BASE else str(suggestion.get("base_action", "")).upper()
+
+
+def patch_of(suggestion: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """Return the operations of a suggestion that are objects."""
+    return listed(suggestion, "patch")
+
+
+def listed(suggestion: Mapping[str, Json], name: str) -> list[Mapping[str, Json]]:
+    """Return the objects in a list of a suggestion, none where it is no list."""
+    said = suggestion.get(name)
+    return [one for one in said if isinstance(one, Mapping)] if isinstance(said, list) else []
+
+
+def texts(value: Json, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text inside a JSON value with its pointer, names of members too."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield f"{place}/{name}", str(name)
+            yield from texts(inner, f"{place}/{name}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from texts(inner, f"{place}/{index}")
+
+
+def parts(pointer: Any) -> tuple[str, ...] | None:
+    """Split a pointer of RFC 6901; None for what is none."""
+    if not isinstance(pointer, str):
+        return None
+    if pointer == "":
+        return ()
+    if not pointer.startswith("/"):
+        return None
+    split = pointer[1:].split("/")
+    if any("~" in part.replace("~0", "").replace("~1", "") for part in split):
+        return None
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in split)
+
+
+class Missing:
+    """Stands for a place that is not there."""
+
+
+MISSING: Final = Missing()
+
+
+def at(document: Json, pointer: Any) -> Json | Missing:
+    """Return what stands at a place of a document."""
+    split = parts(pointer)
+    found: Json = document
+    for part in split if split is not None else [None]:
+        if isinstance(found, Mapping) and part in found:
+            found = found[part]
+        elif isinstance(found, list) and isinstance(part, str) and part.isdecimal() and int(part) < len(found):
+            found = found[int(part)]
+        else:
+            return MISSING
+    return found

@@ -1,0 +1,359 @@
+"""Operations: what the edits of a suggestion do to the request that was refused (SRF-OPS-01 to 11)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import jsonpatch
+
+from corrigible.schema.exchange import Json, Request
+
+from .annotated_error import MISSING, AnnotatedError, Missing, at, base_action, listed, parts, patch_of
+from .finding import Finding
+from .patched import Unapplied, leads_to, patched, same, stages
+
+_OPERATIONS: Final = {
+    "add": "value",
+    "replace": "value",
+    "test": "value",
+    "move": "from",
+    "copy": "from",
+    "remove": None,
+}
+_MEMBERS: Final = ("method", "path", "query", "headers", "body")
+_CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
+_KEYS: Final = frozenset({"idempotency-key", "x-idempotency-key"})
+_Z: Final = 1.959963984540054
+
+
+def judge(told: AnnotatedError) -> Iterator[Finding]:
+    """Yield what is wrong with the edits. Patches that are none are not looked into further."""
+    broken = list(invalid(told))
+    yield from broken
+    if broken:
+        return
+    for part in _PARTS:
+        yield from part(told)
+
+
+def invalid(told: AnnotatedError) -> Iterator[Finding]:
+    """Yield the patches that are none."""
+    for index, one in told.suggestions:
+        said = one.get("patch")
+        if said is None:
+            continue
+        if not isinstance(said, list):
+            yield Finding("SRF-OPS-01", f"The patch of suggestion {index} is no array.", "an array", said, told.sent)
+            continue
+        for number, op in enumerate(said):
+            problem = _operation_problem(op)
+            if problem:
+                where = f"Operation {number} in the patch of suggestion {index}"
+                yield Finding("SRF-OPS-01", f"{where} {problem}.", "an operation of RFC 6902", op, told.sent)
+
+
+def _asked_for(told: AnnotatedError) -> Iterator[Finding]:
+    """A placeholder points at a place of the request that a value can be put into."""
+    for stage in stages(told):
+        for number, one in enumerate(listed(stage.suggestion, "placeholders")):
+            where = f"Placeholder {number} of suggestion {stage.index}"
+            split = parts(one.get("pointer"))
+            if split is None or not split or split[0] not in _MEMBERS:
+                said = f"{where} has no JSON pointer into the request document."
+                yield Finding("SRF-OPS-01", said, "such as /body/name", one.get("pointer"), told.sent)
+            elif told.description is not None and told.description.excludes(told.request, str(one["pointer"])):
+                said = f"{where} points at what the description of the API does not let the request hold."
+                yield Finding("SRF-OPS-05", said, "a member that may be there", one["pointer"], told.sent)
+
+
+def _operation_problem(op: Json) -> str:
+    if not isinstance(op, Mapping):
+        return "is no object"
+    verb = op.get("op")
+    if not isinstance(verb, str) or verb not in _OPERATIONS:
+        return "has no verb of RFC 6902"
+    for name in ("path", "from"):
+        if name == "from" and _OPERATIONS[verb] != "from":
+            continue
+        split = parts(op.get(name))
+        if split is None:
+            return f"has no JSON pointer as its {name}"
+        if not split or split[0] not in _MEMBERS:
+            return f"points with its {name} to no member of the request document"
+    needed = _OPERATIONS[verb]
+    if needed is not None and needed not in op:
+        return f"lacks its {needed}"
+    try:
+        jsonpatch.JsonPatch([dict(op)])
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, ValueError):
+        return "is refused by an implementation of RFC 6902"
+    return ""
+
+
+def _applies(told: AnnotatedError) -> Iterator[Finding]:
+    for stage in stages(told):
+        if stage.after is None:
+            said = f"Suggestion {stage.index} does not apply to the request that was refused: {stage.problem}."
+            yield Finding("SRF-OPS-02", said, "a patch that applies", patch_of(stage.suggestion), told.sent)
+
+
+def _guarded(told: AnnotatedError) -> Iterator[Finding]:
+    for stage in stages(told):
+        current = stage.before
+        tested: list[str] = []
+        for number, op in enumerate(patch_of(stage.suggestion)):
+            for element in _elements(current, op):
+                if not any(leads_to(element, test) for test in tested):
+                    said = (
+                        f"Operation {number} in the patch of suggestion {stage.index} edits {element}, "
+                        "an element of an array, without a test of it before."
+                    )
+                    yield Finding("SRF-OPS-03", said, {"op": "test", "path": element}, dict(op), told.sent)
+            if op.get("op") == "test":
+                tested.append(str(op["path"]))
+            try:
+                current = patched([op], current, form=told.request.form)
+            except Unapplied:
+                break
+
+
+def _elements(current: Any, op: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the innermost array element that an operation edits or takes away; an insertion needs no identity."""
+    verb = op["op"]
+    places = {"replace": ["path"], "remove": ["path"], "add": ["path"], "copy": ["path"], "move": ["from", "path"]}
+    for name in places.get(verb, ()):
+        split = parts(op[name]) or ()
+        inserts = verb in ("add", "copy") or (verb == "move" and name == "path")
+        found, here, element = current, "", ""
+        for depth, part in enumerate(split):
+            last = depth == len(split) - 1
+            if isinstance(found, list) and not (last and inserts):
+                element = f"{here}/{part}"
+            here += "/" + part.replace("~", "~0").replace("/", "~1")
+            found = at(current, here)
+        if element:
+            yield element
+
+
+def _described(told: AnnotatedError) -> Iterator[Finding]:
+    """What comes out is what the description takes, as far as the suggestion had a hand in it."""
+    if told.description is None:
+        return
+    before = told.description.breaches_of(told.request) or []
+    known = {(breach.pointer, breach.keyword) for breach in before}
+    for stage in stages(told):
+        if stage.after is None or stage.after == stage.before:
+            continue
+        after = _as_request(stage.after, told.request)
+        open_places = [str(p.get("pointer")) for p in listed(stage.suggestion, "placeholders")]
+        edited = [str(op["path"]) for op in patch_of(stage.suggestion) if op["op"] != "test"]
+        for breach in told.description.breaches_of(after) or ():
+            if any(leads_to(place, breach.pointer) for place in open_places):
+                continue
+            touched = any(leads_to(place, breach.pointer) for place in edited)
+            rerouted = "/path" in edited and breach.keyword == "required"
+            if (touched or (breach.pointer, breach.keyword) not in known) and not rerouted:
+                said = (
+                    f"Suggestion {stage.index} leads to a request that the API's own description refuses: {breach.said}"
+                )
+                yield Finding("SRF-OPS-05", said, f"{breach.keyword} holds at {breach.pointer}", stage.after, told.sent)
+
+
+def _as_request(whole: Any, request: Request) -> Request:
+    members = {name: whole.get(name) for name in _MEMBERS}
+    return replace(
+        request,
+        method=str(members["method"]),
+        path=str(members["path"]),
+        query=members["query"] or {},
+        headers=members["headers"] or {},
+        body=members["body"],
+    )
+
+
+def _parameters_agree(told: AnnotatedError) -> Iterator[Finding]:
+    """A reader without patches merges the parameters, and gets the same values."""
+    bodiless = told.request.body is None and told.request.method.upper() in ("GET", "HEAD", "DELETE")
+    member = "query" if bodiless else "body"
+    for stage in stages(told):
+        parameters = stage.suggestion.get("parameters")
+        if stage.suggestion.get("action") != "MODIFY_PARAMS" or not isinstance(parameters, Mapping):
+            continue
+        if not patch_of(stage.suggestion) or stage.after is None:
+            continue
+        for place, value in _leaves(parameters, f"/{member}"):
+            found = at(stage.after, place)
+            if (found is not MISSING) if value is None else (found is MISSING or not same(found, value)):
+                got: Json = None if isinstance(found, Missing) else found
+                said = f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
+                yield Finding("SRF-OPS-06", said, value, got, told.sent)
+
+
+def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, Json]]:
+    for name, value in parameters.items():
+        place = f"{under}/{str(name).replace('~', '~0').replace('/', '~1')}"
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, place)
+        else:
+            yield place, value
+
+
+def _alternatives(told: AnnotatedError) -> Iterator[Finding]:
+    """Two suggestions that give one place different values are alternatives, and say so."""
+    seen: dict[str, tuple[int, Json, Any]] = {}
+    for index, one in told.suggestions:
+        for op in patch_of(one):
+            if op["op"] not in ("add", "replace") or str(op["path"]).endswith("/-"):
+                continue
+            place, value = str(op["path"]), op.get("value")
+            group = one.get("group") if isinstance(one.get("group"), Mapping) else None
+            if place in seen:
+                other, had, theirs = seen[place]
+                marked = group is not None and group == theirs and group.get("relation") == "one_of"
+                if other != index and not same(had, value) and not marked and not isinstance(value, dict):
+                    said = (
+                        f"Suggestions {other} and {index} give {place} different values and are no group of "
+                        "the relation one_of: a reader would apply both."
+                    )
+                    yield Finding("SRF-OPS-07", said, "one_of", group, told.sent)
+            seen.setdefault(place, (index, value, group))
+    yield from _groups(told)
+
+
+def _groups(told: AnnotatedError) -> Iterator[Finding]:
+    relations: dict[str, Json] = {}
+    for index, one in told.suggestions:
+        group = one.get("group")
+        if group is None:
+            continue
+        if not isinstance(group, Mapping) or group.get("relation") not in ("all", "one_of", "sequence"):
+            said = f"The group of suggestion {index} has no relation that there is."
+            yield Finding("SRF-OPS-07", said, ["all", "one_of", "sequence"], group, told.sent)
+        elif relations.setdefault(str(group.get("id")), group["relation"]) != group["relation"]:
+            said = f"The group {group.get('id')} has two relations."
+            yield Finding("SRF-OPS-07", said, relations[str(group.get("id"))], group["relation"], told.sent)
+
+
+def _earned(told: AnnotatedError) -> Iterator[Finding]:
+    for index, one in told.suggestions:
+        level = one.get("applicability")
+        open_ones = bool(one.get("placeholders"))
+        safety = one.get("safety") if isinstance(one.get("safety"), Mapping) else {}
+        if open_ones != (level == "HAS_PLACEHOLDERS"):
+            said = f"Suggestion {index}: HAS_PLACEHOLDERS and placeholders go together."
+            yield Finding("SRF-OPS-08", said, "HAS_PLACEHOLDERS" if open_ones else "no such word", level, told.sent)
+        if level != "MACHINE_APPLICABLE":
+            continue
+        if not _proven(one):
+            said = (
+                f"Suggestion {index} calls itself MACHINE_APPLICABLE without evidence: neither verified, nor observed "
+                "20 times with a lower bound of 0.9."
+            )
+            got = {name: one.get(name) for name in ("verification", "confidence") if name in one}
+            yield Finding("SRF-OPS-08", said, "evidence", got, told.sent)
+        for flag in ("changes_intent", "requires_confirmation", "loses"):
+            if safety and safety.get(flag):
+                said = f"Suggestion {index} calls itself MACHINE_APPLICABLE and says {flag} too."
+                yield Finding(
+                    "SRF-OPS-08", said, "neither intent changed, nor confirmation, nor loss", safety, told.sent
+                )
+
+
+def _proven(suggestion: Mapping[str, Json]) -> bool:
+    checked, seen = suggestion.get("verification"), suggestion.get("confidence")
+    if isinstance(checked, Mapping) and checked.get("status") == "verified":
+        return True
+    if not isinstance(seen, Mapping) or seen.get("basis") != "observed":
+        return False
+    successes, trials = seen.get("successes"), seen.get("trials")
+    if not isinstance(successes, int) or not isinstance(trials, int) or trials < 20 or successes > trials:
+        return False
+    return wilson(successes, trials) >= 0.9
+
+
+def wilson(successes: int, trials: int) -> float:
+    """Return the lower end of the 95 % Wilson interval."""
+    share, z2 = successes / trials, _Z * _Z
+    spread = _Z * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials * trials))
+    return (share + z2 / (2 * trials) - spread) / (1 + z2 / trials)
+
+
+def _idempotent(told: AnnotatedError) -> Iterator[Finding]:
+    for stage in stages(told):
+        operations = patch_of(stage.suggestion)
+        if stage.after is None or not operations:
+            continue
+        try:
+            again = patched(operations, stage.after, form=told.request.form)
+        except Unapplied:
+            continue
+        if not same(again, stage.after):
+            said = f"Applied a second time, the patch of suggestion {stage.index} changes the request once more."
+            yield Finding("SRF-OPS-10", said, stage.after, again, told.sent)
+
+
+def _credentials(told: AnnotatedError) -> Iterator[Finding]:
+    for index, one in told.suggestions:
+        places = [(op.get(name), op) for op in patch_of(one) for name in ("path", "from") if name in op]
+        for place, op in places:
+            split = parts(place) or ()
+            if split[:1] != ("headers",):
+                continue
+            named = split[1].lower() if len(split) > 1 else ""
+            if not named or named in _CREDENTIALS:
+                said = f"Suggestion {index} reads or changes {place}: credentials are the caller's own."
+                yield Finding("SRF-OPS-11", said, "no such place", dict(op), told.sent)
+            elif named in _KEYS and _reuses(op, told.request, named):
+                said = f"Suggestion {index} takes away or repeats an idempotency key."
+                yield Finding("SRF-OPS-11", said, "a fresh key, or none of it", dict(op), told.sent)
+        for step in listed(one, "steps"):
+            headers = step.get("headers")
+            for name in headers if isinstance(headers, Mapping) else ():
+                if str(name).lower() in _CREDENTIALS:
+                    said = f"A step of suggestion {index} has the header {name}: credentials are the caller's own."
+                    yield Finding("SRF-OPS-11", said, "no such header", dict(step), told.sent)
+
+
+def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
+    """Whether an idempotency key goes away, or stays what it was. A fresh one is what another request needs."""
+    had = {key.lower(): value for key, value in request.headers.items()}.get(name)
+    if op["op"] in ("remove", "move", "copy"):
+        return True
+    return op["op"] in ("add", "replace") and op.get("value") == had
+
+
+def _stays_here(told: AnnotatedError) -> Iterator[Finding]:
+    for index, one in told.suggestions:
+        paths = [op.get("value") for op in patch_of(one) if op["op"] in ("add", "replace") and op["path"] == "/path"]
+        paths += [step.get("path") for step in listed(one, "steps")]
+        for path in paths:
+            if not isinstance(path, str) or not path.startswith("/") or path.startswith("//") or "\\" in path:
+                said = f"Suggestion {index} leads to what is no path on the same host."
+                yield Finding("SRF-OPS-02", said, "a path that begins with one /", path, told.sent)
+
+
+def _waits_only(told: AnnotatedError) -> Iterator[Finding]:
+    for index, one in told.suggestions:
+        if base_action(one) == "WAIT_AND_RETRY" and any(
+            not str(op["path"]).startswith("/headers/") for op in patch_of(one) if op["op"] != "test"
+        ):
+            said = f"Suggestion {index} says to send the same request later, and changes it."
+            yield Finding("SRF-OPS-06", said, "no edit", patch_of(one), told.sent)
+
+
+_PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (
+    _applies,
+    _asked_for,
+    _stays_here,
+    _guarded,
+    _described,
+    _parameters_agree,
+    _waits_only,
+    _alternatives,
+    _earned,
+    _idempotent,
+    _credentials,
+)

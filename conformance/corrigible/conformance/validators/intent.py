@@ -1,0 +1,123 @@
+"""Intent: whether a suggestion says what it does to the wish behind a request (SRF-OPS-09, 12, 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from corrigible.schema.exchange import Json
+
+from .annotated_error import MISSING, TERMINAL, AnnotatedError, at, base_action, listed, parts, patch_of
+from .edit import invalid
+from .finding import Finding
+from .loss import leaves, lost
+from .patched import Stage, document, leads_to, stages
+from .retry import is_safe
+
+_LIMITS: Final = frozenset(
+    {
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("maxLength", "maxItems", "minItems", "uniqueItems"),
+    }
+)
+"""Keywords whose repair is another value than the one that was asked for."""
+
+
+def judge(told: AnnotatedError) -> Iterator[Finding]:
+    """Yield where a suggestion is silent about what it does."""
+    if any(invalid(told)):
+        return  # what is no patch has no outcome
+    for part in _PARTS:
+        yield from part(told)
+
+
+def _flagged(told: AnnotatedError) -> Iterator[Finding]:
+    """A clamp, a cut: not what was asked for, and it says so."""
+    limits: dict[str, str] = {}
+    if told.description is not None:
+        for breach in told.description.breaches_of(told.request) or ():
+            if breach.keyword in _LIMITS:
+                limits[breach.pointer] = breach.keyword
+    for stage in stages(told):
+        safety = stage.suggestion.get("safety")
+        if stage.after is None or (isinstance(safety, Mapping) and safety.get("changes_intent") is True):
+            continue
+        for op in patch_of(stage.suggestion):
+            why = _other(op, stage, limits)
+            if why:
+                said = f"Suggestion {stage.index} {why}, which is not what was asked for, and does not say so."
+                yield Finding("SRF-OPS-09", said, {"changes_intent": True}, safety, told.sent)
+
+
+def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> str:
+    place, verb = str(op["path"]), op["op"]
+    old, new = at(stage.before, place), op.get("value")
+    for limited, keyword in limits.items():
+        if verb in ("replace", "remove", "add") and leads_to(limited, place) and old is not MISSING:
+            return f"changes {place} because of {keyword}"
+    value = place.startswith(("/body/", "/query/"))
+    if value and verb == "replace" and isinstance(old, str) and isinstance(new, str) and _is_cut(old, new):
+        return f"cuts {place} short"
+    return ""
+
+
+def _is_cut(old: str, new: str) -> bool:
+    """Whether a text of people lost its end. Words and paths have abbreviations: those are other spellings."""
+    return " " in old and len(new) >= 8 and old.startswith(new)
+
+
+def _harmless(told: AnnotatedError) -> Iterator[Finding]:
+    """Nothing that a suggestion has a reader send changes anything, where it says so."""
+    for stage in stages(told):
+        one = stage.suggestion
+        safety = one.get("safety")
+        if not isinstance(safety, Mapping) or safety.get("side_effects") != "none" or base_action(one) in TERMINAL:
+            continue
+        for sent in [*listed(one, "steps"), stage.after or stage.before]:
+            method = str(sent.get("method"))
+            if not is_safe(method) and not _tries(sent.get("query")):
+                said = f"Suggestion {stage.index} says that it has no side effects, and leads to a {method}."
+                yield Finding("SRF-OPS-12", said, {"side_effects": "possible|certain"}, dict(safety), told.sent)
+                break
+
+
+def _tries(query: Json) -> bool:
+    """Whether a request asks only to be tried."""
+    named = query if isinstance(query, Mapping) else {}
+    return str(named.get("dry_run")).lower() == "true" or named.get("dryRun") == "All"
+
+
+def _accounted(told: AnnotatedError) -> Iterator[Finding]:
+    """Every value that was sent survives, or the suggestion names it and says that the intent changes."""
+    sent = dict(leaves(document(told.request)))
+    for stage in stages(told):
+        if stage.after is None:
+            continue
+        safety = stage.suggestion.get("safety")
+        flagged = isinstance(safety, Mapping) and safety.get("changes_intent") is True
+        named = safety.get("loses") if isinstance(safety, Mapping) else None
+        pointers = named if isinstance(named, list) else []
+        evidence = stage.suggestion.get("evidence")
+        looked_up = isinstance(evidence, Mapping) and bool(evidence.get("lookups"))
+        steps = listed(stage.suggestion, "steps")
+        gone = [one for one in lost(stage.before, stage.after, looked_up=looked_up, steps=steps) if one in sent]
+        missing = [one for one in gone if not any(leads_to(str(p), one) for p in pointers)]
+        overwritten = [one for one in missing if at(stage.after, one) is not MISSING]
+        if overwritten and not flagged:
+            said = f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
+            yield Finding("SRF-OPS-09", said, {"changes_intent": True}, safety, told.sent)
+            missing = [one for one in missing if one not in overwritten]
+        if missing:
+            places = ", ".join(missing[:3])
+            said = f"What stood at {places} is nowhere after suggestion {stage.index}, and it does not say so."
+            yield Finding("SRF-OPS-13", said, {"loses": missing[:10]}, safety, told.sent)
+        if pointers and not flagged:
+            said = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
+            yield Finding("SRF-OPS-13", said, {"changes_intent": True}, safety, told.sent)
+        for pointer in pointers:
+            if parts(pointer) is None or at(document(told.request), pointer) is MISSING:
+                said = f"Suggestion {stage.index} says that it loses what the request does not hold."
+                yield Finding("SRF-OPS-13", said, "a pointer into the refused request", pointer, told.sent)
+
+
+_PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (_flagged, _harmless, _accounted)

@@ -1,0 +1,29 @@
+"""All that can be said of one refusal and its feedback by looking at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from . import edit, intent, near, shape, trust
+from . import retry as pace
+from .annotated_error import AnnotatedError
+from .finding import Finding
+
+JUDGES: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (
+    shape.judge,
+    edit.judge,
+    intent.judge,
+    near.judge,
+    pace.judge,
+    trust.judge,
+)
+
+
+def judged(told: AnnotatedError, requirements: frozenset[str] | None = None) -> Iterator[Finding]:
+    """Yield what is wrong, of the given requirements or of all. What is no feedback at all is only said to be none."""
+    if not isinstance(told.feedback, Mapping):
+        found = shape.judge(told)
+    else:
+        found = (finding for judge in JUDGES for finding in judge(told))
+    yield from (finding for finding in found if requirements is None or finding.requirement in requirements)

@@ -1,0 +1,76 @@
+"""Nearness: a value that is only near is taken where it is alone and nothing much hangs on it (SRF-OPS-14)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rapidfuzz.distance import OSA
+
+from corrigible.schema.exchange import Json
+
+from .annotated_error import AnnotatedError, at, parts, patch_of
+from .edit import invalid
+from .finding import Finding
+from .patched import stages
+
+DECISIVE: Final = frozenset(
+    {"currency", "amount", "account", "customer", "role", "permission", "visibility", "private", "force"}
+)
+"""Names on which money, identity, permission, deletion or visibility hangs, whoever decides what else does."""
+
+
+def judge(told: AnnotatedError) -> Iterator[Finding]:
+    """Yield the guesses that are passed off as knowledge. What is near is known by the description's own lists."""
+    if told.description is None or any(invalid(told)):
+        return
+    for stage in stages(told):
+        one = stage.suggestion
+        group = one.get("group")
+        choice = isinstance(group, Mapping) and group.get("relation") == "one_of"
+        for op in patch_of(one):
+            old, new, place = at(told.request.document(), op["path"]), op.get("value"), str(op["path"])
+            if op["op"] != "replace" or not isinstance(old, str) or not isinstance(new, str):
+                continue
+            if _letters(old) == _letters(new):
+                continue  # another spelling of the same is no guess
+            schema = told.description.schema_at(told.request, place)
+            listed = schema.get("enum") if schema is not None else None
+            if not isinstance(listed, list) or new not in listed:
+                continue
+            rivals = [value for value in as_near(old, listed) if value != new]
+            if rivals and not choice:
+                said = f"Suggestion {stage.index} takes {new} for {old}, though {rivals[0]} is as near."
+                yield Finding("SRF-OPS-14", said, "a group one_of, or a question", dict(op), told.sent)
+            if _words(place) & DECISIVE and not _asks(one):
+                said = f"Suggestion {stage.index} guesses at {place}, on which much hangs, and asks nobody."
+                yield Finding("SRF-OPS-14", said, {"requires_confirmation": True}, one.get("safety"), told.sent)
+
+
+def as_near(text: str, candidates: Sequence[Any]) -> list[str]:
+    """Return the candidates at the least distance from a text, and those that go on from it where any does."""
+    known = [value for value in candidates if isinstance(value, str)]
+    plain = {value: _letters(value) for value in known}
+    if not known:
+        return []
+    wanted = _letters(text)
+    going_on = [value for value in known if len(wanted) > 1 and plain[value].startswith(wanted)]
+    if going_on:
+        return going_on
+    least = min(OSA.distance(wanted, plain[value]) for value in known)
+    return [value for value in known if OSA.distance(wanted, plain[value]) == least]
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).casefold()
+
+
+def _words(pointer: str) -> frozenset[str]:
+    name = (parts(pointer) or ("",))[-1]
+    return frozenset(re.split(r"[\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
+
+
+def _asks(suggestion: Mapping[str, Json]) -> bool:
+    safety = suggestion.get("safety")
+    return isinstance(safety, Mapping) and safety.get("requires_confirmation") is True

@@ -1,0 +1,113 @@
+"""Trust, as far as one feedback shows it: clean texts, where it came from, no secret, honest numbers (SRF-SEC)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+from urllib.parse import quote
+
+from corrigible.schema.exchange import Json
+
+from .annotated_error import TERMINAL, AnnotatedError, base_action, patch_of, texts
+from .finding import ABSENT, Finding
+
+_LONGEST: Final = 1000
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+"""Unicode categories that nobody sees: controls, format characters (bidi, zero width, tags), line separators."""
+_FILLERS: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_EVIDENCE: Final = ("rule", "spec", "lookup", "mapping", "relayed")
+
+
+def judge(told: AnnotatedError) -> Iterator[Finding]:
+    """Yield what makes feedback not to be trusted."""
+    for part in _PARTS:
+        yield from part(told)
+
+
+def hidden(text: str) -> list[str]:
+    """Return the characters of a text that a person does not see and a model reads, by their names."""
+    found = {c for c in text if (unicodedata.category(c) in _HIDDEN and c not in "\n\t") or _FILLERS.match(c)}
+    return [f"U+{ord(c):04X} {unicodedata.name(c, 'control')}" for c in sorted(found)]
+
+
+def _clean(told: AnnotatedError) -> Iterator[Finding]:
+    for place, text in texts(told.feedback):
+        if names := hidden(text):
+            said = f"The text at {place} holds characters that nobody sees."
+            yield Finding("SRF-SEC-02", said, "visible characters", names, told.sent)
+        if len(text) > _LONGEST:
+            said = f"The text at {place} is {len(text)} characters long."
+            yield Finding("SRF-SEC-02", said, f"at most {_LONGEST}", text[:80] + "...", told.sent)
+
+
+def _sourced(told: AnnotatedError) -> Iterator[Finding]:
+    for index, one in told.suggestions:
+        changes = bool(patch_of(one) or one.get("steps") or one.get("placeholders"))
+        if not changes and base_action(one) in TERMINAL | {"WAIT_AND_RETRY"}:
+            continue
+        evidence = one.get("evidence", ABSENT)
+        kind = evidence.get("kind") if isinstance(evidence, Mapping) else None
+        if kind not in _EVIDENCE:
+            said = f"Suggestion {index} does not say where it comes from."
+            yield Finding("SRF-SEC-03", said, {"kind": "|".join(_EVIDENCE)}, evidence, told.sent)
+        elif isinstance(evidence, Mapping) and not (evidence.get("rule") or evidence.get("pointer")):
+            said = f"The evidence of suggestion {index} names neither rule nor place."
+            yield Finding("SRF-SEC-03", said, "rule or pointer", dict(evidence), told.sent)
+
+
+def _secretive(told: AnnotatedError) -> Iterator[Finding]:
+    whole = json.dumps(told.feedback, ensure_ascii=False)
+    for secret in told.secrets:
+        if any(form in whole for form in forms(secret)):
+            said = "A secret of the request stands in the feedback."
+            yield Finding("SRF-SEC-05", said, "nothing of it", f"a text of {len(secret)} characters", told.sent)
+
+
+def forms(secret: str) -> set[str]:
+    """Return the ways in which a text may be written down and still be found out."""
+    plain = secret.encode()
+    quoted = json.dumps(secret)[1:-1]
+    return {secret, secret[::-1], quoted, quote(secret, safe=""), base64.b64encode(plain).decode().rstrip("=")}
+
+
+def _counted(told: AnnotatedError) -> Iterator[Finding]:
+    for index, one in told.suggestions:
+        seen = one.get("confidence")
+        if isinstance(seen, Mapping):
+            problem = _miscounted(seen)
+            if problem:
+                said = f"The confidence of suggestion {index} cannot be worked out again: {problem}."
+                yield Finding("SRF-SEC-10", said, "successes, trials and their quotient", dict(seen), told.sent)
+
+
+def _miscounted(seen: Mapping[str, Json]) -> str:
+    value: Json = seen.get("value")
+    successes: Json = seen.get("successes")
+    trials: Json = seen.get("trials")
+    if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
+        return "its value is none from 0 to 1"
+    if successes is None and trials is None and seen.get("basis") != "observed":
+        return ""
+    if not (_is_count(successes) and _is_count(trials)):
+        return "successes and trials are not both counted"
+    if successes > trials:
+        return "there are more successes than trials"
+    if value is not None and trials and not math.isclose(value, successes / trials, abs_tol=0.005):
+        return "its value is not the share of successes"
+    if value is not None and not trials:
+        return "it has a value and no trials"
+    return ""
+
+
+def _is_count(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+_PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (_clean, _sourced, _secretive, _counted)
