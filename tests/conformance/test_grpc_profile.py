@@ -13,9 +13,9 @@ from corrigible.conformance.checks.grpc.catalogue import CHECKS
 WITHOUT_GRPC = """
 import sys
 sys.modules["grpc"] = None
-from corrigible.conformance.check import CouldNotTell
+from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.conformance.checks.grpc import CHECKS
-from corrigible.conformance.subject import Subject
+from corrigible.conformance.suite.subject import Subject
 for check in CHECKS:
     try:
         list(check.run(Subject("proxy", "grpc", grpc="127.0.0.1:1")))
