@@ -31,7 +31,7 @@ pytest.importorskip("schemathesis")
 
 SHOP = SUITE / "reference" / "openapi.yaml"
 RECIPE = Path(service.__file__).parent / "openapi.yaml"
-FASTAPI = Path(__file__).parent.parent / "proxy" / "fastapi_service.py"
+FASTAPI = Path(__file__).parent.parent / "_support" / "fastapi_service.py"
 QUICK = ["--rate", "1000", "--requests", "60"]
 
 

@@ -20,8 +20,7 @@ from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
-
-from ...adapters.acme_office import Office
+from tests._support.acme_office import Office
 
 FILES = Path(lift.__file__).with_name("tasks")
 ACME = read_tasks(FILES / "acme.yaml")

@@ -10,8 +10,7 @@ from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
-
-from .repaired import ASK, CHOICE, assert_outcome, follow, post, said, sent
+from tests._support.repaired import ASK, CHOICE, assert_outcome, follow, post, said, sent
 
 DAY = {"type": "string", "format": "date"}
 

@@ -1,0 +1,355 @@
+"""Raw sockets on both sides of an embedded proxy: upstreams that say exactly these bytes, clients that see them."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import re
+import socket
+import socketserver
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead, Rewrite
+from corrigible.proxy.http.feedback_store import Served
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+
+PATIENCE = 60.0
+"""Seconds after which a test gives up. Nothing is expected to take so long, on however busy a machine."""
+LAST_CHUNK = re.compile(rb"(?:^|\r\n)0\r\n(?:[^\r\n]+\r\n)*\r\n\Z")
+
+
+class Wire:
+    """A client connection that shows bytes as they come. It is closed with the test, however that ends."""
+
+    opened: ClassVar[list[Wire]] = []
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+        self.received = b""
+        self.opened.append(self)
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def until(self, enough: Callable[[bytes], bool]) -> bytes:
+        """Read until there is enough; fails where the connection ends before."""
+        while not enough(self.received):
+            data = self.socket.recv(1 << 20)
+            assert data, f"the connection ended after {self.received[-200:]!r}"
+            self.received += data
+        return self.received
+
+    def rest(self) -> bytes:
+        """Read to the end of the connection."""
+        while data := self.socket.recv(1 << 20):
+            self.received += data
+        return self.received
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+@dataclass
+class Upstream:
+    """A server on a real socket. `answers` maps a path to bytes, or to a function that writes them."""
+
+    answers: dict[str, bytes | Callable[[socket.socket], None]]
+    requests: list[bytes] = field(default_factory=list)
+    port: int = 0
+
+    def answer(self, connection: socket.socket, request: bytes) -> None:
+        self.requests.append(request)
+        target = request.split(b" ", 2)[1].decode("latin1")
+        said = self.answers[target.split("?")[0]]
+        if callable(said):
+            said(connection)
+        else:
+            connection.sendall(said)
+
+
+@contextmanager
+def upstream_at(answers: dict[str, bytes | Callable[[socket.socket], None]]) -> Iterator[Upstream]:
+    upstream = Upstream(answers)
+
+    class Connection(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            try:
+                while (request := read_request(self.request)) is not None:
+                    upstream.answer(self.request, request)
+                    if b"connection: close" in request.lower():
+                        return
+            except OSError:
+                return
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+        block_on_close = False
+
+    with Server(("127.0.0.1", 0), Connection) as server:
+        upstream.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield upstream
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def read_request(connection: socket.socket) -> bytes | None:
+    """Read one request, byte for byte; None at the end of the connection."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = connection.recv(1 << 20)
+        if not more:
+            return None
+        data += more
+    head, _, body = data.partition(b"\r\n\r\n")
+    lines = head.lower().split(b"\r\n")
+    length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
+    chunked = b"transfer-encoding: chunked" in lines
+    while len(body) < length or (chunked and not LAST_CHUNK.search(body)):
+        body += connection.recv(1 << 20)
+    return head + b"\r\n\r\n" + body
+
+
+PATIENT = Limits(seconds=PATIENCE, seconds_with_lookups=PATIENCE)
+
+
+@dataclass
+class Silent:
+    """A corrector that wants to see every refusal, and never says anything."""
+
+    seen: list[tuple[RequestHead, bytes, ResponseHead, bytes]] = field(default_factory=list)
+    limits: Limits = field(default_factory=lambda: PATIENT)
+
+    def upstream_target(self, target: str) -> str:
+        return target.replace("?mode=verbose", "")
+
+    def document(self, request: RequestHead, now: float) -> Served | None:
+        if request.target != "/.well-known/recovery-feedback/1":
+            return None
+        headers = [("Content-Type", "application/json"), ("Content-Length", "14"), ("Cache-Control", "no-store")]
+        return Served(headers, b"" if request.method == "HEAD" else b'{"kept": true}')
+
+    def wants_body(self, request: RequestHead, response: ResponseHead) -> bool:
+        return response.status >= 400
+
+    def caller(self, request: RequestHead) -> str:
+        return request.peer
+
+    def accepted(self, outcome: Outcome) -> Outcome:
+        return outcome
+
+    def correct(
+        self,
+        request: RequestHead,
+        request_body: bytes,
+        response: ResponseHead,
+        response_body: bytes,
+        *,
+        id: str,
+        started: float,
+        elapsed: float = 0.0,
+    ) -> Generator[Lookup, LookupAnswer, Outcome]:
+        self.seen.append((request, request_body, response, response_body))
+        return (yield from self.said(response, response_body))
+
+    def said(self, response: ResponseHead, body: bytes) -> Generator[Lookup, LookupAnswer, Outcome]:
+        yield from ()
+        return Outcome(None, "nothing to say", Mode.REFLECTIVE)
+
+
+@dataclass
+class Telling(Silent):
+    """A corrector that puts a line after every refusal, and what it has looked up where it is told to."""
+
+    ask: str | None = None
+
+    def said(self, response: ResponseHead, body: bytes) -> Generator[Lookup, LookupAnswer, Outcome]:
+        answer = (yield Lookup(self.ask)) if self.ask is not None else LookupAnswer(0)
+        headers = [*response.headers, ("X-Added", "1")]
+        body += b" | %d %s" % (answer.status, answer.body)
+        feedback = {"recovery": "correctable", "suggestions": [{"action": "MODIFY_PARAMS"}]}
+        return Outcome(Rewrite(headers, body), "", Mode.REFLECTIVE, "PostX", feedback, ("pack.rule",))
+
+
+@dataclass
+class Proxy:
+    """A running one."""
+
+    port: int
+    stop: Callable[[], None]
+    hurry: Callable[[], None]
+    ended: threading.Event
+    later: Callable[[float], None]
+    """Have so many seconds pass for it, at once."""
+
+
+@contextmanager
+def proxy_at(
+    corrector: Any, *, log: Path | None = None, hold: float = PATIENCE, drain: float = PATIENCE, **settings: Any
+) -> Iterator[Proxy]:
+    from corrigible.proxy.access_log.entry import AccessLog
+    from corrigible.proxy.mitm import http_layer as mitm_http
+    from corrigible.proxy.mitm import server as mitm
+    from corrigible.proxy.mitm.server import Settings, serve
+
+    ready, ended = threading.Event(), threading.Event()
+    running: dict[str, Any] = {}
+
+    journal = AccessLog(log) if log is not None else None
+
+    async def main() -> None:
+        running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event(), hurry=asyncio.Event())
+
+        def is_ready(address: str) -> None:
+            running["port"] = int(address.rpartition(":")[2])
+            ready.set()
+
+        await serve(
+            Settings(host="127.0.0.1", port=0, **settings),
+            corrector,
+            access_log=journal,
+            ready=is_ready,
+            stop=running["stop"],
+            hurry=running["hurry"],
+        )
+
+    def runs() -> None:
+        try:
+            asyncio.run(main())
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=runs)
+    patched = pytest.MonkeyPatch()
+    patched.setattr(mitm_http, "HOLD_SECONDS", hold)
+    patched.setattr(mitm, "DRAIN_SECONDS", drain)
+    if settings.get("all_addons"):
+        patched.setenv("HOME", tempfile.mkdtemp())  # where mitmproxy makes its certificates
+    thread.start()
+
+    def setter(name: str) -> Callable[[], None]:
+        return lambda: running["loop"].call_soon_threadsafe(running[name].set)
+
+    def later(seconds: float) -> None:
+        loop, passed = running["loop"], threading.Event()
+        in_loop, everywhere = loop.time, time.time
+
+        def shift() -> None:
+            loop.time = lambda: in_loop() + seconds
+            patched.setattr(time, "time", lambda: everywhere() + seconds)
+            passed.set()
+
+        loop.call_soon_threadsafe(shift)
+        assert passed.wait(PATIENCE)
+
+    assert ready.wait(PATIENCE)
+    proxy = Proxy(running["port"], setter("stop"), setter("hurry"), ended, later)
+    try:
+        yield proxy
+    finally:
+        with suppress(RuntimeError):  # its loop may be closed by now
+            proxy.stop()
+            proxy.hurry()
+        thread.join(PATIENCE)
+        patched.undo()
+        assert not thread.is_alive()
+        if journal is not None:
+            journal.close()
+
+
+def message(status: bytes, headers: bytes, body: bytes, *, length: bool = True) -> bytes:
+    framing = b"Content-Length: %d\r\n" % len(body) if length else b""
+    return b"HTTP/1.1 " + status + b"\r\n" + headers + framing + b"\r\n" + body
+
+
+def chunks(status: bytes, headers: bytes, *parts: bytes) -> bytes:
+    body = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+    return message(status, headers + b"Transfer-Encoding: chunked\r\n", body, length=False)
+
+
+def dechunked(answer: bytes) -> bytes:
+    """Return an answer with its chunks put together: where chunks end is each hop's own business."""
+    head, _, rest = answer.partition(b"\r\n\r\n")
+    body = b""
+    while True:
+        size, _, rest = rest.partition(b"\r\n")
+        if int(size, 16) == 0:
+            assert rest == b"\r\n"
+            return head + b"\r\n\r\n" + body
+        body, rest = body + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+
+
+class Bench:
+    """What tests of the proxy get: the pieces above."""
+
+    Silent, Telling, Wire = Silent, Telling, Wire
+    proxy, upstream = staticmethod(proxy_at), staticmethod(upstream_at)
+    patience = PATIENCE
+    message, chunks, dechunked = staticmethod(message), staticmethod(chunks), staticmethod(dechunked)
+
+    @staticmethod
+    def none() -> HttpCorrector:
+        return HttpCorrector(Engine([]), mode=Mode.NONE)
+
+    @staticmethod
+    def reflective() -> HttpCorrector:
+        return HttpCorrector(Engine([]), mode=Mode.REFLECTIVE)
+
+    @staticmethod
+    def command(*words: str) -> list[str]:
+        """Return how to run `corrigible proxy` so that nothing under way is cut off before a test gives up."""
+        code = "import sys; from corrigible.proxy import cli, mitm; mitm.DRAIN_SECONDS = %s; sys.exit(cli.main())"
+        return [sys.executable, "-c", code % PATIENCE, "proxy", *words]
+
+    @staticmethod
+    def journal(folder: Path) -> list[dict[str, Any]]:
+        """Return the lines of `log.jsonl`."""
+        return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+    @staticmethod
+    def ask(port: int, path: str, method: str = "GET", body: bytes = b"", headers: bytes = b"") -> bytes:
+        """Send one request on a connection of its own; return every byte of the answer."""
+        wire = Wire(port)
+        length = b"Content-Length: %d\r\n" % len(body) if body else b""
+        wire.send(
+            b"%s %s HTTP/1.1\r\nHost: api.test\r\nConnection: close\r\n%s%s\r\n%s"
+            % (method.encode(), path.encode(), headers, length, body)
+        )
+        try:
+            return wire.rest()
+        finally:
+            wire.close()
+
+
+@pytest.fixture(scope="session")
+def bench() -> type[Bench]:
+    """Upstreams, proxies and clients made of raw sockets."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of what mitmproxy depends on
+        importlib.import_module("corrigible.proxy.mitm.server").default_addons()
+    return Bench
+
+
+@pytest.fixture(autouse=True)
+def wires_are_closed() -> Iterator[None]:
+    yield
+    while Wire.opened:
+        Wire.opened.pop().close()

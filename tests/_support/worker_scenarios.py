@@ -1,0 +1,225 @@
+"""What `test_worker` runs in a process of its own: no other test's threads are forked there.
+
+`python -m tests._support.worker_scenarios` prints a JSON object: for each scenario what it failed of, or null.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+import traceback
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.runtime.fork_server import ForkServer
+from corrigible.proxy.runtime.worker import Lost, Shed, Workers
+
+MEBIBYTE = 1 << 20
+
+
+def asks(names: list[str], *, loud: bool = False) -> Generator[str, str, list[str]]:
+    said = []
+    for name in names:
+        said.append((yield name))
+    return [one.upper() for one in said] if loud else said
+
+
+def hangs() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    time.sleep(60)
+
+
+def grows() -> int:
+    return len(b"x" * (2048 * MEBIBYTE))
+
+
+def remembers() -> None:
+    heard: list[str] = []
+    SERVED["hear"] = heard.append
+    SERVED["heard"] = lambda: heard
+
+
+SERVED: dict[str, Any] = {
+    "asks": asks,
+    "hangs": hangs,
+    "aborts": os.abort,
+    "leaves": lambda: os._exit(0),
+    "grows": grows,
+    "takes": lambda size: len(b"x" * size),
+    "talks": lambda size: b"x" * size,
+    "raises": lambda: 1 / 0,
+    "lambda": lambda: lambda: 0,
+    "pid": os.getpid,
+}
+
+
+async def shout(question: str) -> str:
+    return f"{question}!"
+
+
+async def run(workers: Workers, name: str, *arguments: Any, seconds: float = 20, wait: float = 20, **named: Any) -> Any:
+    return await workers.run((name, arguments, named), shout, seconds=seconds, wait=wait, caller="c")
+
+
+def questions_are_answered_and_the_value_comes_back(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+        assert await run(workers, "asks", ["a", "b"]) == ["a!", "b!"]
+        assert await run(workers, "asks", ["a"], loud=True) == ["A!"]
+        assert await run(workers, "talks", 3 * MEBIBYTE) == b"x" * 3 * MEBIBYTE
+        first = await run(workers, "pid")
+        assert await run(workers, "pid") == first != os.getpid()
+        workers.end()
+
+    asyncio.run(main())
+
+
+FAILING: list[tuple[tuple[Any, ...], str]] = [
+    (("hangs",), "took over 200 ms, and the worker was ended"),
+    (("aborts",), "the worker broke off (IncompleteReadError)"),
+    (("leaves",), "the worker broke off (IncompleteReadError)"),
+    (("grows",), "MemoryError: "),
+    (("talks", 9 * MEBIBYTE), "the worker broke off (ValueError)"),
+    (("raises",), "ZeroDivisionError: division by zero"),
+    (("lambda",), "AttributeError: Can't "),
+]
+
+
+def what_goes_wrong_is_said_and_the_next_task_is_done(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+        for task, why in FAILING:
+            with pytest.raises(Lost) as lost:
+                await run(workers, *task, seconds=0.2 if task == ("hangs",) else 20)
+            assert str(lost.value).startswith(why), (task, str(lost.value))
+            assert await run(workers, "asks", ["a"]) == ["a!"], task
+        workers.end()
+
+    asyncio.run(main())
+
+
+def a_worker_that_grew_is_replaced(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server, most=20 * MEBIBYTE)
+        first = await run(workers, "pid")
+        assert await run(workers, "takes", MEBIBYTE) == MEBIBYTE
+        assert await run(workers, "pid") == first
+        assert await run(workers, "takes", 30 * MEBIBYTE) == 30 * MEBIBYTE
+        assert await run(workers, "pid") != first
+        workers.end()
+
+    asyncio.run(main())
+
+
+def a_caller_who_goes_away_takes_the_task_along(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+        first = await run(workers, "pid")
+        task = asyncio.create_task(run(workers, "hangs"))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await run(workers, "pid") != first
+        workers.end()
+
+    asyncio.run(main())
+
+
+def who_waits_too_long_for_a_worker_is_shed_and_other_callers_have_another_one(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+        task = asyncio.create_task(run(workers, "hangs"))
+        await asyncio.sleep(0)
+        with pytest.raises(Shed, match="waited too long"):
+            await run(workers, "pid", wait=0.05)
+        others = [workers.run(("pid", (), {}), shout, seconds=20, wait=0.05, caller=f"c{n}") for n in range(9)]
+        said = await asyncio.gather(*others, return_exceptions=True)
+        assert len({one for one in said if isinstance(one, int)}) == 1
+        task.cancel()
+        workers.end()
+
+    asyncio.run(main())
+
+
+def notes_are_heard_in_between(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+        workers.note("hear", ("nobody is there",), caller="c")
+
+        async def noting(question: str) -> str:
+            workers.note("hear", (question,), caller="c")
+            return question
+
+        await workers.run(("asks", (["one"],), {}), noting, seconds=20, wait=20, caller="c")
+        workers.note("hear", ("two",), caller="c")
+        workers.note("raises", (), caller="c")
+        assert await run(workers, "heard") == ["one", "two"]
+        workers.end()
+
+    asyncio.run(main())
+
+
+def what_is_learnt_later_is_known_to_all(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+        assert await run(workers, "heard") == []
+        workers.learn("hear", ("x" * MEBIBYTE,))
+        assert await run(workers, "heard") == ["x" * MEBIBYTE]
+        await run(workers, "heard")
+        workers.end()
+        assert await run(workers, "heard") == ["x" * MEBIBYTE]
+        workers.end()
+
+    asyncio.run(main())
+
+
+def nobody_is_left_behind(server: ForkServer) -> None:
+    async def main() -> int:
+        workers = Workers(server)
+        pid: int = await run(workers, "pid")
+        busy = asyncio.create_task(run(workers, "hangs"))
+        await asyncio.sleep(0.05)
+        workers.close()
+        with pytest.raises(Lost):
+            await busy
+        return pid
+
+    for pid in (asyncio.run(main()), server.pid):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+SCENARIOS = (
+    questions_are_answered_and_the_value_comes_back,
+    what_goes_wrong_is_said_and_the_next_task_is_done,
+    a_worker_that_grew_is_replaced,
+    a_caller_who_goes_away_takes_the_task_along,
+    who_waits_too_long_for_a_worker_is_shed_and_other_callers_have_another_one,
+    notes_are_heard_in_between,
+    what_is_learnt_later_is_known_to_all,
+    nobody_is_left_behind,
+)
+
+
+def main() -> None:
+    remembers()
+    said: dict[str, str | None] = {}
+    for scenario in SCENARIOS:
+        server = ForkServer(SERVED, memory=512 * MEBIBYTE)
+        try:
+            said[scenario.__name__] = scenario(server)
+        except BaseException:
+            said[scenario.__name__] = traceback.format_exc()
+        finally:
+            server.close()
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Query parameters in the styles of OpenAPI, and paths and methods that no operation has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.openapi.description import Description
+from corrigible.adapters.openapi.load import load
+from corrigible.rules.pointer import MISSING
+from corrigible.schema.exchange import Request
+
+SHOP = Path(__file__).with_name("shop.yaml")
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Description:
+    return load(SHOP, cache=tmp_path_factory.mktemp("cache"))
+
+
+def broken(shop: Description, **query: Any) -> list[tuple[str, str, Any]]:
+    request = Request("GET", "/orders", query, {"x-tenant": "red"})
+    return [
+        (violation.pointer, violation.keyword, violation.value)
+        for violation in shop.schema_violations(request, "ListOrders")
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"limit": "50", "state": "all"},
+        {"fields": "id,total"},
+        {"tag": ["a", "b"]},
+        {"tag": "a"},
+        {"scores": "1|2"},
+        {"created[gte]": "1", "created[lt]": "2"},
+        {"expand[]": "buyer"},
+        {"expand[]": ["buyer", "lines"]},
+        {"expand[0]": "buyer", "expand[1]": "lines"},
+        {"filter": '{"by": 1}'},
+        {"flag": ""},
+        {"utm_source": "x"},  # most APIs ignore what they do not know
+        {"limit": ["x", "5"]},  # and take the last of a repeated one
+    ],
+)
+def test_good_queries(shop: Description, query: dict[str, Any]) -> None:
+    assert broken(shop, **query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"limit": "ten"}, ("/query/limit", "type", "ten")),
+        ({"limit": "0"}, ("/query/limit", "minimum", "0")),
+        ({"state": "opened"}, ("/query/state", "enum", "opened")),
+        ({"tag": ["a", "toolong"]}, ("/query/tag/1", "maxLength", "toolong")),
+        ({"tag": "toolong"}, ("/query/tag", "maxLength", "toolong")),
+        ({"scores": "1|x"}, ("/query/scores", "items", "1|x")),
+        ({"created[gte]": "now"}, ("/query/created[gte]", "type", "now")),
+        ({"expand[]": "buyr"}, ("/query/expand[]", "enum", "buyr")),
+        ({"expand[]": ["buyer", "line"]}, ("/query/expand[]/1", "enum", "line")),
+        ({"expand[1]": "lines", "expand[0]": "buyr"}, ("/query/expand[0]", "enum", "buyr")),
+        ({"filter": "{}"}, ("/query/filter", "contentSchema", "{}")),
+        ({"filter": "by=1"}, ("/query/filter", "contentSchema", "by=1")),
+        ({"flag": "yes"}, ("/query/flag", "type", "yes")),
+        ({"limt": "5"}, ("/query/limt", "additionalProperties", "5")),
+        ({"creatd[gte]": "5"}, ("/query/creatd[gte]", "additionalProperties", "5")),
+    ],
+)
+def test_what_a_query_breaks(shop: Description, query: dict[str, Any], expected: tuple[str, str, Any]) -> None:
+    assert broken(shop, **query) == [expected]
+
+
+def test_of_a_list_in_one_text_the_whole_texts_that_would_do_are_offered(shop: Description) -> None:
+    request = Request("GET", "/orders", {"fields": "id,totl"}, {"x-tenant": "red"})
+    (found,) = shop.schema_violations(request, "ListOrders")
+    assert (found.value, found.schema) == ("id,totl", {"type": "string", "enum": ["id,total", "id,buyer"]})
+
+
+def test_a_missing_member_of_an_object_in_brackets_has_a_name_in_brackets(shop: Description) -> None:
+    (found,) = shop.schema_violations(Request("GET", "/places", {"near[lat]": "1.5"}), "ListPlaces")
+    assert (found.pointer, found.keyword, found.value) == ("/query/near[lon]", "required", MISSING)
+    (found,) = shop.schema_violations(Request("GET", "/places", {"near[lat]": "x", "near[lon]": "2"}), "ListPlaces")
+    assert (found.pointer, found.keyword, found.value) == ("/query/near[lat]", "type", "x")
+    assert shop.schema_violations(Request("GET", "/places"), "ListPlaces") == ()
+
+
+def test_a_misspelt_name_keeps_its_brackets(shop: Description) -> None:
+    (found,) = shop.schema_violations(
+        Request("GET", "/orders", {"creatd[gte]": "5"}, {"x-tenant": "red"}), "ListOrders"
+    )
+    assert "created[gte]" in found.siblings
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "offered"),
+    [
+        ("GET", "/order", ["/orders"]),
+        ("GET", "/v2/order/5", ["/v2/orders/5"]),
+        ("GET", "/v2//orders/5/", None),  # empty segments apart it is known
+        ("GET", "/Orders/5", ["/orders/5"]),
+        ("POST", "/category", ["/categories"]),
+        ("GET", "/v1/orders", ["/v2/orders"]),
+        ("GET", "/V2/orders", ["/v2/orders"]),
+        ("GET", "/api/v2/orders", ["/v2/orders"]),
+        ("DELETE", "/orders/1/line/gift", ["/orders/1/lines/gift"]),
+        ("PUT", "/file/a/b c.txt", ["/files/a/b c.txt"]),
+        ("GET", "/report/2026-12.csv", ["/reports/2026-12.csv"]),
+        ("GET", "/report/2026-12", None),
+        ("GET", "/nothing", None),
+        ("GET", "/orders/5/lines", None),
+        ("DELETE", "/category", None),  # near, but not with that method
+        ("GET", "/", None),
+        ("GET", "/a" * 100, None),
+    ],
+)
+def test_the_path_that_may_have_been_meant(
+    shop: Description, method: str, path: str, offered: list[str] | None
+) -> None:
+    found = shop.nearest_operation(method, path)
+    if offered is None:
+        assert found is None or path == "/v2//orders/5/"
+        return
+    assert found is not None
+    assert (found.pointer, found.keyword, found.value) == ("/path", "path", path)
+    assert found.schema == {"enum": offered}
+
+
+def test_the_methods_of_a_known_path(shop: Description) -> None:
+    found = shop.nearest_operation("PUT", "/v2/orders/5")
+    assert found is not None
+    assert (found.pointer, found.keyword, found.value, found.schema) == (
+        "/method",
+        "method",
+        "PUT",
+        {"enum": ["GET", "PATCH"]},
+    )
+    assert shop.nearest_operation("GET", "/v2/orders/5") is None

@@ -1,0 +1,5 @@
+"""A gRPC server that does what it is told, and the proxy before it."""
+
+from tests._support.grpc_probe import probe as probe
+from tests._support.grpc_probe import proxied as proxied
+from tests._support.grpc_probe import rpc as rpc

@@ -1,0 +1,9 @@
+"""Services on real sockets, and a proxy before them."""
+
+from tests._support.grpc_probe import certificates as certificates
+from tests._support.grpc_probe import rpc as rpc
+from tests._support.guarded_services import descriptor_set as descriptor_set
+from tests._support.guarded_services import messages as messages
+from tests._support.guarded_services import proxy as proxy
+from tests._support.guarded_services import service as service
+from tests._support.guarded_services import start_proxy as start_proxy

@@ -1,0 +1,198 @@
+"""Whom the loop breaker tells apart, how long it remembers them, and what of a request it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import tracemalloc
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.loop_detector import IDLE, MOST, Loops, Refusal
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.core.shared_loops import LoopsApart
+from corrigible.proxy.http.corrector import Outcome, Rewrite
+from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.violation import Violation
+from tests._support.repeater import AMOUNT, REQUEST, Agent, feedback
+
+
+def test_silence_alone_is_not_remembered() -> None:
+    agent = Agent()
+    assert [agent.refused(silent=True) for _ in range(6)] == [None] * 6
+    assert len(agent.loops) == 0
+
+
+def test_nobody_in_particular_is_not_counted() -> None:
+    agent = Agent(caller="")
+    assert [agent.refused() for _ in range(6)] == [None] * 6
+    assert len(agent.loops) == 0
+
+
+def test_a_success_ends_it() -> None:
+    agent = Agent()
+    agent.refused()
+    agent.refused(about=[Violation("other")])
+    other = Agent(agent.loops, operation="Other")
+    other.refused()
+    agent.loops.succeeded("someone", "Refund")
+    agent.loops.succeeded("nobody", "Refund")
+    assert len(agent.loops) == 1 and agent.loops.knows("someone")
+    assert (agent.attempt(), other.attempt()) == (1, 2)
+    for place in ("Refund", "Other"):
+        agent.loops.succeeded("someone", place)
+    assert not agent.loops and not agent.loops.knows("someone")
+
+
+def test_loops_are_forgotten_by_time() -> None:
+    agent = Agent()
+    agent.refused()
+    agent.now += IDLE - 1
+    assert agent.attempt() == 2
+    agent.now += IDLE
+    assert agent.attempt() == 1
+    assert len(agent.loops) == 1
+    agent.now -= 10 * IDLE  # the clock was put back
+    assert agent.attempt() == 2
+
+
+def test_only_so_many_are_remembered() -> None:
+    loops = Loops(b"k")
+    for number in range(MOST + 100):
+        Agent(loops, caller=str(number)).refused()
+    assert len(loops) == MOST
+    assert not loops.knows("0") and loops.knows(str(MOST + 99))
+    many = Agent(Loops(b"k"))
+    for number in range(100):
+        many.refused(replace(REQUEST, body={"reason": number}))
+    assert len(many.loops) == 16
+    assert many.attempt(replace(REQUEST, body={"reason": 99})) == 2
+
+
+def test_what_a_caller_makes_long_takes_no_room() -> None:
+    loops = Loops(b"k")
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            long = f"{number}{'x' * 50_000}"
+            request = replace(REQUEST, path=f"/{long}", body={long: {long: [{long: number}]}, "amount": 500})
+            agent = Agent(loops, caller=str(number), operation="")
+            assert agent.attempt(request, about=(Violation(long, long, f"/body/{long}"),)) == 1
+            assert agent.attempt(request, about=(Violation(long, long, f"/body/{long}"),)) == 2
+        assert tracemalloc.get_traced_memory()[0] < 2 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_of_a_request_is_kept() -> None:
+    agent = Agent()
+    secret = replace(
+        REQUEST, body={**REQUEST.body, "amount": "hunter2", "deep": {"card": ["hunter2"]}}, path="/hunter2"
+    )
+    agent.refused(secret)
+    agent.refused(secret)
+
+    def strings(value: Any) -> str:
+        slots = [getattr(value, name) for name in getattr(type(value), "__slots__", ()) if hasattr(value, name)]
+        if isinstance(value, Mapping):
+            slots += [*value, *value.values()]
+        elif isinstance(value, (list, tuple, set)):
+            slots += value
+        return "".join(map(strings, slots)) if slots else str(value)
+
+    assert "hunter2" not in strings(vars(agent.loops))
+    assert "/body/deep/card" in strings(vars(agent.loops))
+
+
+def test_fingerprints_mean_nothing_without_the_key() -> None:
+    one, other = (Agent(Loops(key)) for key in (b"a", b"b"))
+    seen = []
+    for agent in (one, other):
+        agent.refused()
+        answer = agent.refused()
+        assert answer is not None
+        seen.append(answer["loop"]["fingerprint"])
+    assert seen[0] != seen[1] and all(len(text) == 16 for text in seen)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ([("Authorization", "Bearer 1")], [("authorization", "Bearer 1"), ("User-Agent", "x")], True),
+        ([("Authorization", "Bearer 1")], [("authorization", "Bearer 2")], False),
+        ([("X-Api-Key", "1")], [("X-Api-Key", "2")], False),
+        ([("Ocp-Apim-Subscription-Key", "1")], [("Ocp-Apim-Subscription-Key", "2")], False),
+        ([("PRIVATE-TOKEN", "1")], [("Private-Token", "2")], False),
+        ([("Cookie", "s=1")], [("Cookie", "s=2")], False),
+        ([("Authorization", "A"), ("Cookie", "s=1")], [("Authorization", "A"), ("Cookie", "s=2")], True),
+        ([("Authorization", "A"), ("Stripe-Account", "1")], [("Authorization", "A"), ("Stripe-Account", "2")], False),
+        ([("Idempotency-Key", "1")], [("Idempotency-Key", "2")], True),
+        ([("X-CSRF-Token", "1"), ("X-Request-Id", "1")], [("X-CSRF-Token", "2")], True),
+        (
+            [("Authorization", "AWS4-HMAC-SHA256 Credential=A/s3, SignedHeaders=host, Signature=ab12")],
+            [("Authorization", "AWS4-HMAC-SHA256 Credential=A/s3, SignedHeaders=host, Signature=cd34")],
+            True,
+        ),
+        (
+            [("Authorization", 'Digest username="a", nonce="1", uri="/x", nc=1, response="1"')],
+            [("Authorization", 'Digest username="a", nonce="2", uri="/y", nc=2, response="2"')],
+            True,
+        ),
+        (
+            [("Authorization", 'Digest username="a", nonce="1"')],
+            [("Authorization", 'Digest username="b", nonce="1"')],
+            False,
+        ),
+    ],
+)
+def test_who_is_one_caller(one: list[tuple[str, str]], other: list[tuple[str, str]], same: bool) -> None:
+    loops = Loops(b"k")
+    assert (loops.caller(one, peer="p") == loops.caller(other, peer="p")) is same
+
+
+def test_a_name_stands_for_the_address_and_never_for_the_credentials() -> None:
+    loops = Loops(b"k")
+    key = [("Authorization", "Bearer 1")]
+    assert loops.caller(key, "a", "1.1.1.1") == loops.caller(key, "a", "2.2.2.2")
+    assert loops.caller(key, "", "1.1.1.1") != loops.caller(key, "", "2.2.2.2")
+    assert loops.caller(key, "a") != loops.caller(key, "b")
+    assert loops.caller(key, "a") != loops.caller([], "a"), "nobody else can use up a caller's attempts"
+    assert loops.caller([("Accept", "*/*")]) == ""
+    assert "Bearer" not in loops.caller(key)
+
+
+def test_an_answer_that_nobody_saw_does_not_count() -> None:
+    agent = Agent()
+    assert agent.attempt() == 1
+    refusal = Refusal(agent.caller, agent.operation, REQUEST, [AMOUNT], agent.now + 1, "TOO_MUCH", "late")
+    for _ in range(3):
+        assert agent.loops.answered(refusal, feedback()) is not None
+        agent.loops.withheld("late")
+    agent.loops.withheld("another")
+    assert agent.attempt() == 2
+
+
+def test_a_correction_that_comes_too_late_does_not_count() -> None:
+    loops, limits = LoopsApart(b"k"), Limits()
+    agent = Agent(loops)
+    assert agent.attempt() == 1
+
+    def late(*, id: str) -> Generator[Lookup, LookupAnswer, Outcome]:
+        yield Lookup("/a")
+        refusal = Refusal(agent.caller, agent.operation, REQUEST, [AMOUNT], agent.now + 1, "TOO_MUCH", id)
+        assert loops.answered(refusal, feedback()) is not None
+        time.sleep(limits.seconds + 0.05)
+        return Outcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE)
+
+    async def nobody(lookup: Lookup) -> LookupAnswer:
+        raise OSError
+
+    task = Task("correct", late, lambda outcome: outcome, (), {"id": "e1"}, 10, "someone")
+    outcome = asyncio.run(Dispatcher(loops=loops).run(task, nobody, replace(limits, seconds_with_lookups=0.01)))
+    assert outcome.rewrite is None
+    assert agent.attempt() == 2

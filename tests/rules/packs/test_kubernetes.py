@@ -1,0 +1,109 @@
+"""The Kubernetes pack as a whole: its cases hold, and it keeps away from what only a person may do."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.pack_tools.case_runner import speaks, try_pack
+from corrigible.rules.engine.lookup import allowed
+from corrigible.rules.language.expression import Expression
+from corrigible.rules.language.rule import TERMINAL, Rule, SuggestionLoop, SuggestionSpec
+from corrigible.rules.pack.cases import load_cases
+from corrigible.rules.pack.load import Pack, load_pack, rule_files
+from tests._support.rule_entries import says
+
+
+@pytest.fixture(scope="module")
+def pack() -> Pack:
+    return load_pack("kubernetes")
+
+
+def said_by(pack: Pack, name: str) -> list[SuggestionSpec]:
+    (rule,) = [rule for rule in pack.rules if rule.id == f"kubernetes.{name}"]
+    return [say for entry in rule.entries for say in says(entry)]
+
+
+def written(rule: Rule) -> str:
+    """Return all that the patches and steps of a rule write, as text."""
+    out = []
+    for say in (say for entry in rule.entries for say in says(entry)):
+        edits = [] if say.edits is None else [say.edits] if isinstance(say.edits, Expression) else list(say.edits)
+        out += [edit.text if isinstance(edit, Expression) else f"{edit.path} {edit.value}" for edit in edits]
+        out += [str(step) for step in say.steps]
+    return " ".join(out)
+
+
+def test_every_case_holds() -> None:
+    trial = try_pack("kubernetes")
+    assert [str(problem) for problem in trial.problems] == []
+    assert [(v.case.rule, v.case.text.name, v.complaints) for v in trial.verdicts if v.complaints] == []
+    assert trial.passed == len(trial.verdicts) > 400
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "apply-conflict",
+        "eviction-two-budgets",
+        "forbidden",
+        "immutable-field",
+        "namespace-terminating",
+        "permission-escalation",
+        "permission-missing",
+        "too-large",
+        "unauthorized",
+        "webhook-unreachable",
+    ],
+)
+def test_what_only_a_person_may_do_ends_the_matter(pack: Pack, name: str) -> None:
+    assert {say.base_action for say in said_by(pack, name)} <= TERMINAL
+
+
+@pytest.mark.parametrize(
+    "name", ["limit-range", "node-port-unavailable", "number-out-of-range", "priority-too-high", "quota-exceeded",
+             "requests-exceed-limits"]
+)  # fmt: skip
+def test_another_amount_than_asked_is_flagged(pack: Pack, name: str) -> None:
+    edits = [say for say in said_by(pack, name) if say.edits is not None]
+    assert edits != []
+    assert all(say.changes_intent for say in edits)
+
+
+def test_nothing_is_taken_over_by_force_or_deleted(pack: Pack) -> None:
+    texts = {rule.id: written(rule) for rule in pack.rules}
+    assert [name for name, text in texts.items() if "/query/force" in text or "DELETE" in text] == []
+
+
+@pytest.mark.parametrize("path", ["/api/v1/secrets", "/api/v1/namespaces/t/secrets", "/api/v1/namespaces/t/secrets/s"])
+def test_no_secret_is_looked_up(pack: Pack, path: str) -> None:
+    assert allowed(path, pack.guidance.lookups) is None
+
+
+def test_an_object_nobody_names_is_only_offered(pack: Pack) -> None:
+    """A near name of an object that exists is a choice, never a repair."""
+    for name in ("namespace-not-found", "not-found", "referenced-class-unknown", "service-account-unknown"):
+        (rule,) = [rule for rule in pack.rules if rule.id == f"kubernetes.{name}"]
+        for entry in rule.entries:
+            if isinstance(entry, SuggestionLoop):
+                assert (entry.type, entry.member.changes_intent) == ("intent_disambiguation", True)
+            elif isinstance(entry, SuggestionSpec):
+                assert entry.edits is None
+
+
+def test_no_value_of_a_secret_is_repeated() -> None:
+    (known,) = load_profiles(["kubernetes"])
+    rules = {rule.id.partition(".")[2]: rule for rule in known.pack.rules}
+    seen = 0
+    for file in rule_files(known.pack.path):
+        for case in load_cases(file):
+            body = case.exchange.request.body
+            if "/secrets" not in case.exchange.request.path or not isinstance(body, dict) or case.text.silent:
+                continue
+            values = [str(v) for v in (body.get("data") or {}).values() if isinstance(v, str) and len(v) > 3]
+            said = speaks(known, (rules[case.rule],), case)
+            assert isinstance(said, Annotate)
+            assert [value for value in values if f'"{value}"'.encode() in said.encoded] == []
+            seen += bool(values)
+    assert seen > 2

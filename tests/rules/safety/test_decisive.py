@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from corrigible.rules.pack.load import load_pack
+from corrigible.rules.safety.decisive import decides, words
+from corrigible.schema.exchange import Request
+from tests.rules.engine.test_evaluate import consider
+
+WritePack = Callable[..., Path]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("defaultBranch_name", ("default", "branch", "name")),
+        ("X-Owner.ID", ("x", "owner", "id")),
+        ("", ()),
+    ],
+)
+def test_words(name: str, said: tuple[str, ...]) -> None:
+    assert words(name) == said
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "name", "decisive"),
+    [
+        ("POST", "/v1/charges", "currency", True),
+        ("POST", "/v1/things", "customerEmail", True),
+        ("PATCH", "/repos/o/r", "private", True),
+        ("PATCH", "/repos/o/r", "description", False),
+        ("POST", "/v1/things", "color", False),
+        ("POST", "/v1/transfers", "destination_id", True),
+        ("POST", "/v1/transfers", "to", True),
+        ("POST", "/v1/mails", "to", False),
+        ("POST", "/v1/things", "account_type", False),
+        ("POST", "/v1/things", "restartPolicy", False),
+        ("POST", "/v1/things", "accessPolicy", True),
+        ("POST", "/v1/things", "policy", True),
+        ("GET", "/v1/things", "currency", False),
+        ("DELETE", "/v1/things/7", "color", True),
+        ("POST", "/v1/things/7/purge", "color", True),
+        ("/shop.v1.Carts/RemoveItem", "", "color", True),
+        ("/shop.v1.Carts/AddItem", "", "color", False),
+    ],
+)
+def test_what_decides(method: str, path: str, name: str, decisive: bool) -> None:
+    assert decides(name, Request(method, path)) is decisive
+
+
+RULE = """
+on: {status: 400}
+let: {near: "nearest(string(request.body.thing), ['tint', 'wood'])"}
+suggest:
+  - action: MODIFY_PARAMS
+    message: m
+    patch: [{op: replace, path: /body/thing, value: "near[0]"}]
+"""
+
+
+@pytest.mark.parametrize(("manifest", "asked"), [("decisive: [thing]\n", True), ("", False)])
+def test_a_pack_says_what_else_decides(write_pack: WritePack, manifest: str, asked: bool) -> None:
+    spoken, _ = consider(write_pack(manifest=manifest, x=RULE), Request("POST", "/v1/x", body={"thing": "tent"}))
+    assert spoken is not None
+    assert spoken.suggestions[0]["safety"].get("requires_confirmation", False) is asked
+
+
+def test_only_a_rule_that_asks_what_is_near_guesses() -> None:
+    rules = {rule.id: rule for rule in load_pack("stripe").rules}
+    assert rules["stripe.invalid-enum"].guesses
+    assert not rules["stripe.refund-exceeds-remaining"].guesses

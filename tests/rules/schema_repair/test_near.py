@@ -1,0 +1,155 @@
+"""What is only near: taken where it is alone, a choice where it is not, and asked about where much hangs on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.reader import NeedsInput, Next
+from tests._support.repaired import follow, post, said
+
+ORDERS = ["AMOUNT_ASC", "AMOUNT_DESC", "TIMESTAMP_ASC", "TIMESTAMP_DESC"]
+
+
+def chosen(field: str, value: Json, allowed: list[str]) -> list[Json]:
+    """Return the values of a closed choice."""
+    request = post({field: value})
+    repaired = said(f"/body/{field}", "enum", {"enum": allowed}, request)
+    assert {one["group"]["relation"] for one in repaired.suggestions} == {"one_of"}
+    assert repaired.type == "intent_disambiguation"
+    return [one["patch"][-1]["value"] for one in repaired.suggestions]
+
+
+def test_what_goes_on_from_a_value_in_two_ways_is_a_choice() -> None:
+    assert chosen("order", "TIMESTAMP", ORDERS) == ["TIMESTAMP_ASC", "TIMESTAMP_DESC"]
+
+
+def test_two_at_the_same_distance_are_a_choice() -> None:
+    assert chosen("unit", "usx", ["usd", "eur", "ugx"]) == ["usd", "ugx"]
+
+
+def test_more_than_can_be_read_are_asked_with_all_that_is_allowed() -> None:
+    allowed = [f"aaa{one}" for one in "bcdefgh"]
+    repaired = said("/body/kind", "enum", {"enum": allowed}, post({"kind": "aaax"}))
+    (asked,) = repaired.suggestions
+    assert asked["placeholders"][0]["schema"]["enum"] == allowed
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("currency", "usx", ["usd", "eur"]),
+        ("visibility", "privat", ["private", "public"]),
+        ("defaultRole", "admn", ["admin", "viewer"]),
+        ("token_scope", "writ", ["write", "read"]),
+        ("propagationPolicy", "Backgroud", ["Background", "Foreground"]),
+    ],
+)
+def test_one_near_value_is_confirmed_where_much_hangs_on_it(field: str, value: str, allowed: list[str]) -> None:
+    request = post({field: value})
+    repaired = said(f"/body/{field}", "enum", {"enum": allowed}, request)
+    assert repaired.suggestions[0]["safety"]["requires_confirmation"] is True
+    outcome = follow(repaired, request)
+    assert isinstance(outcome, NeedsInput)
+    assert outcome.confirm
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("currency", "USD", ["usd", "eur"]),
+        ("colour", "gren", ["green", "red"]),
+        ("payment_method_types", "crad", ["card", "cash"]),
+        ("refund_reason", "duplicat", ["duplicate", "fraudulent"]),
+    ],
+)
+def test_another_spelling_and_what_decides_nothing_are_taken(field: str, value: str, allowed: list[str]) -> None:
+    request = post({field: value})
+    outcome = follow(said(f"/body/{field}", "enum", {"enum": allowed}, request), request)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == {field: allowed[0]}
+
+
+def test_who_only_reads_decides_nothing() -> None:
+    request = Request("GET", "/quotes", query={"currency": "usx"})
+    outcome = follow(said("/query/currency", "enum", {"enum": ["usd", "eur"]}, request), request)
+    assert isinstance(outcome, Next)
+
+
+def test_who_deletes_is_asked_about_every_guess() -> None:
+    request = Request("DELETE", "/things", query={"colour": "gren"})
+    outcome = follow(said("/query/colour", "enum", {"enum": ["green", "red"]}, request), request)
+    assert isinstance(outcome, NeedsInput)
+
+
+@pytest.mark.parametrize(
+    ("sent", "known", "taken"),
+    [
+        ("ammount", "amount", False),
+        ("Amount", "amount", True),
+        ("ownerid", "owner_id", True),
+        ("onwer", "owner", False),
+        ("titel", "title", True),
+        ("is_privte", "is_private", False),
+    ],
+)
+def test_a_value_is_confirmed_under_a_name_that_is_near_and_decides(sent: str, known: str, taken: bool) -> None:
+    request = post({sent: 5})
+    for pointer, keyword in ((f"/body/{sent}", "additionalProperties"), (f"/body/{known}", "required")):
+        outcome = follow(said(pointer, keyword, {"type": "integer"}, request, (known, "note")), request)
+        assert isinstance(outcome, Next if taken else NeedsInput), keyword
+        if isinstance(outcome, Next):
+            assert outcome.request.body == {known: 5}
+
+
+def test_a_name_between_two_is_a_choice() -> None:
+    repaired = said("/body/descr", "additionalProperties", {}, post({"descr": "d"}), ("description", "descriptor"))
+    assert [one["group"]["relation"] for one in repaired.suggestions] == ["one_of", "one_of"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "other"), [("DELETE", "/userz/7", "/users/7"), ("POST", "/item/delet", "/item/delete")]
+)
+def test_what_deletes_is_confirmed_before_its_path_is_guessed(method: str, path: str, other: str) -> None:
+    request = Request(method, path)
+    repaired = said("/path", "path", {"enum": [other]}, request, value=path)
+    assert repaired.suggestions[0]["safety"]["requires_confirmation"] is True
+
+
+def test_of_two_paths_as_near_neither_is_taken() -> None:
+    request = Request("GET", "/v1/ordres")
+    repaired = said("/path", "path", {"enum": ["/v1/orders", "/v1/ordses"]}, request, value="/v1/ordres")
+    assert [one["group"]["relation"] for one in repaired.suggestions] == ["one_of", "one_of"]
+
+
+def test_a_misspelt_service_with_one_method_is_no_choice_of_one() -> None:
+    request = Request("/shop.v1.Storr/Get", "", body={})
+    repaired = said("/method", "method", {"enum": ["/shop.v1.Store/Get"]}, request, value="/shop.v1.Storr/Get")
+    (one,) = repaired.suggestions
+    assert "group" not in one
+    assert one["safety"]["changes_intent"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "schema", "asks"),
+    [
+        ("private", "yes", {"type": "boolean"}, True),
+        ("is_admin", 1, {"type": "boolean"}, True),
+        ("capture", 0, {"type": "boolean"}, True),
+        ("dry_run", "off", {"type": "boolean"}, True),
+        ("private", "true", {"type": "boolean"}, False),
+        ("notify", "yes", {"type": "boolean"}, False),
+        ("to_account", "ACC_1234", {"type": "string", "pattern": "^acc_[0-9]{4}$"}, True),
+        ("to_account", " acc_1234 ", {"type": "string", "pattern": "^acc_[0-9]{4}$"}, False),
+        ("slug", "ABC", {"type": "string", "pattern": "^[a-z]+$"}, False),
+    ],
+)
+def test_what_a_word_means_is_asked_where_much_hangs_on_it(
+    name: str, value: Json, schema: dict[str, Json], asks: bool
+) -> None:
+    request = Request("POST", "/things", body={name: value})
+    keyword = "pattern" if "pattern" in schema else "type"
+    repaired = said(f"/body/{name}", keyword, schema, request)
+    (only,) = repaired.suggestions
+    assert only["safety"].get("requires_confirmation", False) is asks
+    assert isinstance(follow(repaired, request), NeedsInput if asks else Next)
