@@ -14,7 +14,7 @@ WITHOUT_GRPC = """
 import sys
 sys.modules["grpc"] = None
 from corrigible.conformance.model.outcome import CouldNotTell
-from corrigible.conformance.checks.grpc import CHECKS
+from corrigible.conformance.checks.grpc.catalogue import CHECKS
 from corrigible.conformance.suite.subject import Subject
 for check in CHECKS:
     try:
