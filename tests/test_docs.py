@@ -38,7 +38,7 @@ def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> Non
 
 def test_the_patch_of_the_guide_is_taken_by_the_rule_language(tmp_path: Path) -> None:
     rule, patch, _, manifest = blocks("rules/README.md", "yaml")
-    written = yaml.safe_load(rule.replace("on:", '"on":', 1))
+    written = yaml.safe_load(rule)
     written["suggest"] = [{"action": "MODIFY_PARAMS", "message": "Take milk.", **yaml.safe_load(patch)}]
     (tmp_path / "pack.yaml").write_text(manifest, "utf-8")
     (tmp_path / "refund-exceeds-remaining.yaml").write_text(yaml.safe_dump(written), "utf-8")

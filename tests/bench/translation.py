@@ -39,7 +39,7 @@ def rule(number: int, operation: str) -> Rule:
         "title": "Refund is larger than what is left",
         "status": "stable",
         "references": ["https://docs.stripe.com/refunds"],
-        "on": {
+        "match": {
             "operation": operation,
             "status": 400,
             "type": "invalid_request_error",

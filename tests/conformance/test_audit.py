@@ -22,7 +22,7 @@ from corrigible.conformance.suite.subject import Subject
 HEAD = "name: acme\ntitle: Acme\nversion: 2.1.0\napi: {name: Acme API}\nlicense: Apache-2.0\n"
 TOP = "id: acme.jam\ntitle: About jam\nstatus: stable\nreferences: [https://a.test]\n"
 RULE = """\
-on: {code: bad}
+match: {code: bad}
 lookup: {shelf: {get: "'/shelf'", optional: true}}
 suggest:
   - if: shelf != null
@@ -44,7 +44,7 @@ CASES: list[dict[str, Any]] = [
         "origin": "synthetic",
         "request": {"body": {"flavour": "red", "grams": 50}},
         "response": {"status": 400, "body": {"error": {"code": "bad", "message": "no such flavour"}}},
-        "speaks": {"suggestions": [{"parameters": {"flavour": "raspberry"}}]},
+        "expect": {"suggestions": [{"parameters": {"flavour": "raspberry"}}]},
     },
     {
         "name": "on the shelf",
@@ -52,14 +52,14 @@ CASES: list[dict[str, Any]] = [
         "request": {"body": {"flavour": "pink", "grams": 50}},
         "response": {"status": 400, "body": {"error": {"code": "bad", "message": "no such flavour"}}},
         "lookups": {"GET /shelf": {"flavour": "lingonberry", "shelf": "rack-9f"}},
-        "speaks": {"suggestions": [{"parameters": {"flavour": "lingonberry"}}]},
+        "expect": {"suggestions": [{"parameters": {"flavour": "lingonberry"}}]},
     },
     {
         "name": "another complaint",
         "origin": "synthetic",
         "request": {},
         "response": {"status": 400, "body": {"error": {"code": "other"}}},
-        "silent": True,
+        "no_match": True,
     },
 ]
 MANIFEST = "lookups: [/shelf]\nredact: [/error/message]\nparaphrases: {blackcurrant: [what cassis is made of]}\n"

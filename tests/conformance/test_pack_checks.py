@@ -23,7 +23,7 @@ id: acme.%s
 title: Too much
 status: stable
 references: [https://a.test]
-on: {code: bad, message: '^too (?P<what>much|many)$'}
+match: {code: bad, message: '^too (?P<what>much|many)$'}
 when: error.message.matches('^too .*')
 suggest: [{action: MODIFY_PARAMS, message: Less., parameters: {amount: 300}, changes_intent: true}]
 diagnosis: It is too much.
@@ -33,12 +33,12 @@ CASES = """\
   origin: synthetic
   request: {body: {amount: 500}}
   response: {status: 400, body: {error: {code: bad, message: too much}}}
-  speaks: {suggestions: [{parameters: {amount: 300}}]}
+  expect: {suggestions: [{parameters: {amount: 300}}]}
 - name: another
   origin: documented
   request: {}
   response: {status: 400, body: {error: {code: other, message: too much}}}
-  silent: true
+  no_match: true
 """
 FILES: Mapping[str, str] = {"pack.yaml": HEAD, "less.yaml": RULE % "less", "less.cases.yaml": CASES}
 Changed = Mapping[str, Callable[[str], str]]
@@ -105,7 +105,7 @@ FAULTS: dict[str, tuple[Changed, str, str]] = {
     "a pattern that looks ahead": (
         {"less.yaml": replacing("'^too (?P<what>much|many)$'", "'^too (?=much)'")},
         "linear-patterns",
-        "on.message",
+        "match.message",
     ),
     "an expression that looks ahead": (
         {"less.yaml": replacing("when: error", "when: error.code == 'bad' || error.message.matches('(?=m)') || error")},
@@ -159,7 +159,7 @@ def test_a_declaration_that_holds_passes() -> None:
 
 
 def test_coverage_is_held_against_what_is_declared(tmp_path: Path) -> None:
-    folder = spoilt(tmp_path, {"pack.yaml": lambda text: text + "covers: 50\n"})
+    folder = spoilt(tmp_path, {"pack.yaml": lambda text: text + "min_coverage: 50\n"})
     assert findings(folder) == {
         "pack/coverage": ["SRF-PCK-05 The pack covers less than it declares."]
     }  # there is no description of this API, so nothing of what is documented is covered

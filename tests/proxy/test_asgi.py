@@ -17,9 +17,9 @@ from corrigible.proxy.http.corrector import HttpCorrector
 
 JSON = (b"content-type", b"application/json")
 REFUSAL = b'{"error":{"code":"bad","message":"m"}}'
-RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
+RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 LIVE = """\
-on: {code: bad}
+match: {code: bad}
 lookup: {thing: {get: "'/v1/things/' + request.body.id + '?full=1'"}}
 suggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: thing.left}}]
 """
@@ -248,7 +248,7 @@ class Shop:
 
 
 def test_look_ups_are_answered_by_the_app_itself(folder: Path) -> None:
-    (folder / "x.yaml").write_text((folder / "x.yaml").read_text("utf-8").split("on:")[0] + LIVE, "utf-8")
+    (folder / "x.yaml").write_text((folder / "x.yaml").read_text("utf-8").split("match:")[0] + LIVE, "utf-8")
     shop = Shop()
     headers = [
         *(JSON, (b"authorization", b"Bearer t"), (b"x-tenant", b"1"), (b"Content-Length", b"14")),
@@ -280,7 +280,7 @@ def test_look_ups_are_answered_by_the_app_itself(folder: Path) -> None:
 
 @pytest.mark.parametrize("shop", [Shop(b"x" * 2000), Shop(lingers=True)], ids=["large", "never ends"])
 def test_a_look_up_that_fails_leaves_the_native_answer(folder: Path, shop: Shop) -> None:
-    (folder / "x.yaml").write_text((folder / "x.yaml").read_text("utf-8").split("on:")[0] + LIVE, "utf-8")
+    (folder / "x.yaml").write_text((folder / "x.yaml").read_text("utf-8").split("match:")[0] + LIVE, "utf-8")
     corrector = build_corrector([folder], limits=Limits(body=1000, seconds_with_lookups=0.1))
     messages = run(ReflectiveMiddleware(shop, corrector=corrector), body=[b'{"id":"a"}'])
     assert messages == [start(), part(REFUSAL)]

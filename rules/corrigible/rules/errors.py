@@ -61,7 +61,7 @@ def gather(errors: Iterable[AuthoringError]) -> AuthoringError | None:
     return AuthoringError(first.place, first.problem, tuple(rest))
 
 
-def meant(word: str, known: Iterable[str]) -> str:
+def suggest_spelling(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean "x"?` for the nearest known word, or nothing where none is near."""
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f'; did you mean "{near[0]}"?' if near else ""

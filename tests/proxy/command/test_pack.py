@@ -12,18 +12,18 @@ from corrigible.proxy.cli import main
 
 WritePack = Callable[..., Path]
 Capture = pytest.CaptureFixture[str]
-RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
+RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 CASES = """\
 - name: too much
   origin: synthetic
   request: {body: {amount: 500}}
   response: {status: 400, body: {error: {code: bad}}}
-  speaks: {suggestions: [{parameters: {amount: %s}, safety: {changes_intent: true}}]}
+  expect: {suggestions: [{parameters: {amount: %s}, safety: {changes_intent: true}}]}
 - name: another
   origin: synthetic
   request: {}
   response: {status: 400, body: {error: {code: other}}}
-  silent: true
+  no_match: true
 """
 
 
@@ -66,10 +66,10 @@ def test_lint_prints_every_mistake_with_its_line(write_pack: WritePack, capsys: 
 
 def test_lint_reads_the_cases_too(write_pack: WritePack, capsys: Capture) -> None:
     folder = write_pack(x=RULE)
-    (folder / "x.cases.yaml").write_text((CASES % 300).replace("speaks", "speeks"), "utf-8")
+    (folder / "x.cases.yaml").write_text((CASES % 300).replace("expect", "expct"), "utf-8")
     status, out, err = run(capsys, "pack", "lint", folder)
     assert (status, out) == (1, [])
-    assert err == [f'{folder}/x.cases.yaml:5: unknown key "speeks"; did you mean "speaks"?']
+    assert err == [f'{folder}/x.cases.yaml:5: unknown key "expct"; did you mean "expect"?']
 
 
 def test_lint_goes_on_after_a_pack_that_is_wrong(write_pack: WritePack, capsys: Capture, tmp_path: Path) -> None:

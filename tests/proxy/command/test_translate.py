@@ -15,15 +15,16 @@ from corrigible.proxy.cli import main
 Capture = pytest.CaptureFixture[str]
 MANIFEST = "lookups: ['/v1/{id}']\nmirror: /error\nredact: [/error/code]\n"
 RULES = {
-    "a": "on: {code: bad}\nwhen: request.method == 'PUT'\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n",
+    "a": "match: {code: bad}\nwhen: request.method == 'PUT'\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n",
     "b": """\
-        on: {code: bad}
+        match: {code: bad}
         lookup: {x: {get: "'/v1/' + request.body.id", optional: true}}
         suggest:
           - {if: x != null, action: MODIFY_PARAMS, message: m, parameters: {amount: x.left}}
         """,
-    "c": "on: {status: 404}\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n",
-    "d": "on: {code: crash}\nwhen: request.body.absent == 1\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n",
+    "c": "match: {status: 404}\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n",
+    "d": "match: {code: crash}\nwhen: request.body.absent == 1\n"
+    "suggest: [{action: ESCALATE, actor: you, message: m}]\n",
 }
 
 

@@ -278,7 +278,7 @@ def test_what_is_missing_besides_does_not_refute_a_path(write_pack: WritePack, p
 
 
 def test_the_description_gives_its_edits_a_fresh_key(write_pack: WritePack) -> None:
-    folder = write_pack(manifest="idempotency_header: Idempotency-Key\n", x=f"on: {{code: NEVER}}\n{FIX}")
+    folder = write_pack(manifest="idempotency_header: Idempotency-Key\n", x=f"match: {{code: NEVER}}\n{FIX}")
     request = replace(REQUEST, headers={"idempotency-key": "k"})
     decision = decide(described(folder), Api(small_enough), request)
     assert isinstance(decision, Annotate)

@@ -17,7 +17,7 @@ from corrigible.schema.carrier import find
 JSON = [("Content-Type", "application/json")]
 MEMBER = "recovery_feedback"
 RULE = """\
-on: {message: amount}
+match: {message: amount}
 suggest:
   - action: MODIFY_PARAMS
     message: Send less.

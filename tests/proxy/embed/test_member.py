@@ -22,7 +22,7 @@ from corrigible.rules.engine.lookup import LookupAnswer
 
 JSON = ("Content-Type", "application/json")
 TWO = """\
-on: {code: FieldValueInvalid}
+match: {code: FieldValueInvalid}
 suggest:
   - all:
       - action: MODIFY_PARAMS
@@ -33,7 +33,7 @@ suggest:
         patch: [{op: remove, path: /body/metadata/labels/a~1b}]
 """
 SEVERAL = f"""\
-on: {{code: FieldValueRequired}}
+match: {{code: FieldValueRequired}}
 suggest:
   - one_of:
       - {{action: MODIFY_PARAMS, message: {"m" * 130}0, parameters: {{a: 0}}}}
@@ -42,7 +42,7 @@ suggest:
       - {{action: MODIFY_PARAMS, message: Take c., patch: [{{op: add, path: /headers/x, value: "'{"v" * 60}'"}}]}}
       - {{action: MODIFY_PARAMS, message: Take d., patch: [{{op: replace, path: /path, value: "'/x'"}}]}}
 """
-NONE = "on: {code: FORBIDDEN}\nsuggest: [{action: ESCALATE, actor: somebody_else, message: Ask an administrator.}]\n"
+NONE = "match: {code: FORBIDDEN}\nsuggest: [{action: ESCALATE, actor: somebody_else, message: Ask an administrator.}]\n"
 SENT = b'{"kind": "Deployment", "metadata": {"labels": {"a/b": "1"}}, "spec": {"replicas": -1}}'
 CAUSE = '{"reason": "%s", "message": "Invalid value: -1: no", "field": "spec.replicas"}'
 HEAD = '{"kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422'

@@ -21,7 +21,7 @@ BAD = {
     "@type": "type.googleapis.com/google.rpc.BadRequest",
     "fieldViolations": [{"field": "unit_price", "description": "x"}],
 }
-RULE = "on: {type: INVALID_ARGUMENT}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {unitPrice: 500}}]\n"
+RULE = "match: {type: INVALID_ARGUMENT}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {unitPrice: 500}}]\n"
 JSON = [("Content-Type", "application/json")]
 
 

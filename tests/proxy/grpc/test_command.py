@@ -223,7 +223,7 @@ def test_of_several_packs_the_one_that_knows_speaks(rpc: Any, probe: Any, write_
     """A rule of a later pack comes before what an earlier one says of every refusal of that kind."""
     pack = write_pack(
         mine="""
-            on: {message: '^not you$'}
+            match: {message: '^not you$'}
             suggest:
               - {action: ESCALATE, actor: somebody_else, message: Ask Ada., parameters: {missing: "'a yes'"}}
             """

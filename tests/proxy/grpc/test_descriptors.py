@@ -42,7 +42,7 @@ METHOD = "/acme.v1.Orders/Create"
 REQUEST = b"\x0a\x03Bad\x10\x05"
 READ = {"name": "Bad", "amount": "5"}
 RULE = """
-    on: {operation: acme.v1.Orders/Create}
+    match: {operation: acme.v1.Orders/Create}
     when: request.body.name == 'Bad'
     suggest:
       - {action: MODIFY_PARAMS, message: Write it small., parameters: {name: request.body.name.lowerAscii()}}

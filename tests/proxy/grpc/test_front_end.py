@@ -131,7 +131,7 @@ message Order { string name = 1; }
 service Orders { rpc Create(Order) returns (Order); rpc Get(Order) returns (Order); }
 """
 RULE = """
-    on: {operation: apex.v1.Orders/Create}
+    match: {operation: apex.v1.Orders/Create}
     lookup:
       order: {get: "'/apex.v1.Orders/Get'", message: {name: request.body.name}}
     suggest:

@@ -25,7 +25,7 @@ from corrigible.schema.exchange import Exchange, Request
 POD = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}], "hostNetwork": True}}
 JSON = ("Content-Type", "application/json")
 RULE = """\
-on: {code: WEBHOOK, message: hostNetwork, status: 400}
+match: {code: WEBHOOK, message: hostNetwork, status: 400}
 suggest:
   - action: MODIFY_PARAMS
     message: Leave the host's network.
@@ -33,12 +33,12 @@ suggest:
     changes_intent: true
 """
 ASKS = """\
-on: {code: WEBHOOK, message: lives}
+match: {code: WEBHOOK, message: lives}
 lookup: {x: {get: "'/v1/x'"}}
 suggest: [{action: ESCALATE, actor: you, message: m}]
 """
 MAY_ASK = (
-    "on: {code: WEBHOOK, message: lives}\nlookup: {x: {get: \"'/v1/x'\", optional: true}}\n"
+    "match: {code: WEBHOOK, message: lives}\nlookup: {x: {get: \"'/v1/x'\", optional: true}}\n"
     "suggest: [{action: ESCALATE, actor: somebody_else, message: Without an answer., if: x == null}]\n"
 )
 

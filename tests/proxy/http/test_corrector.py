@@ -25,9 +25,9 @@ mirror: /error
 redact: [/error/message, /error/param]
 lookups: ["/v1/{id}"]
 """
-RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]\n"
-LIVE = "on: {code: live}\nlookup: {x: {get: \"'/v1/x'\"}}\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n"
-CRASH = "on: {code: crash}\nwhen: request.body.absent == 1\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n"
+RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]\n"
+LIVE = "match: {code: live}\nlookup: {x: {get: \"'/v1/x'\"}}\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n"
+CRASH = "match: {code: crash}\nwhen: request.body.absent == 1\nsuggest: [{action: ESCALATE, actor: you, message: m}]\n"
 NATIVE = b'{ "error": {"code": "bad", "message": "too \\"much\\"", "n": 1.10e300, "n": 9223372036854775808} }\n'
 JSON = ("Content-Type", "application/json; charset=utf-8")
 Headers = Sequence[tuple[str, str]]

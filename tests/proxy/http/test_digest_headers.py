@@ -13,7 +13,7 @@ from corrigible.proxy.http.digest_headers import is_held
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
-RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
+RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 NATIVE = b'{"error": {"code": "bad", "message": "m"}}'
 JSON = ("Content-Type", "application/json")
 HELD = [

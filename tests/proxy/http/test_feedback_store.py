@@ -18,7 +18,7 @@ from corrigible.proxy.http.feedback_store import Served
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
-RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
+RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 LISTED = b'[{"code": "bad",  "message": "m"}]'
 JSON = ("Content-Type", "application/json")
 

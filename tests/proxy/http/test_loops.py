@@ -21,11 +21,11 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import Next, Terminal, apply
 
 RULE = """\
-on: {code: bad}
+match: {code: bad}
 when: "!has(request.body.amount) || request.body.amount > 300"
 suggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]
 """
-ALWAYS = "on: {code: always}\nsuggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]\n"
+ALWAYS = "match: {code: always}\nsuggest: [{action: MODIFY_PARAMS, message: Take less., parameters: {amount: 300}}]\n"
 JSON = ("Content-Type", "application/json")
 KEY = ("Authorization", "Bearer one")
 

@@ -30,13 +30,13 @@ JSON = ("Content-Type", "application/json")
 PODS = "/api/v1/namespaces/t/pods"
 POD = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"hostNetwork": True}}
 DENIES = """\
-on: {code: WEBHOOK, message: hostNetwork}
+match: {code: WEBHOOK, message: hostNetwork}
 suggest:
   - action: MODIFY_PARAMS
     message: Leave the host's network.
     patch: [{op: test, path: /body/spec/hostNetwork, value: true}, {op: remove, path: /body/spec/hostNetwork}]
 """
-KNOWN = "on: {code: FieldValueInvalid}\nsuggest: [{action: MODIFY_PARAMS, parameters: {a: 7}, message: Ours.}]\n"
+KNOWN = "match: {code: FieldValueInvalid}\nsuggest: [{action: MODIFY_PARAMS, parameters: {a: 7}, message: Ours.}]\n"
 TRUSTED: dict[str, Any] = {
     "action": "MODIFY_PARAMS",
     "parameters": {},

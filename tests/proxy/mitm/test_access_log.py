@@ -98,7 +98,7 @@ def test_the_journal_says_what_was_done_in_each_mode(
 ) -> None:
     pack = write_pack(
         manifest="redact: [/error/message]\n",
-        x="on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n",
+        x="match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n",
     )
     refusal = bench.message(
         b"400 Bad Request", b"Content-Type: application/json\r\n", b'{"error":{"code":"bad","message":"m"}}'

@@ -83,7 +83,7 @@ title: X
 status: stable
 references: [https://a.test]
 diagnosis: It is x.
-on: {status: [400]}
+match: {status: [400]}
 suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 2}}]
 """,
     "y.yaml": """\
@@ -92,7 +92,7 @@ title: Y
 status: stable
 references: [https://a.test]
 diagnosis: It is y.
-on: {status: [422]}
+match: {status: [422]}
 lookup: {room: {get: "'/v1/room'"}}
 suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: room.free}}]
 """,

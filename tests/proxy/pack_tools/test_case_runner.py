@@ -12,7 +12,7 @@ from corrigible.proxy.pack_tools.case_runner import answer, try_pack
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 WritePack = Callable[..., Path]
-RULE = "on: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
+RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 LIVE = "lookup: {x: {get: \"'/v1/' + request.body.id\"}}\nlet: {left: x.left}\n" + RULE.replace("300", "left")
 
 
@@ -23,8 +23,8 @@ def case(name: str, claim: str, *, code: str = "bad", body: str = "{amount: 500,
     )
 
 
-SPEAKS = "speaks: {recovery: correctable, suggestions: [{parameters: {amount: 300}}]}"
-SILENT = case("another", "silent: true", code="other")
+SPEAKS = "expect: {recovery: correctable, suggestions: [{parameters: {amount: 300}}]}"
+SILENT = case("another", "no_match: true", code="other")
 
 
 def tried(folder: Path, cases: dict[str, str]) -> tuple[list[str], list[str], int]:
@@ -45,12 +45,12 @@ def test_a_pack_in_order(write_pack: WritePack) -> None:
     [
         (case("n", SPEAKS.replace("300", "301")), "n: /suggestions/0/parameters/amount: expected 301, got 300"),
         (case("n", SPEAKS, code="other"), "n: expected it to speak, it is silent"),
-        (case("n", "silent: true"), 'n: expected silence, it says {"schema":"self-reflective-api/0.1",'),
+        (case("n", "no_match: true"), 'n: expected silence, it says {"schema":"self-reflective-api/0.1",'),
         (
             case("n", SPEAKS, body="[1]"),
             "n: expected it to speak, it crashed: apex.x: the request's body is no object, write the patch",
         ),
-        (case("n", "silent: true", body="[1]"), "n: expected silence, it crashed: apex.x: the request's body"),
+        (case("n", "no_match: true", body="[1]"), "n: expected silence, it crashed: apex.x: the request's body"),
         (case("n", SPEAKS, more="  after: {body: {amount: 1}}\n"), "n: after/body/amount: expected 1, got 300"),
     ],
 )
@@ -69,12 +69,12 @@ def test_what_a_case_shows_must_keep_the_contract(write_pack: WritePack) -> None
             parameters: {type: object, required: [brand]}
         """
     rule = "suggest: [{action: PICK, message: m, parameters: {brnd: 1}, patch: [{op: add, path: /body/a, value: 1}]}]\n"
-    complaints, _, _ = tried(write_pack(manifest=actions, x=rule), {"x": case("n", "speaks: {recovery: correctable}")})
+    complaints, _, _ = tried(write_pack(manifest=actions, x=rule), {"x": case("n", "expect: {recovery: correctable}")})
     assert complaints == ["n: this may not be sent: suggestion 0: PICK: /parameters: 'brand' is a required property"]
 
 
 def test_a_reader_that_stops(write_pack: WritePack) -> None:
-    text = case("n", "speaks: {recovery: terminal}", more="  after: {}\n")
+    text = case("n", "expect: {recovery: terminal}", more="  after: {}\n")
     complaints, _, _ = tried(write_pack(x="suggest: [{action: ESCALATE, actor: you, message: m}]\n"), {"x": text})
     assert complaints == [
         "n: after: the reader does not retry: Terminal(action='ESCALATE', message='m', parameters={'actor': 'you'})"

@@ -22,12 +22,12 @@ CASES = """\
   origin: synthetic
   request: {method: POST, path: /refunds, body: {amount: 500}}
   response: {status: 400, body: {error: {code: too_much, message: over}}}
-  speaks: {}
+  expect: {}
 - name: another
   origin: synthetic
   request: {method: POST, path: /refunds, body: {}}
   response: {status: 400, body: {error: {code: other, message: other}}}
-  silent: true
+  no_match: true
 """
 SPEC = {
     "openapi": "3.0.3",
@@ -70,10 +70,10 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def pack(write_pack: WritePack) -> Path:
     folder = write_pack(
-        over="on: {operation: CreateRefund, code: too_much}" + SAYS,
-        slow="on: {status: 429}" + SAYS,
-        words="on: {status: 400, message: '^late'}" + SAYS,
-        elsewhere="on: {operation: CreateRefnd}" + SAYS,
+        over="match: {operation: CreateRefund, code: too_much}" + SAYS,
+        slow="match: {status: 429}" + SAYS,
+        words="match: {status: 400, message: '^late'}" + SAYS,
+        elsewhere="match: {operation: CreateRefnd}" + SAYS,
     )
     (folder / "over.cases.yaml").write_text(CASES, "utf-8")
     return folder

@@ -17,7 +17,7 @@ from corrigible.proxy.pack_tools.export import literals, render
 WritePack = Callable[..., Path]
 
 RULE = """\
-on: {code: bad, message: '^too'}
+match: {code: bad, message: '^too'}
 let: {unit: "request.body.big ? 'crates' : 'boxes'", unused: "'nothing'"}
 suggest:
   - if: error.message == 'too much'
@@ -31,17 +31,17 @@ CASES = """\
   origin: recorded
   request: {body: {amount: 500, big: true}}
   response: {status: 400, headers: {X-Hint: none}, body: {error: {code: bad, message: too much}}}
-  speaks: {suggestions: [{parameters: {amount: 300, unit: crates}}]}
+  expect: {suggestions: [{parameters: {amount: 300, unit: crates}}]}
 - name: over gRPC
   origin: synthetic
   request: {method: /shop.v1.Shop/Order, path: "", body: {amount: 500, big: false}}
   response: {status: 400, body: {error: {code: bad, message: too much}}}
-  speaks: {suggestions: [{parameters: {amount: 300, unit: boxes}}]}
+  expect: {suggestions: [{parameters: {amount: 300, unit: boxes}}]}
 - name: another
   origin: synthetic
   request: {}
   response: {status: 400, body: {error: {code: other, message: none}}}
-  silent: true
+  no_match: true
 """
 
 

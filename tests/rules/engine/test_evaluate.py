@@ -143,7 +143,7 @@ def test_silence_has_a_reason(write_pack: WritePack, text: str, note: str) -> No
 
 
 def test_captures_are_the_groups_that_took_part(write_pack: WritePack) -> None:
-    text = "on: {message: 'got (?P<asked>\\d+)|(?P<other>none)'}\n" + entry(
+    text = "match: {message: 'got (?P<asked>\\d+)|(?P<other>none)'}\n" + entry(
         "action: MODIFY_PARAMS, parameters: {asked: integer(captures.asked), other: has(captures.other)}"
     )
     (suggestion,) = said(write_pack(x=text), message="you got 42 \u00e9").suggestions

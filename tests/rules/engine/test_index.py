@@ -14,13 +14,13 @@ from corrigible.rules.violation import Violation
 SAYS = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
 RULES = {
     "any": SAYS,
-    "first": f"priority: 5\non: {{status: 400}}\n{SAYS}",
-    "create": f"on: {{operation: [Create, Update], status: [400, 422]}}\n{SAYS}",
-    "coded": f"on: {{code: [bad, worse]}}\n{SAYS}",
-    "param": f"on: {{param: amount, type: invalid}}\n{SAYS}",
-    "worded": f"on: {{message: '(?i)^no such (?P<what>\\w+)'}}\n{SAYS}",
-    "worded_too": f"on: {{message: 'such'}}\n{SAYS}",
-    "narrow": f"on: {{operation: Create, status: 400, code: bad, message: such}}\n{SAYS}",
+    "first": f"priority: 5\nmatch: {{status: 400}}\n{SAYS}",
+    "create": f"match: {{operation: [Create, Update], status: [400, 422]}}\n{SAYS}",
+    "coded": f"match: {{code: [bad, worse]}}\n{SAYS}",
+    "param": f"match: {{param: amount, type: invalid}}\n{SAYS}",
+    "worded": f"match: {{message: '(?i)^no such (?P<what>\\w+)'}}\n{SAYS}",
+    "worded_too": f"match: {{message: 'such'}}\n{SAYS}",
+    "narrow": f"match: {{operation: Create, status: 400, code: bad, message: such}}\n{SAYS}",
 }
 
 
@@ -84,5 +84,5 @@ def test_why_a_rule_is_not_asked(index: RuleIndex, rule: str, violation: Violati
 
 
 def test_a_rule_that_names_a_value_twice_is_asked_once(write_pack: Callable[..., Path]) -> None:
-    pack = load_pack(write_pack(twice=f"on: {{operation: [A, A], status: [400, 400]}}\n{SAYS}"))
+    pack = load_pack(write_pack(twice=f"match: {{operation: [A, A], status: [400, 400]}}\n{SAYS}"))
     assert len(RuleIndex(pack.rules).candidates("A", 400, Violation())) == 1

@@ -33,7 +33,7 @@ suggest:
     steps: [{method: "'POST'", path: "'/v1/charges/' + charge.id + '/capture'"}]
 """
 NATIVE = """\
-on: {message: 'No such charge: (?P<id>.+)'}
+match: {message: 'No such charge: (?P<id>.+)'}
 suggest:
   - action: USE_ALTERNATIVE_ENDPOINT
     message: Capture less.

@@ -40,10 +40,10 @@ def result(text: str, **values: Any) -> Any:
         ("pointer_of('')", ""),
         ("nearest('ammount', ['currency', 'amount'])", ["amount"]),
         ("fresh_key('x')", "f94a1e60-62fa-56ba-a0fa-10c0c0dbfde2"),
-        ("covers(request, {'body': {'amount': 500}})", True),
-        ("covers(request, {'body': {'amount': 501}})", False),
-        ("covers(request.body, {'gone': ''})", True),
-        ("covers([1], [1, 2])", False),
+        ("includes(request, {'body': {'amount': 500}})", True),
+        ("includes(request, {'body': {'amount': 501}})", False),
+        ("includes(request.body, {'gone': ''})", True),
+        ("includes([1], [1, 2])", False),
     ],
 )
 def test_values(text: str, value: Any) -> None:

@@ -28,14 +28,16 @@ def authoring_errors(tmp_path: Path, text: str, model: type[RuleText] | type[Pac
     ("text", "said"),
     [
         (SAID + "wehn: 'true'\n", ['7: unknown key "wehn"; did you mean "when"?']),
+        (SAID + "on: {status: 400}\n", ['7: "on" is now called "match"']),
+        (SAID + "also: errors\n", ['7: "also" is now called "also_resolves"']),
         (SAID + "zzz: 1\n", ['7: unknown key "zzz"']),
         (SAID + "when: 5\n", ['7: "when" is 5, expected text or true or false']),
         (SAID + "when: [a]\n", ['7: "when" is a list, expected text or true or false']),
-        (SAID + "on: {statsu: 4}\n", ['7: unknown key "statsu" in on; did you mean "status"?']),
-        (SAID + "on: {status: [400, abc]}\n", ['7: "status" is abc, expected a whole number']),
-        (SAID + "on: {code: 7}\n", ['7: "code" is 7, expected text']),
-        (SAID + "on: [a]\n", ['7: "on" is a list, expected a map']),
-        (SAID + "on:\n", ['7: "on" is empty, expected a map']),
+        (SAID + "match: {statsu: 4}\n", ['7: unknown key "statsu" in match; did you mean "status"?']),
+        (SAID + "match: {status: [400, abc]}\n", ['7: "status" is abc, expected a whole number']),
+        (SAID + "match: {code: 7}\n", ['7: "code" is 7, expected text']),
+        (SAID + "match: [a]\n", ['7: "match" is a list, expected a map']),
+        (SAID + "match:\n", ['7: "match" is empty, expected a map']),
         (SAID + "lookup: {a: '/v1'}\n", ['7: "a" is /v1, expected a map']),
         (SAID + "lookup:\n  a: {gt: x}\n", ['8: "get" is missing', '8: unknown key "gt" in a; did you mean "get"?']),
         (SAID + "priority: high\n", ['7: "priority" is high, expected a whole number']),
@@ -99,6 +101,6 @@ def test_a_file_that_is_no_map(tmp_path: Path, text: str) -> None:
 
 def test_a_scalar_is_as_good_as_a_list_of_one(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
-    path.write_text(HEAD + SAID + "on: {operation: A, status: 400, code: [a, b]}\n", "utf-8")
-    on = checked(RuleText, read_source(path)).on
-    assert (on.operation, on.status, on.code, on.param) == (["A"], [400], ["a", "b"], [])
+    path.write_text(HEAD + SAID + "match: {operation: A, status: 400, code: [a, b]}\n", "utf-8")
+    match = checked(RuleText, read_source(path)).match
+    assert (match.operation, match.status, match.code, match.param) == (["A"], [400], ["a", "b"], [])

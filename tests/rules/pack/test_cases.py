@@ -16,13 +16,13 @@ GOOD = """\
   request: {method: post, path: /v1/x, query: {a: "1"}, headers: {X-A: b}, form: true, body: {n: "1"}}
   response: {status: 400, headers: {Retry-After: "3"}, body: {error: {code: bad}}}
   started: 5.0
-  speaks: {recovery: correctable}
+  expect: {recovery: correctable}
 - name: it is silent
   origin: recorded
   source: a real server
   request: {}
   response: {status: 400, body_file: recorded/big.json}
-  silent: true
+  no_match: true
 """
 
 
@@ -60,27 +60,32 @@ CASE = "- name: n\n  origin: synthetic\n  request: {}\n  response: {status: 400}
         (
             "-\n",
             [
-                "1: expected a map of name, origin, source, request, response, lookups, started, elapsed, speaks, "
-                "after, silent"
+                "1: expected a map of name, origin, source, request, response, lookups, started, elapsed, expect, "
+                "after, no_match"
             ],
         ),
-        (CASE, ["1: says either speaks: {...} or silent: true"]),
-        (CASE + "  speaks: {}\n  silent: true\n", ["1: says either speaks: {...} or silent: true"]),
-        (CASE + "  silent: true\n  after: {}\n", ["1: after needs speaks"]),
-        (CASE + "  silent: true\n  loookups: {}\n", ['6: unknown key "loookups"; did you mean "lookups"?']),
+        (CASE, ["1: needs either expect: {...} or no_match: true"]),
+        (CASE + "  speaks: {}\n", ['5: "speaks" is now called "expect"']),
+        (CASE + "  silent: true\n", ['5: "silent" is now called "no_match"']),
+        (CASE + "  expect: {}\n  no_match: true\n", ["1: needs either expect: {...} or no_match: true"]),
+        (CASE + "  no_match: true\n  after: {}\n", ["1: after needs expect"]),
+        (CASE + "  no_match: true\n  loookups: {}\n", ['6: unknown key "loookups"; did you mean "lookups"?']),
         (
-            CASE.replace("synthetic", "made up") + "  silent: true\n",
+            CASE.replace("synthetic", "made up") + "  no_match: true\n",
             ['2: "origin" is made up, expected recorded, documented or synthetic'],
         ),
         (
-            CASE.replace("400", "bad, boddy: 1") + "  silent: true\n",
+            CASE.replace("400", "bad, boddy: 1") + "  no_match: true\n",
             ['4: "status" is bad, expected a whole number', '4: unknown key "boddy" in response; did you mean "body"?'],
         ),
         (
-            CASE.replace("400", "400, body_file: gone.json") + "  silent: true\n",
+            CASE.replace("400", "400, body_file: gone.json") + "  no_match: true\n",
             ["4: gone.json cannot be read: No such file or directory"],
         ),
-        (CASE + CASE, ["1: says either speaks: {...} or silent: true", "5: says either speaks: {...} or silent: true"]),
+        (
+            CASE + CASE,
+            ["1: needs either expect: {...} or no_match: true", "5: needs either expect: {...} or no_match: true"],
+        ),
     ],
 )
 def test_a_case_that_is_wrong(tmp_path: Path, text: str, said: list[str]) -> None:

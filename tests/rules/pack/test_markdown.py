@@ -13,7 +13,7 @@ def test_the_whole_page(write_pack: Callable[..., Path]) -> None:
     folder = write_pack(
         manifest="lookups: ['/v1/things/{id}']\n",
         b="""\
-            on: {operation: [Create, Update], status: 400, type: [z, y], message: '^no'}
+            match: {operation: [Create, Update], status: 400, type: [z, y], message: '^no'}
             when: request.method == 'POST'
             lookup: {thing: {get: "'/v1/things/' + request.body.id"}}
             suggest:

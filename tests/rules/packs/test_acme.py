@@ -28,7 +28,7 @@ def test_every_case_holds() -> None:
 def test_every_refusal_of_the_service_has_a_rule_or_is_for_others(pack: Pack) -> None:
     text = files("corrigible.adapters.demo.acme").joinpath("openapi.yaml").read_text(encoding="utf-8")
     said = set(yaml.safe_load(text)["components"]["schemas"]["Code"]["enum"])
-    known = {code for rule in pack.rules for code in rule.listens.codes}
+    known = {code for rule in pack.rules for code in rule.match.codes}
     assert known - said == set()
     assert said - known == DESCRIBED | WITHOUT
 
@@ -48,7 +48,7 @@ WITHOUT = {
 
 
 def test_rules_listen_for_operations_that_exist(pack: Pack) -> None:
-    named = {name for rule in pack.rules for name in rule.listens.operations}
+    named = {name for rule in pack.rules for name in rule.match.operations}
     assert named <= set(OPERATIONS.names)
     assert set(pack.tables["roles"]) <= set(OPERATIONS.names)
 

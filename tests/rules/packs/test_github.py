@@ -51,7 +51,7 @@ def test_every_case_holds() -> None:
 
 
 def test_rules_listen_for_operations_that_exist(pack: Pack) -> None:
-    unknown = {name for rule in pack.rules for name in rule.listens.operations} - set(ADAPTER.operations.names)
+    unknown = {name for rule in pack.rules for name in rule.match.operations} - set(ADAPTER.operations.names)
     assert unknown == set()
 
 

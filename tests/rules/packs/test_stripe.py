@@ -28,7 +28,7 @@ def test_every_case_holds() -> None:
 
 def test_rules_listen_for_operations_that_exist(pack: Pack) -> None:
     known = {*ADAPTER.operations.names, *OLDER}
-    unknown = {name for rule in pack.rules for name in rule.listens.operations} - known
+    unknown = {name for rule in pack.rules for name in rule.match.operations} - known
     assert unknown == set()
 
 

@@ -52,7 +52,7 @@ def test_what_decides(method: str, path: str, name: str, decisive: bool) -> None
 
 
 RULE = """
-on: {status: 400}
+match: {status: 400}
 let: {near: "nearest(string(request.body.thing), ['tint', 'wood'])"}
 suggest:
   - action: MODIFY_PARAMS

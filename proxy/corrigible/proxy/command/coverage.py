@@ -111,7 +111,7 @@ def exercises(known: ApiProfile) -> list[Exercise]:
     found = []
     for file in rule_files(known.pack.path):
         for case in load_cases(file):
-            if not case.text.silent:
+            if not case.text.no_match:
                 rule = f"{known.pack.name}.{case.rule}"
                 found += [Exercise(error, rule) for error in _errors(known, case.exchange)[:1]]
     return found

@@ -18,7 +18,7 @@ from corrigible.adapters.demo.recipe.tasks import task as recipe_task
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.proxy.demo.client import Answer, Caller
 from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
-from corrigible.rules.errors import CorrigibleError, meant
+from corrigible.rules.errors import CorrigibleError, suggest_spelling
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.reader import Next, apply
@@ -136,7 +136,7 @@ def _chosen(apis: Sequence[str], page: Page) -> Iterator[Scene]:
     known = {scene.api: scene for scene in SCENES}
     for api in apis or known:
         if api not in known:
-            raise DemoError(f"no demo called {api}: there is {', '.join(known)}{meant(api, known)}")
+            raise DemoError(f"no demo called {api}: there is {', '.join(known)}{suggest_spelling(api, known)}")
         wants = known[api].wants
         try:
             if wants is not None:

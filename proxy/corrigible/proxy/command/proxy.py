@@ -19,7 +19,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
-from corrigible.rules.errors import CorrigibleError, meant
+from corrigible.rules.errors import CorrigibleError, suggest_spelling
 
 from . import grpc
 from .relay_key import KEY_VARIABLE, read_key
@@ -241,7 +241,7 @@ def _limits(text: str | float) -> Limits:
 
 def _one_of(word: str, known: Sequence[str], option: str) -> str:
     if word not in known:
-        raise UsageError(f"{option} {word}: there is {', '.join(known)}{meant(word, known)}")
+        raise UsageError(f"{option} {word}: there is {', '.join(known)}{suggest_spelling(word, known)}")
     return word
 
 

@@ -60,14 +60,14 @@ def try_pack(name_or_path: str | Path) -> Trial:
         verdicts += [Verdict(case, tuple(_complaints(known, rule, case))) for case in cases]
     problems += _strays(known.pack.path, set(rules))
     for verdict in verdicts:
-        if verdict.case.text.speaks is not None and not verdict.complaints:
+        if verdict.case.text.expect is not None and not verdict.complaints:
             problems += _rivals(known, rules[verdict.case.rule], verdict.case)
     return Trial(tuple(verdicts), tuple(problems))
 
 
 def _polarity(file: Path, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:
     for wanted, silent in (("a case where it speaks", False), ("a case where it stays silent", True)):
-        if not any(case.text.silent is silent for case in cases):
+        if not any(case.text.no_match is silent for case in cases):
             yield AuthoringError(Place(case_file(file)), f"the rule needs {wanted}")
 
 
@@ -80,7 +80,7 @@ def _strays(path: Path, rules: set[str]) -> Iterator[AuthoringError]:
 
 def _complaints(known: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
     said = speaks(known, (rule,), case)
-    if case.text.silent:
+    if case.text.no_match:
         if isinstance(said, Annotate):
             yield f"expected silence, it says {orjson.dumps(said.feedback).decode()}"
         elif said is not None:
@@ -89,7 +89,7 @@ def _complaints(known: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
     if not isinstance(said, Annotate):
         yield ("expected it to speak, it is silent" if said is None else f"expected it to speak, it crashed: {said}")
         return
-    yield from differences(case.text.speaks, orjson.loads(said.encoded))
+    yield from differences(case.text.expect, orjson.loads(said.encoded))
     try:
         validate(parse(said.feedback), vocabulary=known.pack.vocabulary)
     except (FeedbackError, ReaderError) as problem:
@@ -107,7 +107,7 @@ def losses_unsaid(name_or_path: str | Path) -> Iterator[AuthoringError]:
     (known,) = load_profiles([name_or_path])
     for file in rule_files(known.pack.path):
         for case in load_cases(file):
-            if case.text.speaks is None or _claims_change(case.text.speaks):
+            if case.text.expect is None or _claims_change(case.text.expect):
                 continue
             explanation = Explanation()
             speaks(known, known.pack.rules, case, explanation)
@@ -159,7 +159,7 @@ def _rivals(known: ApiProfile, rule: Rule, case: Case) -> Iterator[AuthoringErro
     if isinstance(whole, Annotate) and rule.id not in whole.rules and rule.status == "stable":
         yield AuthoringError(case.place, f'"{case.text.name}": {whole.rules[0]} speaks before {rule.id} gets to')
     for other in known.pack.rules:
-        same_rank = (other.priority, other.listens.specificity) == (rule.priority, rule.listens.specificity)
+        same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
         rivals = other.id != rule.id and same_rank and {other.status, rule.status} == {"stable"}
         if rivals and isinstance(speaks(known, (other,), case), Annotate):
             yield AuthoringError(

@@ -149,7 +149,7 @@ def _order(row: Row) -> tuple[int, bool, str, str, str]:
 
 def could_speak(rule: Rule, error: Error) -> bool:
     """Whether a rule names this error, or would speak whatever an answer of that status said."""
-    on = rule.listens
+    on = rule.match
     if rule.status == "deprecated" or not _is_status(on.statuses, error.status):
         return False
     if on.operations and error.operation not in on.operations:

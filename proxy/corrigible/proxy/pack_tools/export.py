@@ -33,7 +33,7 @@ _LITERAL = re.compile(r"(?P<before>[^'\"]*)(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\
 # What an expression compares, searches or looks up with: questions, no answers.
 _ASKS = re.compile(
     r"(?:[=!]=|\b(?:matches|contains|startsWith|endsWith|split|join|indexOf|lastIndexOf|replace)\s*\(|\[|\bin"
-    r"|\b(?:at|names|wildcards|covers)\s*\([^()]*,)\s*r?$"
+    r"|\b(?:at|names|wildcards|includes)\s*\([^()]*,)\s*r?$"
 )
 _ANSWERED = re.compile(r"^\s*(?:[=!]=|\])|^\s*in\b")
 _PIECE = re.compile(r"^/|/$|[\[\]^$*\\]")
@@ -78,7 +78,7 @@ def _rule(rule: Rule, file: Path) -> dict[str, Json]:
         "title": rule.title,
         "diagnosis": rule.diagnosis,
         "code": rule.verbose_code,
-        "patterns": [] if rule.listens.message is None else [rule.listens.message.text],
+        "patterns": [] if rule.match.message is None else [rule.match.message.text],
         "tables": None if rule.tables is None else sorted(rule.tables),
         "literals": own,
         "lets": lets,
@@ -158,7 +158,7 @@ def _case(known: ApiProfile, engine: Engine, rule: Rule, case: Case) -> dict[str
         "case": case.text.name,
         "place": str(case.place),
         "origin": case.text.origin,
-        "silent": case.text.silent,
+        "silent": case.text.no_match,
         "spoke": list(decision.rules) if isinstance(decision, Annotate) else [],
         "transport": "grpc" if rpc else "http",
         "request": exchange.request.document(),

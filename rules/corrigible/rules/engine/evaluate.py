@@ -89,7 +89,7 @@ def speak(
     group: str,
     explain: list[str] | None,
 ) -> Asking:
-    """Let a rule whose `on` holds consider a violation. Raises RuleFault where it crashes.
+    """Let a rule whose `match` holds consider a violation. Raises RuleFault where it crashes.
 
     `scope` holds the common names (`error` is this violation) and is added to. `group` makes group ids unique.
     """
@@ -118,7 +118,7 @@ class RuleEvaluation:
         self.type = rule.type
         self.prose = False
         """Whether a capture holds more than a value."""
-        pattern = rule.listens.message
+        pattern = rule.match.message
         if pattern is not None and pattern.names:
             found = pattern.search(scope["error"]["message"]) or {}
             self.prose = not all(map(capture, found.values()))
@@ -153,7 +153,7 @@ class RuleEvaluation:
                 continue
             suggestions = self._entry(entry, activation, None)
             if suggestions:
-                settled = rule.also.evaluate(activation) if rule.also is not None else []
+                settled = rule.also_resolves.evaluate(activation) if rule.also_resolves is not None else []
                 return self._spoken(suggestions, entry)._replace(settles=frozenset(settled))
         self._note("nothing under suggest holds")
         return None

@@ -23,8 +23,8 @@ class _Bucket:
     __slots__ = ("_patterned", "_plain", "_set")
 
     def __init__(self, ranked: list[tuple[int, Rule]]) -> None:
-        self._plain = [(rank, rule) for rank, rule in ranked if rule.listens.message is None]
-        self._patterned = [(rank, rule) for rank, rule in ranked if rule.listens.message is not None]
+        self._plain = [(rank, rule) for rank, rule in ranked if rule.match.message is None]
+        self._patterned = [(rank, rule) for rank, rule in ranked if rule.match.message is not None]
         self._set: re2.Set | None = None
         if self._patterned:
             options = re2.Options()
@@ -32,8 +32,8 @@ class _Bucket:
             options.log_errors = False
             self._set = re2.Set.SearchSet(options)
             for _, rule in self._patterned:
-                assert rule.listens.message is not None
-                self._set.Add(rule.listens.message.text)
+                assert rule.match.message is not None
+                self._set.Add(rule.match.message.text)
             self._set.Compile()
 
     def candidates(self, message: str) -> list[tuple[int, Rule]]:
@@ -48,10 +48,10 @@ class RuleIndex:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         speaking = [rule for rule in rules if rule.status != "deprecated"]
-        self.rules = tuple(sorted(speaking, key=lambda r: (-r.priority, -r.listens.specificity, r.id)))
+        self.rules = tuple(sorted(speaking, key=lambda r: (-r.priority, -r.match.specificity, r.id)))
         filed: dict[str, dict[tuple[int, str], list[tuple[int, Rule]]]] = {}
         for rank, rule in enumerate(self.rules):
-            on = rule.listens
+            on = rule.match
             for operation, status, code in product(on.operations or (ANY,), on.statuses or (0,), on.codes or (ANY,)):
                 filed.setdefault(operation, {}).setdefault((status, code), []).append((rank, rule))
         self._buckets = {
@@ -59,7 +59,7 @@ class RuleIndex:
         }
 
     def candidates(self, operation: str, status: int, violation: Violation) -> list[Rule]:
-        """Return the rules whose `on` holds, the one to ask first in front."""
+        """Return the rules whose `match` holds, the one to ask first in front."""
         found: list[tuple[int, Rule]] = []
         code, kind, param = violation.code, violation.type, violation.param
         keys = ((status, code), (status, ANY), (0, code), (0, ANY)) if code else ((status, ANY), (0, ANY))
@@ -71,7 +71,7 @@ class RuleIndex:
                 if bucket is None:
                     continue
                 for entry in bucket.candidates(violation.message):
-                    on = entry[1].listens
+                    on = entry[1].match
                     if (not on.types or kind in on.types) and (not on.params or param in on.params):
                         found.append(entry)
         if len(found) > 1:
@@ -84,8 +84,8 @@ def _rank(entry: tuple[int, Rule]) -> int:
 
 
 def why_not(rule: Rule, operation: str, status: int, violation: Violation) -> str | None:
-    """Say in words which part of `on` does not hold; None where all of it does."""
-    on = rule.listens
+    """Say in words which part of `match` does not hold; None where all of it does."""
+    on = rule.match
     checks = (
         ("operation", on.operations, operation),
         ("status", on.statuses, status),

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.rules.engine.lookup import Templates, uncovered
-from corrigible.rules.errors import AuthoringError, gather, meant
+from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.vocabulary import Vocabulary
 
 from .expression import RESERVED, Environment, Expression, ExpressionError, by_name, environment
-from .file_model import Each, LookupText, On, PlaceholderEach, PlaceholderText, RuleText
+from .file_model import Each, LookupText, Match, PlaceholderEach, PlaceholderText, RuleText
 from .file_model import Entry as EntryText
 from .rule import (
     ACTED,
@@ -85,12 +85,14 @@ class _Compiler:
             status=text.status,
             references=tuple(text.references),
             priority=text.priority,
-            listens=self._listens(text.on),
+            match=self._match(text.match),
             when=self._condition(text.when, ("when",), environment()),
             questions=tuple(self._question(name, asked, scope) for name, asked in text.lookup.items()),
             lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
-            also=None if text.also is None else self._cel(text.also, ("also",), scope),
+            also_resolves=None
+            if text.also_resolves is None
+            else self._cel(text.also_resolves, ("also_resolves",), scope),
             diagnosis=" ".join(text.diagnosis.split()),
             code=text.code or "",
             verbose_code=text.code or text.id.rpartition(".")[2].replace("-", "_").upper(),
@@ -204,19 +206,19 @@ class _Compiler:
             self._wrong(trail, f'"{text}" {problem}')
         return text
 
-    def _listens(self, on: On) -> MatchCriteria:
+    def _match(self, match: Match) -> MatchCriteria:
         pattern = None
-        if on.message is not None:
+        if match.message is not None:
             try:
-                pattern = Pattern(on.message)
+                pattern = Pattern(match.message)
             except ValueError as problem:
-                self._wrong(("on", "message"), f"not an RE2 pattern: {problem}")
+                self._wrong(("match", "message"), f"not an RE2 pattern: {problem}")
         return MatchCriteria(
-            tuple(dict.fromkeys(on.operation)),
-            tuple(dict.fromkeys(on.status)),
-            tuple(dict.fromkeys(on.code)),
-            frozenset(on.type),
-            frozenset(on.param),
+            tuple(dict.fromkeys(match.operation)),
+            tuple(dict.fromkeys(match.status)),
+            tuple(dict.fromkeys(match.code)),
+            frozenset(match.type),
+            frozenset(match.param),
             pattern,
         )
 
@@ -261,7 +263,7 @@ class _Compiler:
     def _say(self, entry: EntryText, condition: Expression | None, trail: Trail, scope: Environment) -> SuggestionSpec:
         action = entry.action or "NO_RECOVERY_AVAILABLE"
         if action not in self.vocabulary.actions:
-            hint = meant(action, self.vocabulary.actions)
+            hint = suggest_spelling(action, self.vocabulary.actions)
             self._wrong((*trail, "action"), f'action "{action}" is not registered in pack.yaml{hint}')
         known = self.vocabulary.actions.get(action)
         base = str(known.base_action) if known is not None else action

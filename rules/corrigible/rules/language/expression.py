@@ -13,7 +13,7 @@ from cel_expr_python.ext import ext_math, ext_strings
 
 from corrigible.rules.budget import spend, walk
 from corrigible.rules.engine.patch_builder import edits
-from corrigible.rules.errors import CorrigibleError, meant
+from corrigible.rules.errors import CorrigibleError, suggest_spelling
 from corrigible.rules.pointer import parameter_pointer
 from corrigible.rules.safety.nearness import nearest
 
@@ -22,9 +22,9 @@ from .functions import (
     at,
     base64,
     base64_meant,
-    covers,
     flat,
     fresh_key,
+    includes,
     integer,
     is_base64,
     names,
@@ -220,11 +220,18 @@ class Environment:
             said = str(problem).removeprefix("INVALID_ARGUMENT: ").splitlines()[0].removeprefix("ERROR: ")
             said = re.sub(r"^<input>:\d+:(\d+): ", r"column \1: ", said).replace(" (in container '')", "")
             named = _UNDECLARED.search(said)
-            hint = meant(named[1], [*self.names, *FUNCTIONS]) if named else ""
+            hint = _hint(named[1], [*self.names, *FUNCTIONS]) if named else ""
             raise ExpressionError(f"CEL: {said.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
 
     def activation(self, values: Mapping[str, Any], hands: frozenset[str] | None = None) -> Activation:
         return Activation(values, hands)
+
+
+_RENAMED = {"covers": "includes"}
+
+
+def _hint(name: str, names: list[str]) -> str:
+    return f'; it is now called "{_RENAMED[name]}"' if name in _RENAMED else suggest_spelling(name, names)
 
 
 @functools.cache
@@ -256,10 +263,10 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "at": (at, 2),
     "base64": (base64, 1),
     "base64_meant": (base64_meant, 1),
-    "covers": (covers, 2),
     "edits": (edits, 2),
     "flat": (flat, 1),
     "fresh_key": (fresh_key, 1),
+    "includes": (includes, 2),
     "integer": (integer, 1),
     "is_base64": (is_base64, 1),
     "names": (lambda document, pointer: sorted(names(document, pointer), key=str), 2),
@@ -274,7 +281,7 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
 """Each with the number of its arguments. What comes from the runtime has lost its order: see `_ordered`."""
 FUNCTIONS = tuple(_FUNCTIONS)
 _GIVES = {
-    **dict.fromkeys(("covers", "is_base64"), cel.Type.BOOL),
+    **dict.fromkeys(("includes", "is_base64"), cel.Type.BOOL),
     **dict.fromkeys(("base64", "base64_meant", "fresh_key", "pointer_of", "respell"), cel.Type.STRING),
 }
 

@@ -21,11 +21,15 @@ Cel = Annotated[str, Field(description="A CEL expression.", min_length=1)]
 CelOrTrue = Annotated[str | bool, Field(description="A CEL expression that gives a boolean.")]
 
 
-class Authored(BaseModel):
+RENAMED = {"on": "match", "also": "also_resolves", "speaks": "expect", "silent": "no_match", "covers": "min_coverage"}
+"""Keys of earlier versions, and what they are called now."""
+
+
+class FileModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class On(Authored):
+class Match(FileModel):
     """When a rule is a candidate. Every key that is there must hold; a list holds when one of its values does."""
 
     operation: Names = []
@@ -38,7 +42,7 @@ class On(Authored):
     )
 
 
-class LookupText(Authored):
+class LookupText(FileModel):
     """One read of live state with the caller's credentials: a GET on the upstream's own origin, or a call to it.
 
     With `message`, `get` gives the full name of a gRPC method that only reads.
@@ -50,7 +54,7 @@ class LookupText(Authored):
     optional: bool = False
 
 
-class PlaceholderText(Authored):
+class PlaceholderText(FileModel):
     pointer: str = Field(description="A pointer into the request document, or a CEL expression that gives one.")
     ask: Literal["user", "agent"] = "user"
     json_schema: dict[str, Any] = Field(default_factory=dict, alias="schema")
@@ -64,21 +68,21 @@ class PlaceholderEach(PlaceholderText):
     name: str = Field("item", alias="as", pattern="^[a-z][a-z0-9_]*$")
 
 
-class PatchText(Authored):
+class PatchText(FileModel):
     op: Literal["add", "remove", "replace", "move", "copy", "test"]
     path: str = Field(description="A pointer into the request document, or a CEL expression that gives one.")
     value: Value = None
     source: str | None = Field(None, alias="from")
 
 
-class RetryText(Authored):
+class RetryText(FileModel):
     same_request: bool = False
     after_seconds: float | str | None = None
     max_attempts: int | None = Field(None, ge=1, le=10)
     idempotency_key: Literal["reuse", "new", "none"] | None = None
 
 
-class Each(Authored):
+class Each(FileModel):
     """One alternative for every element of a list, five at most."""
 
     each: Cel
@@ -86,7 +90,7 @@ class Each(Authored):
     suggest: Entry
 
 
-class Entry(Authored):
+class Entry(FileModel):
     """One thing the rule may say. The first whose `if` holds speaks."""
 
     condition: CelOrTrue | None = Field(None, alias="if")
@@ -129,18 +133,18 @@ class Entry(Authored):
 Each.model_rebuild()
 
 
-class RuleText(Authored):
+class RuleText(FileModel):
     id: str = Field(pattern=r"^[a-z][a-z0-9-]*\.[a-z0-9]+(-[a-z0-9]+)*$")
     title: str = Field(min_length=1)
     status: Literal["draft", "stable", "deprecated"]
     references: list[str] = Field(min_length=1)
     priority: int = 0
-    on: On = On()
+    match: Match = Match()
     when: CelOrTrue | None = None
     lookup: dict[str, LookupText] = {}
     let: dict[str, Value] = {}
     suggest: list[Entry] = Field(min_length=1)
-    also: Cel | None = Field(
+    also_resolves: Cel | None = Field(
         None, description="Numbers (`errors[i].number`) of further complaints that this answer settles as well."
     )
     diagnosis: str = Field(min_length=1)
@@ -148,18 +152,18 @@ class RuleText(Authored):
     type: Literal["recovery_guidance", "intent_disambiguation"] = "recovery_guidance"
 
 
-class ActionText(Authored):
+class ActionText(FileModel):
     base_action: str
     description: str
     parameters: dict[str, Any] = {}
 
 
-class ApiText(Authored):
+class ApiText(FileModel):
     name: str
     versions: str = ""
 
 
-class DryRunText(Authored):
+class DryRunText(FileModel):
     """How the API tries a call without carrying it out."""
 
     query: dict[str, str] = Field(description="What the query gains, such as {dryRun: All}.", min_length=1)
@@ -177,7 +181,7 @@ class DryRunText(Authored):
     )
 
 
-class MeaningText(Authored):
+class MeaningText(FileModel):
     """Members that mean something else once others have changed: equal words of two versions of an API."""
 
     where: dict[Annotated[str, Field(pattern="^/")], Any] = Field(
@@ -195,7 +199,7 @@ class MeaningText(Authored):
         return "value" in self.model_fields_set
 
 
-class PackText(Authored):
+class PackText(FileModel):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
     version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
@@ -203,7 +207,7 @@ class PackText(Authored):
     license: str
     operations: dict[Annotated[str, Field(pattern="^[A-Z]+ /")], str] = Field(
         {},
-        description="What `on.operation` may name, besides what adapter and spec do: `POST /v1/refunds: CreateRefund`",
+        description="What `match.operation` may name, besides adapter's and spec's: `POST /v1/refunds: CreateRefund`",
     )
     dialect: Literal["graphql", "mcp"] | None = Field(
         None, description="All answers are of this kind: GraphQL over HTTP, or a server of the Model Context Protocol."
@@ -234,7 +238,7 @@ class PackText(Authored):
     )
     meanings: list[MeaningText] = []
     actions: dict[str, ActionText] = {}
-    covers: float | None = Field(
+    min_coverage: float | None = Field(
         None, ge=0, le=100, description="The percentage of the API's documented errors for which there is a rule."
     )
     paraphrases: dict[str, list[str]] = Field(
@@ -242,7 +246,7 @@ class PackText(Authored):
     )
 
 
-class CaseRequest(Authored):
+class CaseRequest(FileModel):
     method: str = "POST"
     path: str = "/"
     query: dict[str, Any] = {}
@@ -251,14 +255,14 @@ class CaseRequest(Authored):
     form: bool = False
 
 
-class CaseResponse(Authored):
+class CaseResponse(FileModel):
     status: int
     headers: dict[str, str] = {}
     body: Any = None
     body_file: str | None = None
 
 
-class CaseText(Authored):
+class CaseText(FileModel):
     name: str = Field(min_length=1)
     origin: Literal["recorded", "documented", "synthetic"]
     source: str | None = None
@@ -267,14 +271,14 @@ class CaseText(Authored):
     lookups: dict[str, Any] = {}
     started: float = 0.0
     elapsed: float = 0.0
-    speaks: dict[str, Any] | None = None
+    expect: dict[str, Any] | None = None
     after: dict[str, Any] | None = None
-    silent: bool = False
+    no_match: bool = False
 
     @model_validator(mode="after")
     def _one_claim(self) -> CaseText:
-        if (self.speaks is not None) == self.silent:
-            raise ValueError("says either speaks: {...} or silent: true")
-        if self.after is not None and self.speaks is None:
-            raise ValueError("after needs speaks")
+        if (self.expect is not None) == self.no_match:
+            raise ValueError("needs either expect: {...} or no_match: true")
+        if self.after is not None and self.expect is None:
+            raise ValueError("after needs expect")
         return self

@@ -45,15 +45,15 @@ def at(document: Any, pointer: str) -> Any:
     return None if found is MISSING else found
 
 
-def covers(have: Any, want: Any) -> bool:
+def includes(have: Any, want: Any) -> bool:
     """Return whether every member of `want` is in `have`, scalars compared by their text, empty as good as absent."""
     if isinstance(want, Mapping):
-        return isinstance(have, Mapping) and all(covers(have.get(name), inner) for name, inner in want.items())
+        return isinstance(have, Mapping) and all(includes(have.get(name), inner) for name, inner in want.items())
     if isinstance(want, list):
         return (
             isinstance(have, list)
             and len(have) == len(want)
-            and all(covers(one, other) for one, other in zip(have, want, strict=True))
+            and all(includes(one, other) for one, other in zip(have, want, strict=True))
         )
     if isinstance(have, (Mapping, list)):
         return False

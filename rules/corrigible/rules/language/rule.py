@@ -171,12 +171,12 @@ class Rule:
     status: str
     references: tuple[str, ...]
     priority: int
-    listens: MatchCriteria
+    match: MatchCriteria
     when: Expression | None
     questions: tuple[LookupSpec, ...]
     lets: tuple[tuple[str, Template], ...]
     entries: tuple[Entry, ...]
-    also: Expression | None
+    also_resolves: Expression | None
     """The numbers of further complaints that its answer settles."""
     diagnosis: str
     code: str

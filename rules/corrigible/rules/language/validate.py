@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from corrigible.rules.errors import AuthoringError, gather, meant
+from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
 
+from .file_model import RENAMED
 from .yaml_source import Source, Trail
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -99,14 +100,17 @@ def _sentence(model: type[BaseModel], error: Any, trail: Trail) -> str:
     name = where[-1] if where else ""
     if kind == "extra_forbidden":
         owner = next((part for part in reversed(where[:-1]) if part.islower()), "")
-        return f'unknown key "{name}"{f" in {owner}" if owner else ""}{meant(name, _keys_at(model, error["loc"][:-1]))}'
+        keys = _keys_at(model, error["loc"][:-1])
+        if RENAMED.get(name) in keys:
+            return f'"{name}" is now called "{RENAMED[name]}"'
+        return f'unknown key "{name}"{f" in {owner}" if owner else ""}{suggest_spelling(name, keys)}'
     if kind == "missing":
         return f'"{name}" is missing'
     if kind == "literal_error":
         expected = str(error["ctx"]["expected"]).replace("'", "")
         given = str(error["input"])
         words = [word.strip() for word in expected.replace(" or ", ",").split(",")]
-        return f'"{name}" is {given}, expected {expected}{meant(given, words)}'
+        return f'"{name}" is {given}, expected {expected}{suggest_spelling(given, words)}'
     if kind == "value_error":
         return f"{name + ' ' if name else ''}{error['ctx']['error']}"
     return f'"{name}": {error["msg"][0].lower()}{error["msg"][1:]}'

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from corrigible.rules.engine.evaluate import PackSettings
-from corrigible.rules.errors import AuthoringError, Place, gather, meant
+from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
 from corrigible.rules.language.compile import compile_rule
 from corrigible.rules.language.file_model import PackText
 from corrigible.rules.language.rule import Rule
@@ -57,7 +57,7 @@ def find_pack(name_or_path: str | Path) -> Path:
     names = ", ".join(known)
     raise AuthoringError(
         Place(path),
-        f"no built-in pack and no folder of that name; built in: {names}{meant(str(name_or_path), known)}",
+        f"no built-in pack and no folder of that name; built in: {names}{suggest_spelling(str(name_or_path), known)}",
     )
 
 
@@ -113,7 +113,7 @@ def _vocabulary(manifest: Source, text: PackText) -> Vocabulary:
     for name, action in text.actions.items():
         trail = ("actions", name)
         if action.base_action not in vocabulary.actions:
-            hint = meant(action.base_action, vocabulary.actions)
+            hint = suggest_spelling(action.base_action, vocabulary.actions)
             raise manifest.error((*trail, "base_action"), f'"{action.base_action}" is no base action{hint}')
         try:
             vocabulary = vocabulary.register(

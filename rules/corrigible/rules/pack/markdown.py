@@ -33,7 +33,7 @@ def _section(rule: Rule) -> list[str]:
 
 
 def _heard(rule: Rule) -> Iterator[str]:
-    on = rule.listens
+    on = rule.match
     for name, wanted in (
         ("operation", on.operations),
         ("status", on.statuses),

@@ -30,7 +30,7 @@ title: {title}
 status: draft
 references:
   - https://example.com/docs/errors
-on:
+match:
   status: [400, 422]
   code: {code}
 suggest:
@@ -47,13 +47,13 @@ _CASES = """\
   origin: synthetic
   request: {{method: POST, path: /things, body: {{example: 1, kept: 2}}}}
   response: {{status: 422, body: {{error: {{code: {code}, message: no such parameter}}}}}}
-  speaks: {{recovery: correctable, suggestions: [{{action: MODIFY_PARAMS, parameters: {{example: null}}}}]}}
+  expect: {{recovery: correctable, suggestions: [{{action: MODIFY_PARAMS, parameters: {{example: null}}}}]}}
   after: {{body: {{kept: 2}}}}
 - name: another error
   origin: synthetic
   request: {{method: POST, path: /things, body: {{example: 1}}}}
   response: {{status: 422, body: {{error: {{code: another_code, message: something else}}}}}}
-  silent: true
+  no_match: true
 """
 
 

@@ -161,8 +161,8 @@ def shown_both_ways(subject: Subject) -> Iterator[Finding]:
             continue
         cases = pack.cases(path)
         for what, there in (
-            ("speaks", any(case.get("speaks") is not None for case in cases)),
-            ("stays silent", any(case.get("silent") is True for case in cases)),
+            ("speaks", any(case.get("expect") is not None for case in cases)),
+            ("stays silent", any(case.get("no_match") is True for case in cases)),
         ):
             if not there:
                 whole = False
@@ -195,7 +195,7 @@ def every_rule_can_speak(subject: Subject) -> Iterator[Finding]:
 
 
 def patterns_are_linear(subject: Subject) -> Iterator[Finding]:
-    """Compile every pattern of the pack with RE2: those of `on.message`, and those that expressions match with."""
+    """Compile every pattern of the pack with RE2: those of `match.message`, and those that expressions match with."""
     pack = _Pack(subject)
     for name, path in pack.rules().items():
         for where, pattern in _patterns(pack.read(path)):
@@ -213,7 +213,7 @@ def _patterns(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
         case list():
             for index, inner in enumerate(value):
                 yield from _patterns(inner, f"{where}[{index}]")
-        case str() if where == "on.message":
+        case str() if where == "match.message":
             yield where, value
         case str():
             for found in _PATTERN.finditer(value):
@@ -234,12 +234,12 @@ def _not_re2(pattern: str) -> str | None:
 
 
 def covers_what_it_says(subject: Subject) -> Iterator[Finding]:
-    """Let `corrigible pack coverage` count the documented errors, against `covers` in pack.yaml."""
+    """Let `corrigible pack coverage` count the documented errors, against `min_coverage` in pack.yaml."""
     pack = _Pack(subject)
     manifest = pack.read(pack.path / "pack.yaml")
-    wanted = manifest.get("covers") if isinstance(manifest, Mapping) else None
+    wanted = manifest.get("min_coverage") if isinstance(manifest, Mapping) else None
     if not isinstance(wanted, int | float):
-        raise NotApplicable("the pack does not declare how much it covers (`covers` in pack.yaml)")
+        raise NotApplicable("the pack does not declare how much it covers (`min_coverage` in pack.yaml)")
     tried = pack.try_("coverage", "--min", f"{wanted:g}")
     if tried.status == 2:
         raise CouldNotTell(f"the coverage cannot be counted: {tried.lines[0] if tried.lines else 'no word why'}")
