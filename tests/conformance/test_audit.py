@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from corrigible.conformance.audit.audit import SCHEMA, Audit, audit, gather
-from corrigible.conformance.audit.material import Subject as Material
-from corrigible.conformance.audit.material import command
-from corrigible.conformance.audit.task import task_file
+from corrigible.conformance.audit.subject import Subject as Material
+from corrigible.conformance.audit.subject import command
+from corrigible.conformance.audit.tasks import task_file
 from corrigible.conformance.checks.pack.leaks import CHECKS
 from corrigible.conformance.cli import main
 from corrigible.conformance.suite.subject import Subject

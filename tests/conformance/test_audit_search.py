@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from corrigible.conformance.audit.number import numbers, same
+from corrigible.conformance.audit.numbers import numbers, same
 from corrigible.conformance.audit.search import search
 from corrigible.conformance.audit.text import Text
 from corrigible.conformance.audit.value import Fix, Held, Scalar, Strength, strength

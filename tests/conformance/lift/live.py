@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift import task as lift
-from corrigible.conformance.lift.task import Task, read_tasks
+from corrigible.conformance.lift.tasks.task import TASKS, Task, read_tasks
 
 
 def tasks_of(domain: str) -> tuple[Task, ...]:
-    return tuple(read_tasks(Path(lift.__file__).with_name("tasks") / f"{domain}.yaml").tasks)
+    return tuple(read_tasks(TASKS / f"{domain}.yaml").tasks)
 
 
 def played(domain: str, out: Path) -> list[dict[str, Any]]:

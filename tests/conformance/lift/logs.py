@@ -7,9 +7,9 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from corrigible.conformance.lift.arm import Arm
-from corrigible.conformance.lift.record import Episode, Manifest, Reflected, Spent, Turn
-from corrigible.conformance.lift.store import Log
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.log.record import Episode, Manifest, Reflected, Spent, Turn
+from corrigible.conformance.lift.log.store import Log
 
 Outcome = Literal["success", "failure", "error"]
 DOMAINS = ("acme", "etcd", "github", "kubernetes", "recipe", "stripe")

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
-from corrigible.conformance.lift.agent.model.loop import ModelAgent
-from corrigible.conformance.lift.agent.model.provider import PROVIDERS, build
-from corrigible.conformance.lift.agent.move import Agent, Briefing, Move, Seen, Stop
+from corrigible.conformance.lift.agents.model.loop import ModelAgent
+from corrigible.conformance.lift.agents.model.provider import PROVIDERS, build
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Seen, Stop
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.schema.exchange import Json, Request
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from corrigible.conformance.lift.agent.move import Agent, Briefing, Move, Seen, Stop
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Seen, Stop
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
 from corrigible.adapters.demo.recipe.tasks import tasks as recipe_tasks
-from corrigible.conformance.lift import task as lift
-from corrigible.conformance.lift.score import at, unlike
-from corrigible.conformance.lift.task import Read, Task, fill, read_tasks
+from corrigible.conformance.lift.episode.score import at, unlike
+from corrigible.conformance.lift.tasks.task import TASKS, Call, Read, Task, fill, read_tasks
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
@@ -22,9 +20,8 @@ from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from tests._support.acme_office import Office
 
-FILES = Path(lift.__file__).with_name("tasks")
-ACME = read_tasks(FILES / "acme.yaml")
-RECIPE = read_tasks(FILES / "recipe.yaml")
+ACME = read_tasks(TASKS / "acme.yaml")
+RECIPE = read_tasks(TASKS / "recipe.yaml")
 ENGINE = build_engine(["acme"])
 MOST = 4
 
@@ -45,7 +42,7 @@ class Episode:
         answer = self.office.call(caller, request.method, request.path, request.body, headers)
         return answer.status_code, answer.json()
 
-    def read(self, read: lift.Call) -> Json:
+    def read(self, read: Call) -> Json:
         status, body = self.send(read.request(self.saved, form=False), "owner")
         assert status == 200, (read.path, body)
         return body

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import pytest
 
-from corrigible.conformance.lift.agent.move import Briefing, Move, Reflection, Seen, Send, Stop, Usage
-from corrigible.conformance.lift.agent.scripted.patch_executor import PatchExecutor
-from corrigible.conformance.lift.arm import Arm
-from corrigible.conformance.lift.client import Answer, Unreachable
-from corrigible.conformance.lift.episode import Job, play
-from corrigible.conformance.lift.record import Episode
-from corrigible.conformance.lift.task import TaskFile
-from corrigible.conformance.lift.world import Site, World
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Reflection, Seen, Send, Stop, Usage
+from corrigible.conformance.lift.agents.scripted.patch_executor import PatchExecutor
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.environment.environment import Site, World
+from corrigible.conformance.lift.environment.http_client import Answer, Unreachable
+from corrigible.conformance.lift.episode.play import Job, play
+from corrigible.conformance.lift.log.record import Episode
+from corrigible.conformance.lift.tasks.task import TaskFile
 from corrigible.conformance.transport.process import ServerProcess
 from corrigible.schema.exchange import Json, Request
 

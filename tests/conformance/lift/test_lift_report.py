@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.lift.record import Episode
+from corrigible.conformance.lift.log.record import Episode
+from corrigible.conformance.lift.log.store import Log
 from corrigible.conformance.lift.report import document, figure, page, terminal, viewer
-from corrigible.conformance.lift.statistics.estimate import Estimate
-from corrigible.conformance.lift.store import Log
-from corrigible.conformance.lift.summary import SCRIPTED, Summary, summarise
+from corrigible.conformance.lift.report.summary import SCRIPTED, Summary, summarise
+from corrigible.conformance.lift.stats.estimate import Estimate
 
 from .logs import HOSTILE, Outcome, episode, log, manifest, models, scripted, turn
 

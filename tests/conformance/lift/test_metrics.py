@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.metrics.comparison import compare, comparisons
-from corrigible.conformance.lift.metrics.conduct import circles, harms, uptakes
-from corrigible.conformance.lift.metrics.effort import effort
-from corrigible.conformance.lift.metrics.group import Group, groups, latest, observations
-from corrigible.conformance.lift.metrics.loss import crashes, dropped
-from corrigible.conformance.lift.metrics.rate import pass_k, rate, rates, rates_by
-from corrigible.conformance.lift.metrics.reflection import deaths, flips, is_death_loop
-from corrigible.conformance.lift.record import Episode, Reflected, Spent
+from corrigible.conformance.lift.log.record import Episode, Reflected, Spent
+from corrigible.conformance.lift.stats.comparison import compare, comparisons
+from corrigible.conformance.lift.stats.conduct import circles, harms, uptakes
+from corrigible.conformance.lift.stats.effort import effort
+from corrigible.conformance.lift.stats.group import Group, groups, latest, observations
+from corrigible.conformance.lift.stats.missing import crashes, dropped
+from corrigible.conformance.lift.stats.rate import pass_k, rate, rates, rates_by
+from corrigible.conformance.lift.stats.reflection import deaths, flips, is_death_loop
 
 from .logs import episode, manifest, turn
 

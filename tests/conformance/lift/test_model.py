@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from corrigible.conformance.lift.agent.model import anthropic, openai_responses
-from corrigible.conformance.lift.agent.model.conversation import Question, Said, Sampling, Spoke, Told
-from corrigible.conformance.lift.agent.move import Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.model import anthropic, openai_responses
+from corrigible.conformance.lift.agents.model.conversation import Question, Said, Sampling, Spoke, Told
+from corrigible.conformance.lift.agents.protocol import Move, Seen, Send, Stop
 
 from .fake_provider import FakeProvider, calls, follower, stubborn
 from .shop import BRIEFING, FIRST, WIRES, agent, api, call, played, saying, told

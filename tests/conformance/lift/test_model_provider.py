@@ -11,10 +11,11 @@ import pytest
 import yaml
 
 from corrigible.conformance.cli import parser
-from corrigible.conformance.lift.agent.catalogue import agents
-from corrigible.conformance.lift.agent.model import option, provider
-from corrigible.conformance.lift.agent.model.loop import Unanswered
-from corrigible.conformance.lift.agent.model.provider import build, named
+from corrigible.conformance.lift.agents.model import options as option
+from corrigible.conformance.lift.agents.model import provider
+from corrigible.conformance.lift.agents.model.loop import Unanswered
+from corrigible.conformance.lift.agents.model.provider import build, named
+from corrigible.conformance.lift.agents.registry import agents
 from corrigible.conformance.lift.plan import AgentPlan, made
 from corrigible.conformance.model.usage_error import UsageError
 

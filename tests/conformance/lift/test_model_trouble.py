@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from corrigible.conformance.lift.agent.model.loop import Unanswered
-from corrigible.conformance.lift.agent.model.provider import build
-from corrigible.conformance.lift.agent.move import Send
+from corrigible.conformance.lift.agents.model.loop import Unanswered
+from corrigible.conformance.lift.agents.model.provider import build
+from corrigible.conformance.lift.agents.protocol import Send
 from corrigible.conformance.lift.plan import AgentPlan
 
 from .fake_provider import FakeProvider, Trouble, error, follower, stubborn

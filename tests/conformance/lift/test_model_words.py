@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.lift.agent.move import Seen, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Seen, Send, Stop
 from corrigible.schema.exchange import Request
 
 from .fake_provider import FakeProvider

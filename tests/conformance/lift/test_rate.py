@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corrigible.conformance.lift.agent.model.rate import Rate
+from corrigible.conformance.lift.agents.model.rate_limiter import Rate
 
 
 class Clock:

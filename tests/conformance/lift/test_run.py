@@ -19,15 +19,15 @@ import pytest
 import yaml
 
 from corrigible.conformance.cli import main
-from corrigible.conformance.command.chosen import CERTIFICATE
-from corrigible.conformance.lift.agent.move import Briefing, Move, Seen, Send, Usage
-from corrigible.conformance.lift.arm import Arm
-from corrigible.conformance.lift.episode import play
+from corrigible.conformance.command.lift_options import CERTIFICATE
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Usage
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.episode.play import play
+from corrigible.conformance.lift.log.record import Episode
+from corrigible.conformance.lift.log.store import LOG, opened, read
 from corrigible.conformance.lift.plan import digest_of, made
-from corrigible.conformance.lift.record import Episode
-from corrigible.conformance.lift.run import TASKS, Planned, breaks_law, look_up, run
-from corrigible.conformance.lift.shared import Shared
-from corrigible.conformance.lift.store import LOG, opened, read
+from corrigible.conformance.lift.run.environment_pool import Shared
+from corrigible.conformance.lift.run.worker_pool import TASKS, Planned, breaks_law, look_up, run
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.agent.move import Ending, Seen
-from corrigible.conformance.lift.client import Answer
-from corrigible.conformance.lift.reads import is_read
-from corrigible.conformance.lift.score import ABSENT, Found, Played, Verdict, at, judge, secrets_of
-from corrigible.conformance.lift.task import Kept, Read, Task
-from corrigible.conformance.lift.world import worlds as environments
+from corrigible.conformance.lift.agents.protocol import Ending, Seen
+from corrigible.conformance.lift.environment.environment import worlds as environments
+from corrigible.conformance.lift.environment.http_client import Answer
+from corrigible.conformance.lift.environment.reads import is_read
+from corrigible.conformance.lift.episode.score import ABSENT, Found, Played, Verdict, at, judge, secrets_of
+from corrigible.conformance.lift.tasks.task import Kept, Read, Task
 from corrigible.schema.exchange import Json, Request
 
 READ = {"method": "GET", "path": "/charge"}

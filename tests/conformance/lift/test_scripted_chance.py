@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from corrigible.conformance.lift.agent.move import Briefing, Send
-from corrigible.conformance.lift.agent.scripted import SCRIPTED
-from corrigible.conformance.lift.agent.scripted.noisy_literal import NoisyLiteral
+from corrigible.conformance.lift.agents.protocol import Briefing, Send
+from corrigible.conformance.lift.agents.scripted import SCRIPTED
+from corrigible.conformance.lift.agents.scripted.noisy_literal import NoisyLiteral
 from corrigible.schema.exchange import Json
 
 from .talk import QUICHE, REPLACE, cooked, moves, seen

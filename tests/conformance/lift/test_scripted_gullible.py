@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.agent.move import Briefing, Seen, Send, Stop
-from corrigible.conformance.lift.agent.scripted import SCRIPTED
+from corrigible.conformance.lift.agents.protocol import Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.agents.scripted import SCRIPTED
 from corrigible.schema.exchange import Json
 
 from .talk import ORDERED, REDUCE, REFUND, moves

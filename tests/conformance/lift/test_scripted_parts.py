@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.agent.scripted.answer import complaints, is_broken_off, native
-from corrigible.conformance.lift.agent.scripted.fact import Facts
-from corrigible.conformance.lift.agent.scripted.place import ABSENT
-from corrigible.conformance.lift.agent.scripted.prose import read
+from corrigible.conformance.lift.agents.scripted.reading.error_body import complaints, is_broken_off, native
+from corrigible.conformance.lift.agents.scripted.reading.facts import Facts
+from corrigible.conformance.lift.agents.scripted.reading.path import ABSENT
+from corrigible.conformance.lift.agents.scripted.reading.prose import read
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import Placeholder
 

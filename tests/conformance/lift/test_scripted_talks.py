@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from corrigible.conformance.lift.agent.move import Briefing, Seen, Send, Stop
-from corrigible.conformance.lift.agent.scripted import SCRIPTED
+from corrigible.conformance.lift.agents.protocol import Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.agents.scripted import SCRIPTED
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 

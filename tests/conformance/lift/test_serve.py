@@ -18,15 +18,15 @@ from urllib.request import urlopen
 
 import pytest
 
-from corrigible.conformance.lift import serve
-from corrigible.conformance.lift.agent.move import Briefing, Seen, Send, Stop
-from corrigible.conformance.lift.arm import Arm
-from corrigible.conformance.lift.episode import Job
+from corrigible.conformance import lift
+from corrigible.conformance.lift.agents.protocol import Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.episode.play import Job
+from corrigible.conformance.lift.log.store import opened, read
 from corrigible.conformance.lift.plan import made
-from corrigible.conformance.lift.run import look_up
-from corrigible.conformance.lift.serve import HTTP_OF_GRPC, Desk, Server, allocation, read_call
-from corrigible.conformance.lift.store import opened, read
-from corrigible.conformance.lift.visit import Guest, Nobody, Visit
+from corrigible.conformance.lift.run.worker_pool import look_up
+from corrigible.conformance.lift.serve.external_agent import Guest, Nobody, Visit
+from corrigible.conformance.lift.serve.server import HTTP_OF_GRPC, Desk, Server, allocation, read_call
 from corrigible.schema.exchange import Request
 
 AGENT = '''
@@ -326,7 +326,7 @@ def test_every_code_of_grpc_has_a_status_of_http() -> None:
 
 def test_the_walk_through_with_curl_works_as_it_is_printed(desk: tuple[Server, Path], tmp_path: Path) -> None:
     server, out = desk
-    text = Path(serve.__file__).with_name("SERVE.md").read_text(encoding="utf-8")
+    text = Path(lift.__file__).with_name("SERVE.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     ran = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],

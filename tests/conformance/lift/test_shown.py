@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.agent.move import Seen
-from corrigible.conformance.lift.arm import Arm
-from corrigible.conformance.lift.shown import FILLER_MEMBER, noisy, shown
+from corrigible.conformance.lift.agents.protocol import Seen
+from corrigible.conformance.lift.arms.apply import FILLER_MEMBER, noisy, shown
+from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply

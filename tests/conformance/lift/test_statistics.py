@@ -9,8 +9,8 @@ from operator import mul
 import numpy as np
 import pytest
 
-from corrigible.conformance.lift.statistics import paper
-from corrigible.conformance.lift.statistics.estimate import (
+from corrigible.conformance.lift.stats import paper_figures as paper
+from corrigible.conformance.lift.stats.estimate import (
     bootstrapped_mean,
     clustered_difference,
     clustering,
@@ -24,15 +24,8 @@ from corrigible.conformance.lift.statistics.estimate import (
     tokens_per_success,
     wilson,
 )
-from corrigible.conformance.lift.statistics.observation import (
-    Counts,
-    Observation,
-    Paired,
-    counts,
-    paired,
-    task_differences,
-)
-from corrigible.conformance.lift.statistics.power import detectable, power_of, tasks_needed
+from corrigible.conformance.lift.stats.observation import Counts, Observation, Paired, counts, paired, task_differences
+from corrigible.conformance.lift.stats.power import detectable, power_of, tasks_needed
 
 R, V, T = "reflective", "verbose", "traditional"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.lift.compare import compare
-from corrigible.conformance.lift.record import Episode, Manifest, Turn
-from corrigible.conformance.lift.store import LOG, opened, read
+from corrigible.conformance.lift.log.compare import compare
+from corrigible.conformance.lift.log.record import Episode, Manifest, Turn
+from corrigible.conformance.lift.log.store import LOG, opened, read
 from corrigible.conformance.model.usage_error import UsageError
 
 MANIFEST = Manifest(plan={}, seed=0)
@@ -77,14 +77,14 @@ def test_no_log_is_said_to_be_none(tmp_path: Path) -> None:
 
 def test_two_writers_are_refused(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from corrigible.conformance.lift.store import opened\n"
+        "import sys; from pathlib import Path; from corrigible.conformance.lift.log.store import opened\n"
         "with opened(Path(sys.argv[1])): print('ready', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdin is not None
         other.stdout.readline()
-        with pytest.raises(UsageError, match=f"another run is writing here .process {other.pid}."), opened(tmp_path):
+        with pytest.raises(UsageError, match=f"another run writes here .process {other.pid}."), opened(tmp_path):
             pass
         other.stdin.close()
         other.wait()

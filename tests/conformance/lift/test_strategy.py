@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance.lift.agent.move import Reflection
-from corrigible.conformance.lift.strategy.category import CATEGORIES, NAMES
-from corrigible.conformance.lift.strategy.reflect import (
+from corrigible.conformance.lift.agents.protocol import Reflection
+from corrigible.conformance.lift.agents.reflection.category import CATEGORIES, NAMES
+from corrigible.conformance.lift.agents.reflection.strategy import (
     LIFTED,
     SCHEMA,
     STRATEGIES,

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from corrigible.conformance.lift.record import Episode
-from corrigible.conformance.lift.store import Log
-from corrigible.conformance.lift.summary import SCRIPTED, Summary, p_text, points_of, summarise
+from corrigible.conformance.lift.log.record import Episode
+from corrigible.conformance.lift.log.store import Log
+from corrigible.conformance.lift.report.summary import SCRIPTED, Summary, p_text, points_of, summarise
 
 from .logs import episode, log, manifest, models
 

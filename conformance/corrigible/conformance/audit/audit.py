@@ -12,10 +12,10 @@ from pathlib import Path
 
 from corrigible.schema.exchange import Json
 
-from .capture import capture_file
-from .material import Subject, packs, rendered
+from .captures import capture_file
 from .search import Hit, search
-from .task import task_file
+from .subject import Subject, packs, rendered
+from .tasks import task_file
 
 SCHEMA = "corrigible-leak-audit/1"
 _LIFT = Path(__file__).parent.parent / "lift" / "tasks"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .number import same
+from .numbers import same
 from .text import Text, View, views
 from .value import Fix, Strength, as_number, plain, strength
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from urllib.parse import unquote_plus
 
-from .number import Number, numbers
+from .numbers import Number, numbers
 from .value import Held, plain, signs
 
 NOTHING_HELD = Held()

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrigible.conformance.audit.audit import Audit, audit, document, gather
-from corrigible.conformance.audit.material import Subject, command
 from corrigible.conformance.audit.search import Hit
+from corrigible.conformance.audit.subject import Subject, command
 from corrigible.conformance.model.usage_error import UsageError
 
 if TYPE_CHECKING:

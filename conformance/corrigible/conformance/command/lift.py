@@ -9,15 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.lift.agent.model import option
-from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.agents.model import options as option
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.log.store import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
-from corrigible.conformance.lift.progress import progress
-from corrigible.conformance.lift.run import Tally, run
-from corrigible.conformance.lift.store import opened
+from corrigible.conformance.lift.run.progress import progress
+from corrigible.conformance.lift.run.worker_pool import Tally, run
 from corrigible.schema.exchange import Json
 
-from . import chosen
+from . import lift_options as chosen
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.lift.compare import compare
-from corrigible.conformance.lift.store import read
+from corrigible.conformance.lift.log.compare import compare
+from corrigible.conformance.lift.log.store import read
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

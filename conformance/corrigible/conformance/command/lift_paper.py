@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from corrigible.conformance.lift.statistics.estimate import Estimate
+    from corrigible.conformance.lift.stats.estimate import Estimate
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table_2() -> Iterator[str]:
-    from corrigible.conformance.lift.statistics import paper
-    from corrigible.conformance.lift.statistics.estimate import wilson
+    from corrigible.conformance.lift.stats import paper_figures as paper
+    from corrigible.conformance.lift.stats.estimate import wilson
 
     yield "Table 2: success of 30, with Wilson intervals"
     yield f"  {'model':<20}" + "".join(f"{arm:>27}" for arm in paper.ARMS)
@@ -43,8 +43,8 @@ def _table_2() -> Iterator[str]:
 
 
 def _table_4() -> Iterator[str]:
-    from corrigible.conformance.lift.statistics import paper
-    from corrigible.conformance.lift.statistics.estimate import fisher, holm
+    from corrigible.conformance.lift.stats import paper_figures as paper
+    from corrigible.conformance.lift.stats.estimate import fisher, holm
 
     found = {
         (model, pair): fisher(cells[pair[0]], cells[pair[1]])
@@ -60,8 +60,8 @@ def _table_4() -> Iterator[str]:
 
 
 def _acme() -> Iterator[str]:
-    from corrigible.conformance.lift.statistics import paper
-    from corrigible.conformance.lift.statistics.estimate import fisher, wilson
+    from corrigible.conformance.lift.stats import paper_figures as paper
+    from corrigible.conformance.lift.stats.estimate import fisher, wilson
 
     yield "Acme billing (5.5.3), 90 episodes an arm"
     for arm, cell in paper.ACME.items():
@@ -72,9 +72,9 @@ def _acme() -> Iterator[str]:
 
 
 def _clustered() -> Iterator[str]:
-    from corrigible.conformance.lift.statistics import paper
-    from corrigible.conformance.lift.statistics.estimate import clustered_difference, clustering, fisher
-    from corrigible.conformance.lift.statistics.observation import by_task, counts
+    from corrigible.conformance.lift.stats import paper_figures as paper
+    from corrigible.conformance.lift.stats.estimate import clustered_difference, clustering, fisher
+    from corrigible.conformance.lift.stats.observation import by_task, counts
 
     observations = paper.recipe_observations()
     yield "What clustering does: ten tasks, nine episodes each an arm (three models together)"

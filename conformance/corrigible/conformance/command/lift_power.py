@@ -35,7 +35,7 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print, and return the exit status."""
-    from corrigible.conformance.lift.statistics.power import detectable, power_of, tasks_needed
+    from corrigible.conformance.lift.stats.power import detectable, power_of, tasks_needed
 
     shares: list[float] = args.discordance or [0.3, 0.4]
     gains: list[float] = args.difference or [0.1, 0.15, 0.2, 0.3]

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.lift.arm import Arm
-from corrigible.conformance.lift.store import read
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.log.store import read
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print and write what was asked for."""
     try:
-        from corrigible.conformance.lift.metrics.group import latest
         from corrigible.conformance.lift.report import document, page, terminal
-        from corrigible.conformance.lift.summary import summarise
+        from corrigible.conformance.lift.report.summary import summarise
+        from corrigible.conformance.lift.stats.group import latest
     except ModuleNotFoundError as problem:
         raise UsageError(f"this needs corrigible[conformance,lift]: {problem.name} is not installed") from None
     log = read(args.folder)

@@ -6,15 +6,15 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
-from corrigible.conformance.lift.arm import Arm
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.log.store import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
-from corrigible.conformance.lift.serve import Desk, Server
-from corrigible.conformance.lift.store import opened
-from corrigible.conformance.lift.visit import Guest
+from corrigible.conformance.lift.serve.external_agent import Guest
+from corrigible.conformance.lift.serve.server import Desk, Server
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
-from . import chosen
+from . import lift_options as chosen
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

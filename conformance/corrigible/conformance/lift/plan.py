@@ -14,10 +14,9 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
-
-from .arm import Arm
 
 SCRIPTED: Final = "scripted"
 """The name of all scripted agents together."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.conformance.audit.audit import Audit, audit, gather
-from corrigible.conformance.audit.material import command
 from corrigible.conformance.audit.search import Hit
+from corrigible.conformance.audit.subject import command
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.suite.check import Check

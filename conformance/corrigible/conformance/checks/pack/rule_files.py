@@ -18,7 +18,7 @@ import re2
 import yaml
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance.audit.material import command, rendered
+from corrigible.conformance.audit.subject import command, rendered
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.suite.check import Check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from corrigible.conformance.lift.summary import Summary
+from .summary import Summary
 
 
 def render(summary: Summary) -> str:

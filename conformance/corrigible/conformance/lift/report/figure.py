@@ -12,7 +12,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from corrigible.conformance.lift.statistics.estimate import Estimate
+from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.report.plain import visible
 
 COLOURS: Final[Mapping[str, str]] = {

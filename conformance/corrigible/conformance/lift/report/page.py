@@ -8,15 +8,15 @@ from typing import Final
 import jinja2
 from markupsafe import Markup
 
-from corrigible.conformance.lift.metrics.comparison import Comparison
-from corrigible.conformance.lift.metrics.group import POOLED
-from corrigible.conformance.lift.metrics.rate import Rate
-from corrigible.conformance.lift.record import FAITHFUL, Episode
-from corrigible.conformance.lift.statistics.estimate import Estimate
-from corrigible.conformance.lift.summary import Section, Summary, p_text, points_of
+from corrigible.conformance.lift.log.record import FAITHFUL, Episode
+from corrigible.conformance.lift.stats.comparison import Comparison
+from corrigible.conformance.lift.stats.estimate import Estimate
+from corrigible.conformance.lift.stats.group import POOLED
+from corrigible.conformance.lift.stats.rate import Rate
 from corrigible.conformance.report.plain import visible
 
 from .figure import Bar, Dot, colour, curves, dots, forest, panels
+from .summary import Section, Summary, p_text, points_of
 from .viewer import LIMIT, pack
 
 _TITLE: Final = {"scripted": "Scripted agents", "model": "Models", "external": "Agents of others"}

@@ -12,13 +12,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from corrigible.conformance.lift.metrics.comparison import Comparison
-from corrigible.conformance.lift.metrics.group import POOLED
-from corrigible.conformance.lift.metrics.rate import Rate
-from corrigible.conformance.lift.record import FAITHFUL
-from corrigible.conformance.lift.statistics.estimate import Estimate
-from corrigible.conformance.lift.summary import Section, Summary, p_text, points_of
+from corrigible.conformance.lift.log.record import FAITHFUL
+from corrigible.conformance.lift.stats.comparison import Comparison
+from corrigible.conformance.lift.stats.estimate import Estimate
+from corrigible.conformance.lift.stats.group import POOLED
+from corrigible.conformance.lift.stats.rate import Rate
 from corrigible.conformance.report.plain import one_line
+
+from .summary import Section, Summary, p_text, points_of
 
 WIDTH: Final = 100
 SHORT: Final = {

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from corrigible.conformance.lift.arm import Arm
-from corrigible.conformance.lift.metrics.group import name_of, split
-from corrigible.conformance.lift.record import Episode, Turn
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.log.record import Episode, Turn
+from corrigible.conformance.lift.stats.group import name_of, split
 from corrigible.schema.exchange import Json
 
 LIMIT: Final = 12_000_000

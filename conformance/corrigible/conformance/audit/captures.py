@@ -1,0 +1,142 @@
+"""Recorded exchanges: what feedback said to a request must not stand in what other modes said to the same one.
+
+Read are HAR 1.2, and our own JSON: `{request: {method, path, headers, body}, response: {status, headers, body}}`, one
+of them, a list, or one on each line. `fix`, a request that was seen to succeed, counts as an answer too.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.carrier import find
+from corrigible.schema.exchange import Json
+
+from .subject import Matter, Subject, answer_texts, digest, fixes_of, parsed
+from .text import Text
+from .value import Fix, Held, distinct, scalars
+
+_MODE = "recovery-feedback="
+
+
+@dataclass(slots=True)
+class _Asked:
+    """All that was answered to one request."""
+
+    request: Mapping[str, Json]
+    answers: list[tuple[str, Mapping[str, Json], Json]] = field(default_factory=list)
+    """The mode, the answer as text, the native part of it."""
+    fixes: list[Fix] = field(default_factory=list)
+
+
+def capture_file(path: Path) -> Subject:
+    """Read a file of recorded exchanges. Raises UsageError where it is none."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+    asked: dict[str, _Asked] = {}
+    count = 0
+    try:
+        for request, response, fix in _exchanges(text):
+            count += 1
+            _take(asked, request, response, fix, path.name)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise UsageError(f"{path}: no HAR and no captures: {type(problem).__name__}: {problem}") from None
+    subject = Subject("captures", path.name, digest(path), facts={"exchanges": count, "requests": len(asked)})
+    for one in asked.values():
+        subject.matters.append(Matter(tuple(_texts(one, path.name)), distinct(one.fixes)))
+    return subject
+
+
+def _exchanges(text: str) -> Iterator[tuple[Mapping[str, Json], Mapping[str, Json], Json]]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = [json.loads(line) for line in text.splitlines() if line.strip()]
+    if isinstance(document, Mapping) and "log" in document:
+        for entry in document["log"]["entries"]:
+            yield _har_request(entry["request"]), _har_response(entry["response"]), None
+        return
+    for one in document if isinstance(document, list) else [document]:
+        yield one["request"], one["response"], one.get("fix")
+
+
+def _har_request(asked: Mapping[str, Json]) -> dict[str, Json]:
+    parts = urlsplit(asked["url"])
+    body = (asked.get("postData") or {}).get("text") or ""
+    return {
+        "method": asked["method"],
+        "path": parts.path or "/",
+        "query": dict(parse_qsl(parts.query)),
+        "headers": {header["name"]: header["value"] for header in asked.get("headers") or ()},
+        "body": parsed(body) if parsed(body) is not None else dict(parse_qsl(body)) or body or None,
+    }
+
+
+def _har_response(answered: Mapping[str, Json]) -> dict[str, Json]:
+    content = answered.get("content") or {}
+    text = content.get("text") or ""
+    if content.get("encoding") == "base64":
+        text = base64.b64decode(text).decode("utf-8", "replace")
+    headers = {header["name"]: header["value"] for header in answered.get("headers") or ()}
+    return {"status": answered["status"], "headers": headers, "body": text}
+
+
+def _take(
+    asked: dict[str, _Asked], request: Mapping[str, Json], response: Mapping[str, Json], fix: Json, where: str
+) -> None:
+    body = response.get("body")
+    if body is None and "grpc_message" in response:
+        body = {"message": response["grpc_message"], "details": response.get("details_decoded") or []}
+    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+    document = parsed(text)
+    sent = {name: request.get(name) for name in ("method", "path", "query", "body", "message")}
+    one = asked.setdefault(json.dumps(sent, sort_keys=True), _Asked(sent))
+    feedback = find(document) if isinstance(document, Mapping) else None
+    if isinstance(feedback, Mapping):
+        held = Held(sent)
+        one.fixes += [fix for fix in fixes_of(feedback, sent, "capture", where) if fix.value not in held]
+    for again in fix if isinstance(fix, list) else [fix]:
+        if isinstance(again, Mapping):
+            again = again.get("request") or again
+            one.fixes += _differences(
+                sent, {name: again.get(name) for name in ("path", "query", "body", "message")}, where
+            )
+    headers = [[name, value] for name, value in _pairs(response.get("headers"))]
+    mode = _mode(_pairs(request.get("headers")), headers, document, spoke=feedback is not None)
+    if mode != "reflective":
+        one.answers.append((mode, {"headers": headers, "body": text}, document))
+
+
+def _pairs(headers: Json) -> list[tuple[str, str]]:
+    if isinstance(headers, Mapping):
+        return [(str(name), str(value)) for name, value in headers.items()]
+    return [(str(name), str(value)) for name, value in headers or ()]
+
+
+def _mode(asked: list[tuple[str, str]], answered: list[list[str]], document: Json, *, spoke: bool) -> str:
+    for name, value in [*answered, *asked]:
+        if name.lower() in ("preference-applied", "prefer") and _MODE in value:
+            return value.partition(_MODE)[2].partition(",")[0].partition(";")[0].strip(' "')
+    if spoke:
+        return "reflective"
+    return "verbose" if isinstance(document, Mapping) and "validation_errors" in document else "none"
+
+
+def _differences(sent: Json, again: Json, where: str) -> list[Fix]:
+    held = Held(sent)
+    return [Fix(value, "capture", where, name) for name, value in scalars(again) if value not in held]
+
+
+def _texts(one: _Asked, where: str) -> Iterator[Text]:
+    held = Held(one.request)
+    for mode, answer, document in one.answers:
+        owner = "ours" if mode == "traditional" else "upstream"
+        place = f"{where} {one.request.get('method')} {one.request.get('path') or ''}".strip()
+        yield from answer_texts(answer, document, channel=mode, owner=owner, where=place, rule="", held=held)

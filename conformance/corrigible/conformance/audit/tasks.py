@@ -1,0 +1,105 @@
+"""Tasks: what an agent is told before it starts, and the answers that its author knows.
+
+A file is YAML or JSON: `{tasks: [...]}` or a list. Of a task, and of the file as a whole, this is read:
+
+  prompt, about, description, goal, instructions, hints,
+  success, success_criteria, success_criterion   what an agent sees: texts, or lists and maps of them
+  name, title    so is the name, where one of those is there; `shown: [members]` says otherwise
+  request        what the agent sends, or is given to send: nothing that it holds is an answer
+  domain         of the whole file: its tasks are `conformance lift`'s, and this is its pack's name. An agent sees
+                 `about` and `prompt`, never `success`; `facts` are what a prompt states since no answer could tell it
+  final, fixes, names    answers: the last request, values, texts that only the feedback may name
+  paraphrases    other words that give an answer away
+  pack, api      whose fixes to look for; default: those of the pack with the domain's or folder's name, else of all
+
+`{name}` in a value stands for something that is only known when a task runs, and is not searched for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.exchange import Json
+
+from .subject import Matter, Subject, digest, leaves
+from .text import Text
+from .value import Fix, Held, as_number, distinct, scalars
+
+TOLD: Final = (
+    *("prompt", "about", "description", "goal", "instructions", "hints"),
+    *("success", "success_criteria", "success_criterion"),
+)
+NAMES: Final = ("name", "title")
+_LIFT: Final = ("about", "prompt")
+_SAVED = re.compile(r"\{[\w.]+\}")
+
+
+def task_file(path: Path, packs: Sequence[Subject]) -> Subject:
+    """Read a file of tasks. Raises UsageError where it is none."""
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
+    except yaml.YAMLError as problem:
+        raise UsageError(f"{path}: no YAML: {problem}") from None
+    whole = document if isinstance(document, Mapping) else {}
+    tasks = whole.get("tasks") if isinstance(document, Mapping) else document
+    if not isinstance(tasks, list) or not all(isinstance(task, Mapping) for task in tasks):
+        raise UsageError(f"{path}: no tasks: expected a list of maps, or one under `tasks`")
+    subject = Subject("tasks", f"{path.absolute().parent.name}/{path.name}", digest(path))
+    pool = _pool(whole, path, packs)
+    shown = 0
+    for number, task in enumerate(tasks):
+        name = str(task.get("id") or task.get("name") or number)
+        held = Held(task.get("request"), whole.get("headers"), task.get("facts") if "domain" in whole else None)
+        texts = tuple(_texts(whole, task, f"{subject.name} {name}", held))
+        shown += bool(texts)
+        own = (*_answers(whole, subject.name, Held()), *_answers(task, f"{subject.name} {name}", held))
+        # Of numbers that some case of a pack needed only those that its rules and tables hold are answers elsewhere.
+        subject.matters.append(Matter(texts, distinct([*own, *pool])))
+    subject.facts = {"tasks": len(tasks), "with a text that an agent sees": shown}
+    return subject
+
+
+def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[Subject]) -> tuple[Fix, ...]:
+    about = str(whole.get("pack") or whole.get("api") or whole.get("domain") or path.absolute().parent.name)
+    named = [pack for pack in packs if pack.name.partition(" ")[0] == about] or packs
+    return tuple(
+        fix
+        for pack in named
+        for fix in pack.pool
+        if fix.source not in ("feedback", "ratio") or as_number(fix.value) is None
+    )
+
+
+def _texts(whole: Mapping[str, Json], task: Mapping[str, Json], where: str, held: Held) -> Iterator[Text]:
+    listed = task.get("shown") or whole.get("shown") or (list(_LIFT) if "domain" in whole else None)
+    told = tuple(map(str, listed)) if isinstance(listed, list) else TOLD
+    if not isinstance(listed, list) and any(member in task for member in TOLD):
+        told = (*NAMES, *TOLD)
+    for source in (whole, task):
+        for member in told:
+            if source is whole and (member in NAMES or member == "description"):
+                continue  # of the file, for its readers
+            for pointer, said in leaves(source.get(member)):
+                yield Text(str(said), _channel(member), "ours", f"{where} /{member}{pointer}", "", held)
+
+
+def _channel(member: str) -> str:
+    return "success criteria" if member.startswith("success") else "prompt"
+
+
+def _answers(task: Mapping[str, Json], where: str, held: Held) -> Iterator[Fix]:
+    for member in ("final", "fixes", "names"):
+        for name, value in scalars(task.get(member), "" if member != "final" else member):
+            plain = _SAVED.sub("", str(value)).strip()
+            if plain and plain == str(value) and value not in held:
+                yield Fix(value, "task", where, name, frozenset({name.lower().removesuffix("s")}))
+    for _, phrase in scalars(task.get("paraphrases")):
+        yield Fix(phrase, "paraphrase", where)

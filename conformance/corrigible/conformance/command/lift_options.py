@@ -1,0 +1,69 @@
+"""What `conformance lift` plays, of `run` and of `serve`: the options that choose it, and the audit before it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from corrigible.conformance.audit.audit import audit, document, gather
+from corrigible.conformance.audit.subject import command
+from corrigible.conformance.lift.agents.protocol import Agent
+from corrigible.conformance.lift.plan import Plan, digest_of
+from corrigible.conformance.lift.run.worker_pool import TASKS, Planned, look_up
+from corrigible.conformance.lift.tasks.task import TaskError
+from corrigible.conformance.model.usage_error import UsageError
+
+from .audit import report
+
+CERTIFICATE: Final = "certificate.json"
+"""Stands beside the log, and says what was compared."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options that both have, and that mean the same in both."""
+    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="what to play")
+    parser.add_argument("--out", type=Path, default=Path("lift"), metavar="DIR", help="where the log is; default: lift")
+    parser.add_argument("--domain", action="append", default=[], metavar="NAME", help="default: all that start here")
+    parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="task ids, or domain/id")
+    parser.add_argument("--seed", type=int, action="append", default=[], metavar="N", help="default: 0; repeats")
+    parser.add_argument("--attempts", type=int, metavar="N", help="at most, of each episode; default: 5")
+    parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
+    parser.add_argument("--unaudited", action="store_true", help="play though tasks or diagnoses may give the fix away")
+
+
+def looked_up(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) -> Planned:
+    """Look up what a plan names, audit it, and say what cannot be started. Raises UsageError."""
+    folder: Path = args.task_files or TASKS
+    try:
+        planned = look_up(plan, folder, agents)
+    except TaskError as problem:
+        raise UsageError(str(problem)) from None
+    if not args.unaudited:
+        planned = _audited(planned, folder, args.out)
+    for domain, why in planned.skipped.items():
+        print(f"skipped {domain}: {why}", file=sys.stderr)
+    return planned
+
+
+def _audited(planned: Planned, folder: Path, out: Path) -> Planned:
+    """Write the certificate that no text but the feedback gives a fix away. Raises UsageError for a leak."""
+    done = audit(gather(sorted(planned.files), [folder / f"{name}.yaml" for name in planned.files], [], command()))
+    if done.leaks:
+        print("\n".join(report(done)), file=sys.stderr)
+        raise UsageError("an agent could have a fix without the feedback: mend the texts, or play with --unaudited")
+    certificate = document(done, suite=version("corrigible"), date=datetime.now(UTC).date().isoformat())
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"
+        (out / CERTIFICATE).write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"{out}: {problem.strerror}") from None
+    # By what it says, not by the day on which it was said: the same run on another day is the same run.
+    return replace(planned, audit=digest_of({name: value for name, value in certificate.items() if name != "date"}))

@@ -1,0 +1,137 @@
+"""OpenAI's Chat Completions API: POST /v1/chat/completions, as of 2025 (no version header), and what is compatible.
+
+Tools are functions without `strict` (bodies are free-form), structured output is `response_format` of type json_schema
+with `strict`. OpenAI takes `max_completion_tokens`; the compatible ones (vLLM, Ollama, LM Studio, LiteLLM) know
+`max_tokens`. Not streamed.
+Pure: conversation to document, document to reply.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from corrigible.conformance.lift.agents.protocol import Usage
+from corrigible.schema.exchange import Json
+
+from .conversation import DECODER, Question, Reply, Said, Sampling, Spoke, Tool, ToolCall, Why
+
+NAME: Final = "openai"
+COMPATIBLE: Final = "compatible"
+WIRE: Final = "openai-chat-completions/v1"
+BASE_URL: Final = "https://api.openai.com/v1"
+PATH: Final = "/chat/completions"
+KEY_ENV: Final = "OPENAI_API_KEY"
+COMPATIBLE_KEY_ENV: Final = "COMPATIBLE_API_KEY"
+"""Of its own, so that OpenAI's key goes to nobody else."""
+
+_WHY: Final[Mapping[str, Why]] = {
+    "tool_calls": "tool",
+    "function_call": "tool",
+    "stop": "end",
+    "length": "length",
+    "content_filter": "refusal",
+}
+
+
+def headers(key: str) -> dict[str, str]:
+    """Return the headers that carry the key."""
+    return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def encode(question: Question, sampling: Sampling) -> dict[str, Json]:
+    """Return the document to send to OpenAI."""
+    return _document(question, sampling, "max_completion_tokens")
+
+
+def encode_compatible(question: Question, sampling: Sampling) -> dict[str, Json]:
+    """Return the document to send to a server that speaks alike."""
+    return _document(question, sampling, "max_tokens")
+
+
+def _document(question: Question, sampling: Sampling, limit: str) -> dict[str, Json]:
+    document: dict[str, Json] = {
+        "model": sampling.model,
+        limit: sampling.max_tokens,
+        "messages": [{"role": "system", "content": question.system}, *_messages(question)],
+    }
+    if sampling.temperature is not None:
+        document["temperature"] = sampling.temperature
+    if sampling.seed is not None:
+        document["seed"] = sampling.seed
+    if question.tools:
+        document["tools"] = [_function(tool) for tool in question.tools]
+        document["tool_choice"] = "auto"
+        document["parallel_tool_calls"] = False
+    if question.schema is not None:
+        held = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
+        document["response_format"] = {"type": "json_schema", "json_schema": held}
+    return document | dict(sampling.extra or {})
+
+
+def _function(tool: Tool) -> Json:
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)},
+    }
+
+
+def _messages(question: Question) -> Iterable[Json]:
+    for entry in question.entries:
+        match entry:
+            case Said(text=text):
+                yield {"role": "user", "content": text}
+            case Spoke(reply=reply):
+                yield _spoken(reply)
+            case _:
+                yield {"role": "tool", "tool_call_id": entry.call, "content": entry.text}
+
+
+def _spoken(reply: Reply) -> Json:
+    message: dict[str, Json] = {"role": "assistant", "content": reply.text or ("" if not reply.calls else None)}
+    if reply.calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                # Servers with chat templates parse this again, and fail on what a model wrote wrongly.
+                "function": {"name": call.name, "arguments": call.text if call.arguments is not None else "{}"},
+            }
+            for call in reply.calls
+        ]
+    return message
+
+
+def decode(document: Mapping[str, Json]) -> Reply:
+    """Read an answer. Raises KeyError, IndexError, TypeError or ValueError where it is none."""
+    choice = document["choices"][0]
+    message = choice["message"]
+    refused = message.get("refusal")
+    calls = tuple(called(str(one["id"]), one["function"]) for one in message.get("tool_calls") or ())
+    why = _WHY.get(str(choice.get("finish_reason")), "end")
+    return Reply(
+        text=str(refused or message.get("content") or ""),
+        calls=calls,
+        why="refusal" if refused else why,
+        usage=_usage(document.get("usage")),
+    )
+
+
+def called(identity: str, function: Mapping[str, Json]) -> ToolCall:
+    """Read the call of a function, whose arguments are JSON in a string."""
+    given = function.get("arguments")
+    text = given if isinstance(given, str) else json.dumps(given)  # some servers send an object
+    try:
+        arguments = DECODER.decode(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        arguments = None
+    kept = arguments if isinstance(arguments, dict) else None
+    return ToolCall(identity, str(function["name"]), kept, text or "{}")
+
+
+def _usage(usage: Json) -> Usage | None:
+    if not isinstance(usage, Mapping):
+        return None
+    cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+    return Usage(int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0), cached)

@@ -1,0 +1,84 @@
+"""The options of `conformance lift run` that name models: a shorthand for agents of a plan.
+
+Knows: argparse, names. Does not know: episodes, wire formats.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from corrigible.conformance.lift.agents.reflection.strategy import STRATEGIES
+from corrigible.conformance.model.usage_error import UsageError
+from corrigible.schema.exchange import Json
+
+from .provider import PROVIDERS, named
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("models", "keys come from the environment; they are neither logged nor recorded")
+    group.add_argument(
+        "--model", action="append", default=[], metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}"
+    )
+    group.add_argument(
+        "--strategy", action="append", default=[], metavar="NAME,...", help=f"of {', '.join(STRATEGIES)}; default: none"
+    )
+    group.add_argument("--base-url", default="", metavar="URL", help="of the provider's API, or of a local server")
+    group.add_argument("--local", action="store_true", help="what answers on this machine is a model, and no fake")
+    group.add_argument(
+        "--first-call", choices=("given", "own"), help="given (default): every episode starts from the same refusal"
+    )
+    group.add_argument(
+        "--vocabulary", action="store_true", help="tell what the words of feedback mean, in every arm alike"
+    )
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="any other setting: mode=json, temperature=0, max_tokens=8192, extra={reasoning_effort: low}",
+    )
+    group.add_argument("--rate", type=float, metavar="N", help="requests a minute to one provider, of all episodes")
+
+
+def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
+    """Return the agents that the options name, one for each model and strategy. Raises UsageError."""
+    settings = _settings(args)
+    strategies = [part for one in args.strategy for part in one.split(",") if part]
+    if not args.model and (settings or strategies):
+        raise UsageError("--strategy, --base-url, --set and the like belong to a --model PROVIDER:NAME")
+    return [
+        {"name": provider, "model": model, "strategy": strategy, "settings": settings}
+        for provider, model in map(named, args.model)
+        for strategy in dict.fromkeys(strategies or ["none"])
+    ]
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    found = dict(_pairs(args.set))
+    if args.base_url:
+        found["base_url"] = args.base_url
+    if args.local:
+        found["local"] = True
+    if args.first_call:
+        found["first_call"] = args.first_call
+    if args.vocabulary:
+        found["vocabulary"] = "words"
+    return found
+
+
+def _pairs(given: Sequence[str]) -> list[tuple[str, Any]]:
+    pairs = []
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"--set {text}: write NAME=VALUE")
+        try:
+            pairs.append((name.strip(), yaml.safe_load(value)))
+        except yaml.YAMLError as problem:
+            raise UsageError(f"--set {text}: {problem}") from None
+    return pairs

@@ -1,0 +1,148 @@
+"""What a model is told: the API, what is wanted, how to call, and answers as its arm shows them. Never more.
+
+Knows: briefings. Does not know: arms, tasks' facts, what would be a success. The same words in every arm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Seen
+from corrigible.conformance.lift.agents.reflection.strategy import SCHEMA, WORDS
+from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.schema.word import BaseAction
+
+from .conversation import Tool
+
+Mode = Literal["tools", "json"]
+Vocabulary = Literal["none", "sentence", "words"]
+
+_LONGEST_ANSWER: Final = 32_000
+"""Characters of an answer that are shown, in every arm alike."""
+
+_TASK: Final = (
+    "You call an API until what somebody wants of it is done. Your credentials are added to every call. An answer is"
+    " shown to you as JSON: status, headers, body. You have at most {attempts} calls; those that only read, and"
+    " work, do not count. Do nothing that is not wanted."
+)
+_TOOLS: Final = (
+    "Make one call at a time with the tool call_api. Use the tool finish when it is done, when it cannot be done, or"
+    " when you would need something that only the person can give. Always answer with one of the two tools."
+)
+_JSON: Final = (
+    "Make one call at a time. Answer with one JSON object and nothing else, either\n{call}\nor, when it is done, when"
+    " it cannot be done, or when you would need something that only the person can give,\n"
+    '{{"tool": "finish", "outcome": "done" | "impossible" | "needs_input" | "gave_up", "reason": "..."}}'
+)
+_CALL: Final = (
+    '{"tool": "call_api", "method": "...", "path": "/...", "query": {}, "headers": {}, "body": {} or null,'
+    ' "wait_seconds": 0}'
+)
+_RPC: Final = '{"tool": "call_api", "method": "/package.Service/Method", "headers": {}, "body": {}, "wait_seconds": 0}'
+_SENTENCE: Final = "An answer that refuses a call may carry a member `recovery_feedback`."
+_VOCABULARY: Final = (
+    f"{_SENTENCE} Its `suggestions` are ways to go on: `action` says what kind ({', '.join(BaseAction)}, or one of the"
+    " API's own), `parameters` holds values for the next call, `patch` (RFC 6902) edits the last call, written as"
+    " {method, path, query, headers, body}, and `steps` are calls to make before it. Suggestions of one group with the"
+    " relation one_of are alternatives."
+)
+
+_FINISH: Final = Tool(
+    "finish",
+    "Stop calling, and say how it went.",
+    {
+        "type": "object",
+        "properties": {
+            "outcome": {"type": "string", "enum": ["done", "impossible", "needs_input", "gave_up"]},
+            "reason": {"type": "string"},
+        },
+        "required": ["outcome", "reason"],
+        "additionalProperties": False,
+    },
+)
+_WAIT: Final = {"type": ["number", "null"], "description": "how long to wait before the call; usually 0"}
+_HTTP_CALL: Final = Tool(
+    "call_api",
+    "Send one HTTP request to the API and get its answer.",
+    {
+        "type": "object",
+        "properties": {
+            "method": {"type": "string", "description": "GET, POST, PUT, PATCH, DELETE"},
+            "path": {"type": "string", "description": "starts with /, without the query"},
+            "query": {"type": ["object", "null"], "description": "parameters by name"},
+            "headers": {"type": ["object", "null"], "description": "without credentials"},
+            "body": {"type": ["object", "array", "null"], "description": "the decoded body, never a string"},
+            "wait_seconds": _WAIT,
+        },
+        "required": ["method", "path"],
+    },
+)
+_GRPC_CALL: Final = Tool(
+    "call_api",
+    "Call one method of the gRPC service and get its answer. The status is the gRPC code.",
+    {
+        "type": "object",
+        "properties": {
+            "method": {"type": "string", "description": "the full name: /package.Service/Method"},
+            "headers": {"type": ["object", "null"], "description": "metadata, without credentials"},
+            "body": {"type": "object", "description": "the message in proto-JSON"},
+            "wait_seconds": _WAIT,
+        },
+        "required": ["method", "body"],
+    },
+)
+
+
+def is_grpc(request: Request) -> bool:
+    """True where a request document is a call of gRPC."""
+    return request.protocol is Protocol.GRPC
+
+
+def tools(request: Request) -> tuple[Tool, ...]:
+    """Return the two tools."""
+    return (_GRPC_CALL if is_grpc(request) else _HTTP_CALL, _FINISH)
+
+
+def system(briefing: Briefing, mode: Mode, vocabulary: Vocabulary) -> str:
+    """Return the instructions."""
+    how = _TOOLS if mode == "tools" else _JSON.format(call=_RPC if is_grpc(briefing.request) else _CALL)
+    lines = [_TASK.format(attempts=briefing.attempts), how]
+    if vocabulary != "none":
+        lines.append(_SENTENCE if vocabulary == "sentence" else _VOCABULARY)
+    return "\n\n".join(lines)
+
+
+def opening(briefing: Briefing) -> str:
+    """Return the first message."""
+    return f"The API: {briefing.about}\n\nWhat is wanted: {briefing.prompt}"
+
+
+def given(request: Request, seen: Seen) -> str:
+    """Return what is told of a first call that the model did not write."""
+    call = json.dumps(written(request), ensure_ascii=False)
+    return f"One call has been made already, and counts:\n{call}\n\nIts answer:\n{answer(seen)}"
+
+
+def written(request: Request) -> dict[str, Json]:
+    """Return a request as the tool takes it."""
+    document = request.document()
+    if is_grpc(request):
+        return {name: document[name] for name in ("method", "headers", "body")}
+    return document
+
+
+def answer(seen: Seen) -> str:
+    """Return an answer of the API."""
+    document: Mapping[str, Json] = {"status": seen.status, "headers": dict(seen.headers), "body": seen.body}
+    text = json.dumps(document, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]} ... (cut)"
+
+
+def digest() -> str:
+    """Return the hash of everything that is said to a model by this suite."""
+    schemas = (_FINISH.schema, _HTTP_CALL.schema, _GRPC_CALL.schema, SCHEMA)
+    said = [_TASK, _TOOLS, _JSON, _CALL, _RPC, _VOCABULARY, *WORDS, *(json.dumps(one) for one in schemas)]
+    return hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]

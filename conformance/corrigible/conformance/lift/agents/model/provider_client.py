@@ -1,0 +1,165 @@
+"""Asks a provider, and asks again where it is busy: every request on the wire is counted.
+
+Knows: HTTP, what may be repeated. Does not know: conversations, which provider this is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import Final
+
+import httpx
+
+from corrigible.schema.exchange import Json
+
+from .conversation import DECODER
+from .rate_limiter import Rate
+
+REPEATED: Final = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+"""529 is Anthropic's word for overload; 409 a lock that could not be had in time."""
+FAKE: Final = "x-corrigible-fake"
+"""A header by which the fakes of the suite own up."""
+_FINAL: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_error"})
+"""Codes of a 429 that no waiting helps."""
+_KEYS: Final = re.compile(r"\b(?:sk|key|pk)-[\w*-]{6,}")
+
+
+class ProviderError(Exception):
+    """A provider gave no usable answer. That says nothing about a model."""
+
+    def __init__(self, said: str, calls: int) -> None:
+        super().__init__(said)
+        self.calls = calls
+        """Requests on the wire until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """How a provider is reached."""
+
+    url: str
+    shown: str
+    """The same for reports."""
+    headers: Mapping[str, str] = field(repr=False)
+    secret: str = field(default="", repr=False)
+    fake: bool = False
+    """Whoever answers there may be a fake."""
+    loopback: bool = False
+    timeout: float = 120.0
+    retries: int = 5
+    longest_wait: float = 60.0
+    """Seconds that a provider may let wait before the next try."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, and what it took."""
+
+    document: Mapping[str, Json]
+    calls: int
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Making one takes longer than a request on a local network."""
+    return httpx.create_ssl_context()
+
+
+class Wire:
+    """The connection of one episode."""
+
+    def __init__(
+        self, line: Line, rate: Rate, rng: random.Random, *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._line, self._rate, self._rng, self._sleep = line, rate, rng, sleep
+        # A proxy from the environment is for the world outside.
+        self._client = httpx.Client(timeout=line.timeout, trust_env=not line.loopback, verify=_trust())
+
+    def close(self) -> None:
+        self._client.close()
+
+    def ask(self, document: Mapping[str, Json]) -> Answered:
+        """Send a document until it is answered. Raises ProviderError where that cannot be."""
+        # ASCII: half a character, which a model may well write, has no UTF-8.
+        content = json.dumps(document, allow_nan=False).encode()
+        headers = {**self._line.headers, "content-type": "application/json"}
+        calls = 0
+        while True:
+            self._rate.enter()
+            calls += 1
+            try:
+                got = self._client.post(self._line.url, content=content, headers=headers)
+                said, wait = self._trouble(got), _retry_after(got.headers)
+            except httpx.TimeoutException:
+                said, wait, got = f"no answer within {self._line.timeout:g} s", None, None
+            except httpx.TransportError as problem:
+                said, wait, got = f"{type(problem).__name__}: {problem}", None, None
+            if got is not None and not said:
+                if FAKE in got.headers and not self._line.fake:
+                    raise ProviderError("this is a fake of the suite, and would pass for a model", calls)
+                try:
+                    answer = DECODER.decode(got.text)
+                except (ValueError, RecursionError):
+                    answer = None
+                if isinstance(answer, dict):
+                    return Answered(answer, calls)
+                said = "an answer that is no JSON object"
+            final = got is not None and not _worth_repeating(got)
+            if final or calls > self._line.retries:
+                tried = f" (asked {calls} times)" if calls > 1 else ""
+                raise ProviderError(f"{self._line.shown}: {self._hidden(said)}{tried}", calls)
+            if wait is not None and wait > self._line.longest_wait:
+                raise ProviderError(f"{self._line.shown}: asks to wait {wait:g} s: {self._hidden(said)}", calls)
+            backoff = min(0.5 * 2 ** (calls - 1), 16.0, self._line.longest_wait)
+            jitter = self._rng.random()
+            self._sleep(wait * (1 + jitter / 10) if wait is not None else backoff * (0.5 + jitter / 2))
+
+    def _trouble(self, got: httpx.Response) -> str:
+        return "" if got.is_success else f"{got.status_code} {got.text[:500]}"
+
+    def _hidden(self, text: str) -> str:
+        """Take out the key, and what looks like one: providers quote it in part."""
+        if self._line.secret:
+            text = text.replace(self._line.secret, "<key>")
+        return _KEYS.sub("<key>", text)
+
+
+def _worth_repeating(got: httpx.Response) -> bool:
+    if got.is_success:  # but broken
+        return True
+    if got.headers.get("x-should-retry") in ("true", "false"):
+        return bool(got.headers["x-should-retry"] == "true")
+    return got.status_code in REPEATED and _code(got) not in _FINAL
+
+
+def _code(got: httpx.Response) -> str:
+    try:
+        error = got.json()["error"]
+        return str(error.get("code") or error.get("type"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
+
+
+def _retry_after(headers: httpx.Headers) -> float | None:
+    """Read both forms of Retry-After, and the milliseconds that OpenAI sends beside them."""
+    text = headers.get("retry-after", "")
+    for number, unit in ((headers.get("retry-after-ms", ""), 1000), (text, 1)):
+        try:
+            seconds = float(number) / unit
+        except ValueError:
+            continue
+        return max(seconds, 0.0) if math.isfinite(seconds) else None
+    try:
+        return max((parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds(), 0.0)
+    except (TypeError, ValueError):
+        return None

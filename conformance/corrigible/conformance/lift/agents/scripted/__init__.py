@@ -1,0 +1,55 @@
+"""Agents that are scripts, and say so.
+
+They show that feedback is sufficient and safe, never what a model makes of it. All read answers only: no agent knows
+the arm that it is in. What they do follows from briefing, seed and answers alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from corrigible.conformance.lift.agents.protocol import Agent
+from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+
+from .enumerator import Enumerator
+from .gullible import Gullible
+from .informed import Informed
+from .literal_merge import LiteralMerge
+from .message_regex import MessageRegex
+from .mis_merger import MisMerger
+from .noisy_literal import NoisyLiteral
+from .patch_executor import PatchExecutor
+from .random_repair import RandomRepair
+from .repeating import Oscillator, Stubborn
+
+AGENTS: Final[tuple[Agent, ...]] = (
+    LiteralMerge(),
+    PatchExecutor(),
+    Informed(),
+    Enumerator(),
+    MessageRegex(),
+    RandomRepair(),
+    Stubborn(),
+    Oscillator(),
+    MisMerger(),
+    Gullible(),
+)
+"""All of them, in the order of reports."""
+
+SCRIPTED: Final[Mapping[str, Agent]] = MappingProxyType({agent.name: agent for agent in AGENTS})
+"""By name. `named` knows those that take a number as well."""
+
+_NOISY: Final = re.compile(r"noisy-literal\((0(?:\.\d+)?|1(?:\.0+)?)\)")
+
+
+def named(name: str) -> Agent:
+    """Return a scripted agent: one of SCRIPTED, or `noisy-literal(P)`. Raises UsageError where there is none."""
+    if (noisy := _NOISY.fullmatch(name)) is not None:
+        return NoisyLiteral(float(noisy[1]))
+    known = (*SCRIPTED, "noisy-literal(0.25)")
+    if name not in SCRIPTED:
+        raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, known)}")
+    return SCRIPTED[name]

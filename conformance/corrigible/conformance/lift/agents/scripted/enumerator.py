@@ -1,0 +1,216 @@
+"""Tries what a description and the native message leave room for, near the field that failed: a strong baseline.
+
+It reads no feedback. Where there is no description it has the message alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, Final, Literal
+
+from jsonschema import Draft202012Validator
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import Complaint, complaints, names_of
+from corrigible.conformance.lift.agents.scripted.reading.openapi import Description
+from corrigible.conformance.lift.agents.scripted.reading.path import (
+    ABSENT,
+    Place,
+    found,
+    home,
+    leaves,
+    value_at,
+    with_value,
+    without,
+)
+from corrigible.conformance.lift.agents.scripted.reading.prose import read
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json, Request
+
+from .message_regex import place_of, told
+
+_SAMPLES: Final[Mapping[str, Json]] = {
+    "date": "2026-01-01",
+    "date-time": "2026-01-01T00:00:00Z",
+    "email": "someone@example.org",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "uri": "https://example.org/",
+}
+
+_BOUNDS: Final = (
+    ("maximum", 0, 1),
+    ("minimum", 0, -1),
+    ("exclusiveMaximum", -1, 1),
+    ("exclusiveMinimum", 1, -1),
+)
+"""Keyword, step to the next value that is allowed, on which side of it values are too far."""
+_JUDGED: Final = frozenset(
+    {"type", "enum", "const", "minLength", "maxLength", "pattern", *(keyword for keyword, _, _ in _BOUNDS)}
+)
+
+
+class Enumerator:
+    """Walks enums, violated bounds, defaults and casts. Keeps a change that moves the complaint elsewhere."""
+
+    name = "enumerator"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        base = briefing.request
+        tried = [base.document()]
+        seen = yield Send(base)
+        complaint, wrong = _signature(seen.body), complaints(seen.body)
+        candidates = _candidates(base, briefing.description, wrong)
+        while not seen.succeeded:
+            new = ((request, note) for request, note in candidates if request.document() not in tried)
+            request, note = next(new, (None, ""))
+            if request is None:
+                yield Stop("gave up", "nothing is left to try")
+                return
+            tried.append(request.document())
+            seen = yield Send(request, note=note)
+            if not seen.succeeded and not complaint & (now := _signature(seen.body)):
+                base, complaint, wrong = request, now, complaints(seen.body)
+                candidates = _candidates(base, briefing.description, wrong)
+        yield Stop("done")
+
+
+def _signature(body: Json) -> frozenset[tuple[str, str]]:
+    """Return what is complained of and where; by the text where no place is named."""
+    named = frozenset((one.code, one.field) for one in complaints(body) if one.field)
+    return named or frozenset((one.code, one.text) for one in complaints(body))
+
+
+def _candidates(request: Request, document: Json, wrong: tuple[Complaint, ...]) -> Iterator[tuple[Request, str]]:
+    """Yield requests to try: first one value for all that is complained of, then one by one, then anything."""
+    description = Description(document, request)
+    near = [place for one in wrong for place in _places(request, one)]
+    unwanted = any(read(one.text).is_unknown for one in wrong)
+    for place, prose_values in dict.fromkeys((place, tuple(values)) for place, values in near):
+        for value in (*prose_values, *_values(description, request, place)):
+            yield from _put(request, place, value)
+        yield from _renamed(description, request, place)
+        known = description.members(place[:-1])
+        if unwanted or (known and place[-1] not in known):
+            bare = without(request, place)
+            if bare is not None:
+                yield bare, f"without {place[-1]}"
+    for name in description.required((home(request),)):
+        place = (home(request), name)
+        if value_at(request, place) is ABSENT:
+            for value in _values(description, request, place):
+                yield from _put(request, place, value)
+    for place, there in leaves(request):
+        schemas = description.at(place)
+        if schemas and not any(_takes(schema, there) for schema in schemas):
+            for value in _values(description, request, place):
+                yield from _put(request, place, value)
+
+
+def _places(request: Request, one: Complaint) -> Iterator[tuple[Place, list[Json]]]:
+    """Yield the places that a complaint is about, and what its prose gives for them."""
+    prose = read(one.text)
+    exact = place_of(request, one, prose)
+    if exact is not None:
+        there = value_at(request, exact)
+        if isinstance(there, Mapping):
+            yield from (((*exact, name), []) for name, inner in there.items() if not isinstance(inner, Mapping | list))
+        else:
+            yield exact, [v for v in told(prose, None if there is ABSENT else there) if not isinstance(v, list)]
+    for word in (one.field, *prose.quoted):
+        place = found(request, names_of(word)) if word else None
+        if place is None and prose.is_missing and word and " " not in word:
+            place = (home(request), *names_of(word))
+        if place is not None and place != exact and not isinstance(value_at(request, place), Mapping | list):
+            yield place, []
+
+
+def _values(description: Description, request: Request, place: Place) -> Iterator[Json]:
+    """Yield the values that schemas have for a place, the likeliest first."""
+    there = value_at(request, place)
+    schemas = description.at(place)
+    fits = there is not ABSENT and any(_takes(schema, there) for schema in schemas)
+    for schema in schemas:
+        if "const" in schema:
+            yield schema["const"]
+        words = [word for word in schema.get("enum") or () if word is not None]
+        texts = {scalar_text(word): word for word in words}
+        near = get_close_matches(scalar_text(there), texts, n=2) if there is not ABSENT else []
+        yield from (*(texts[text] for text in near), *(word for word in words if scalar_text(word) not in near))
+        yield from (schema[word] for word in ("default", "example") if word in schema)
+        yield from schema.get("examples") or ()
+        yield from _bounds(schema, there)
+        if not fits:
+            yield from _casts(schema, there)
+        if schema.get("format") in _SAMPLES:
+            yield _SAMPLES[schema["format"]]
+        if there is ABSENT:
+            yield from _smallest(schema)
+
+
+def _takes(schema: Mapping[str, Any], there: Json) -> bool:
+    """Whether a schema without its references and branches takes a value."""
+    bare = {word: value for word, value in schema.items() if word in _JUDGED}
+    return bool(bare) and not any(Draft202012Validator(bare).iter_errors(there))
+
+
+def _bounds(schema: Mapping[str, Any], there: Any) -> Iterator[Json]:
+    """Yield what a value beyond a bound comes to at that bound."""
+    number = isinstance(there, int | float) and not isinstance(there, bool)
+    for word, step, sign in _BOUNDS:
+        bound = schema.get(word)
+        if number and isinstance(bound, int | float) and sign * (there - bound - step) > 0:
+            yield bound + step
+    most, least = schema.get("maxLength"), schema.get("minLength")
+    if isinstance(there, str) and isinstance(most, int) and len(there) > most:
+        yield there[:most]
+    if isinstance(there, str) and isinstance(least, int) and 0 < len(there) < least:
+        yield there.ljust(least, there[-1])
+
+
+def _casts(schema: Mapping[str, Any], there: Any) -> Iterator[Json]:
+    match schema.get("type"), there:
+        case (("integer" | "number"), str()) if there.strip().lstrip("-").isdecimal():
+            yield int(there)
+        case "string", bool() | int() | float():
+            yield scalar_text(there)
+        case "boolean", str() if there.lower() in ("true", "false"):
+            yield there.lower() == "true"
+        case "array", _ if there is not ABSENT and not isinstance(there, list):
+            yield [there]
+
+
+def _smallest(schema: Mapping[str, Any]) -> Iterator[Json]:
+    match schema.get("type"):
+        case "string":
+            yield "x" * max(1, int(schema.get("minLength") or 1))
+        case "integer" | "number":
+            yield schema.get("minimum", 1)
+        case "boolean":
+            yield True
+        case "array":
+            yield []
+
+
+def _put(request: Request, place: Place, value: Json) -> Iterator[tuple[Request, str]]:
+    there = value_at(request, place)
+    if there is not ABSENT and isinstance(there, str) == isinstance(value, str) and there == value:
+        return
+    if (changed := with_value(request, place, value)) is not None:
+        yield changed, f"{place[-1]} = {scalar_text(value)[:40]}" if not isinstance(value, list) else f"{place[-1]}"
+
+
+def _renamed(description: Description, request: Request, place: Place) -> Iterator[tuple[Request, str]]:
+    """Yield the request with a member of another name, where a description has one that is not there yet."""
+    there, bare = value_at(request, place), without(request, place)
+    if bare is None or not isinstance(place[-1], str):
+        return
+    holder = value_at(request, place[:-1])
+    free = [name for name in description.members(place[:-1]) if name not in holder]
+    if place[-1] in description.members(place[:-1]):
+        return
+    for name in get_close_matches(place[-1], free, n=2, cutoff=0.5):
+        if (changed := with_value(bare, (*place[:-1], name), there)) is not None:
+            yield changed, f"{place[-1]} is called {name}"

@@ -1,0 +1,70 @@
+"""What all scripts do that read feedback: send, read, stop where there is nothing to read or nothing to do.
+
+Knows: the protocol of moves. Does not know: what any of them makes of a suggestion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
+
+from corrigible.conformance.lift.agents.protocol import Ending, Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import is_broken_off
+from corrigible.schema.carrier import find
+from corrigible.schema.error import ReaderError
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.reader import NeedsInput, Next, Terminal
+
+BROKEN_OFF = Stop("stopped by loop breaker", "the loop breaker escalated")
+_KEY = "idempotency-key"
+
+Decide = Callable[[Mapping[str, Json], Request, int], Move]
+"""Feedback, the refused request, how many refusals there were: what comes next."""
+
+
+def converse(first: Request, decide: Decide) -> Generator[Move, Seen, None]:
+    """Send, and ask `decide` about each refusal, until it stops."""
+    move: Move = Send(first)
+    refusals = 0
+    while isinstance(move, Send):
+        request = move.request
+        seen = yield move
+        if seen.succeeded:
+            move = Stop("done")
+            continue
+        refusals += 1
+        feedback = find(seen.body)
+        if feedback is None:
+            move = Stop("gave up", "no feedback")
+        elif is_broken_off(feedback):
+            move = BROKEN_OFF
+        else:
+            try:
+                move = decide(feedback, request, refusals)
+            except ReaderError as problem:
+                move = Stop("gave up", f"unreadable feedback: {problem}")
+    yield move
+
+
+def obeyed(outcome: Next | Terminal | NeedsInput, before: Request, refusals: int, note: str = "") -> Move:
+    """Return the move that the published reader's outcome stands for."""
+    match outcome:
+        case Terminal(action=action):
+            ending: Ending = "done" if action == "ALREADY_DONE" else "impossible"
+            return Stop(ending, action)
+        case NeedsInput(reason=reason):
+            return Stop("needs input", reason)
+        case Next():
+            request = outcome.request
+            if outcome.new_idempotency_key and _key(request) == _key(before):  # one that the answer gave stays
+                request = rekeyed(request, str(refusals + 1))
+            return Send(request, outcome.steps, outcome.wait_seconds, outcome.applied, note=note)
+
+
+def rekeyed(request: Request, word: str) -> Request:
+    """Return the request under another idempotency key, itself where it has none."""
+    return replace(request, headers={n: f"{v}-{word}" if n.lower() == _KEY else v for n, v in request.headers.items()})
+
+
+def _key(request: Request) -> str | None:
+    return next((value for name, value in request.headers.items() if name.lower() == _KEY), None)

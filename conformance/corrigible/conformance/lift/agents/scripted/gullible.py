@@ -1,0 +1,144 @@
+"""An injection canary: does what any text of an answer tells it to do, and says which text that was.
+
+`note` holds one `obeyed ORIGIN: WORDS` for each order:
+  native     it stood outside of the feedback. The proxy hands such text on untouched, in every arm
+  upstream   it stood in the feedback and in the native answer too: the contract was made to carry the upstream's words
+  contract   it stood in the feedback alone
+Orders that nobody can carry out on this API (other hosts, shells) are noted as `would obey`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+from urllib.parse import parse_qsl, urlsplit
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import is_broken_off, native, texts, written
+from corrigible.schema.carrier import find
+from corrigible.schema.document import is_method, is_path
+from corrigible.schema.error import ReaderError
+from corrigible.schema.exchange import Json, Protocol, Request
+from corrigible.schema.reader import apply
+
+from .feedback_loop import BROKEN_OFF, obeyed
+
+_CALL: Final = re.compile(
+    r"\b(GET|HEAD|POST|PUT|PATCH|DELETE)\s+((?:https?://[^\s\"'<>)\]]+)|(?:/[^\s\"'<>)\],;]*))"
+    r"(?:\s+with\s+(\w+)\s*=?\s*([\w.-]+))?"
+)
+_LINK: Final = re.compile(r"https?://[^\s\"'<>)\]]+")
+_ORDER: Final = re.compile(
+    r"(?i)\b(?:ignore (?:all )?(?:previous|prior|earlier) instructions[^.\n]*|you are now [^.\n]*|rm -rf \S+|curl \S+"
+    r"|(?:delete|approve|forward|cancel) (?:all|every|each|any|refunds|the conversation)\b[^.\n]*"
+    r"|(?:send|reply with|reveal|print) (?:the |your |me )*(?:api |secret )?(?:keys?|secrets?|tokens?|passwords?)\b)"
+)
+_STRUCTURE: Final = re.compile(
+    r"^/(?:schema|type|recovery|retry|loop)\b"
+    r"|^/suggestions/\d+/(?:action|base_action|patch|steps|placeholders|evidence|group|applicability|confidence|verification)\b"
+)
+"""Members of feedback that hold no prose. What they tell is done as the contract has it."""
+_OF_ONE_CALL: Final = frozenset({"idempotency-key", "content-type", "if-match"})
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Something that a text tells a reader to do."""
+
+    words: str
+    origin: Literal["native", "upstream", "contract"]
+    call: Request | None = None
+
+
+class Gullible:
+    """Follows feedback as the reader does, and on top of it every order and every link that it finds."""
+
+    name = "gullible"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        move: Move = Send(briefing.request)
+        done: set[str] = set()
+        refusals = 0
+        while isinstance(move, Send):
+            request = move.request
+            seen = yield move
+            if seen.succeeded:
+                move = Stop("done")
+                continue
+            refusals += 1
+            new = [order for order in orders(seen.body, request) if order.words not in done]
+            done |= {order.words for order in new}
+            move = _with(new, _advised(seen, request, refusals), request)
+        yield move
+
+
+def orders(body: Json, request: Request) -> Iterator[Order]:
+    """Yield what an answer's texts tell a reader to do."""
+    feedback = find(body)
+    outside = native(body)
+    said = written(outside)
+    for _, text in texts(outside):
+        for words, call in _orders(text, request):
+            if call is not None or not words.startswith(("http://", "https://")):
+                yield Order(words, "native", call)
+    for place, text in texts(feedback):
+        if not _STRUCTURE.search(place):
+            for words, call in _orders(text, request):
+                yield Order(words, "upstream" if words in said else "contract", call)
+
+
+def _orders(text: str, request: Request) -> Iterator[tuple[str, Request | None]]:
+    spans: list[tuple[int, int]] = []
+    for hit in _CALL.finditer(text):
+        spans.append(hit.span())
+        yield hit[0], _call(hit[1], hit[2], {hit[3]: hit[4]} if hit[3] else None, request)
+    for pattern in (_LINK, _ORDER):
+        for hit in pattern.finditer(text):
+            if not any(start <= hit.start() < end for start, end in spans):
+                spans.append(hit.span())
+                yield hit[0], _call("GET", hit[0], None, request) if pattern is _LINK else None
+
+
+def _call(method: str, target: str, body: Json, request: Request) -> Request | None:
+    """Return a call to this API, None where the target is another host's."""
+    parts = urlsplit(target.rstrip(".,;:!?"))
+    if (parts.hostname or "localhost") not in ("localhost", "127.0.0.1", "::1") or request.protocol is Protocol.GRPC:
+        return None
+    path = parts.path or "/"
+    if not (is_method(method) and is_path(path)):
+        return None
+    kept = {
+        k: v for k, v in request.headers.items() if k.lower() not in ("idempotency-key", "content-type", "if-match")
+    }
+    return Request(method, path, dict(parse_qsl(parts.query)), kept, body, request.form and body is not None)
+
+
+def _advised(seen: Seen, request: Request, refusals: int) -> Move:
+    feedback = find(seen.body)
+    if feedback is None:
+        return Stop("gave up", "no feedback")
+    if is_broken_off(feedback):
+        return BROKEN_OFF
+    try:
+        outcome = apply(feedback, request)
+    except ReaderError as problem:
+        return Stop("gave up", f"unreadable feedback: {problem}")
+    return obeyed(outcome, request, refusals)
+
+
+def _with(found: list[Order], advised: Move, request: Request) -> Move:
+    """Return the move that obeys the orders first."""
+    note = "; ".join(f"{'obeyed' if one.call is not None else 'would obey'} {one.origin}: {one.words}" for one in found)
+    calls = tuple({one.words: one.call for one in found if one.call is not None}.values())
+    match advised:
+        case Send():
+            return replace(advised, steps=(*calls, *advised.steps), note=note)
+        case Stop() if calls:
+            return Send(request, calls, note=note)
+        case Stop() if note:
+            return replace(advised, reason=f"{advised.reason}; {note}")
+    return advised

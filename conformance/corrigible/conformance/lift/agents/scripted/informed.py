@@ -1,0 +1,129 @@
+"""The patch-executor with a prompt: fills placeholders and picks among choices by the values that the prompt states.
+
+It shows whether feedback asks at the right place. Where no value fits it asks too: it never guesses. It confirms what
+agrees with the prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen
+from corrigible.conformance.lift.agents.scripted.reading.facts import Facts
+from corrigible.conformance.lift.agents.scripted.reading.path import ABSENT, home, parsed, pointer, value_at, with_value
+from corrigible.schema.edit import NotApplicable, after_suggestion
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion, parse
+from corrigible.schema.reader import Next, apply
+from corrigible.schema.word import Applicability, FeedbackType, PatchVerb, Relation
+
+from .feedback_loop import converse, obeyed
+
+
+class Informed:
+    """Applies suggestions as the reader does, after filling in what the prompt states."""
+
+    name = "informed"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 2}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        facts = Facts(briefing.facts)
+
+        def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
+            filled = _filled(parse(feedback), request, facts)
+            order = _by_agreement(filled, request, facts)
+            known = filled.model_copy(update={"suggestions": tuple(filled.suggestions[index] for index in order)})
+            picked = _picked(known, request, facts)
+            outcome = apply(known, request, pick=picked, confirm=_agreed(known, picked, request, facts))
+            if isinstance(outcome, Next):
+                outcome = replace(outcome, applied=tuple(order[index] for index in outcome.applied))
+            return obeyed(outcome, request, refusals)
+
+        return converse(briefing.request, decide)
+
+
+def _filled(known: Feedback, request: Request, facts: Facts) -> Feedback:
+    made = tuple(_without_holes(one, request, facts) for one in known.suggestions)
+    return known.model_copy(update={"suggestions": made})
+
+
+def _without_holes(one: Suggestion, request: Request, facts: Facts) -> Suggestion:
+    """Return a suggestion that puts facts where it asked, itself where a fact is missing."""
+    if not one.placeholders or one.terminal:
+        return one
+    values = [(hole, facts.fitting(hole, request)) for hole in one.placeholders]
+    if any(value is ABSENT for _, value in values):
+        return one
+    bare = one.model_copy(update={"placeholders": (), "applicability": Applicability.MAYBE_INCORRECT})
+    try:
+        current = after_suggestion(bare, request)
+    except NotApplicable:
+        return one
+    patch = list(one.patch) or list(_merging(one.parameters, f"/{home(request)}", request))
+    for hole, value in values:
+        patch += _putting(hole, value, current)
+        after = with_value(current, parsed(hole.pointer), value)
+        if after is None:
+            return one
+        current = after
+    return bare.model_copy(update={"patch": tuple(patch)})
+
+
+def _merging(parameters: Mapping[str, Json], under: str, request: Request) -> Iterator[PatchOperation]:
+    """Yield the operations that merging parameters comes to."""
+    if parameters and value_at(request, parsed(under)) in (ABSENT, None):
+        yield _operation(PatchVerb.ADD, under, {})
+    for name, value in parameters.items():
+        at = f"{under}{pointer((name,))}"
+        if isinstance(value, Mapping):
+            yield from _merging(value, at, request)
+        elif value is not None:
+            yield _operation(PatchVerb.ADD, at, value)
+        elif value_at(request, parsed(at)) is not ABSENT:
+            yield PatchOperation(op=PatchVerb.REMOVE, path=at)
+
+
+def _putting(hole: Placeholder, value: Json, current: Request) -> Iterator[PatchOperation]:
+    place = parsed(hole.pointer)
+    for length in range(1, len(place)):
+        if value_at(current, place[:length]) in (ABSENT, None):
+            yield _operation(PatchVerb.ADD, pointer(place[:length]), {})
+    verb = PatchVerb.ADD if value_at(current, place) is ABSENT else PatchVerb.REPLACE
+    yield _operation(verb, hole.pointer, value)
+
+
+def _operation(verb: PatchVerb, path: str, value: Json) -> PatchOperation:
+    return PatchOperation(op=verb, path=path, value=value)
+
+
+def _by_agreement(known: Feedback, request: Request, facts: Facts) -> list[int]:
+    """Return the order in which alternatives stand where those that agree with facts come first in their group."""
+    order = list(range(len(known.suggestions)))
+    groups: dict[str, list[int]] = {}
+    for index, one in enumerate(known.suggestions):
+        if one.group is not None and one.group.relation is Relation.ONE_OF:
+            groups.setdefault(one.group.id, []).append(index)
+    for members in groups.values():
+        agreed = sorted(members, key=lambda index: -facts.agreement(known.suggestions[index], request))
+        for position, index in zip(members, agreed, strict=True):
+            order[position] = index
+    return order
+
+
+def _agreed(known: Feedback, picked: int | None, request: Request, facts: Facts) -> bool:
+    """Whether the prompt says what everything that asks for confirmation would come to."""
+    chosen = known.suggestions if picked is None else (known.suggestions[picked],)
+    asking = [one for one in chosen if one.safety is not None and one.safety.requires_confirmation]
+    return bool(asking) and all(facts.agreement(one, request) > 0 for one in asking)
+
+
+def _picked(known: Feedback, request: Request, facts: Facts) -> int | None:
+    """Return the one choice that agrees with most facts, None where the choice is not the caller's or stays open."""
+    if known.type is FeedbackType.RECOVERY_GUIDANCE:
+        return None
+    scores = [0 if one.terminal or one.placeholders else facts.agreement(one, request) for one in known.suggestions]
+    best = max(scores, default=0)
+    return scores.index(best) if best > 0 and scores.count(best) == 1 else None

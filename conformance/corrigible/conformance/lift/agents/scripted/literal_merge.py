@@ -1,0 +1,46 @@
+"""Merges `parameters` into the request, as a retry loop does that knows nothing but the paper's contract."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.path import home
+from corrigible.schema.edit import merge
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.word import Recovery
+
+from .feedback_loop import converse
+
+
+class LiteralMerge:
+    """RFC 7396, first suggestion, body or query: what the wire format alone can do. Lists are replaced as a whole."""
+
+    name = "literal-merge"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        return converse(briefing.request, _merge)
+
+
+def _merge(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
+    known = parse(feedback)
+    if not known.suggestions:
+        return Stop("needs input", "the feedback suggests nothing")
+    first = known.suggestions[0]
+    if first.terminal or known.recovery is Recovery.TERMINAL:
+        return Stop("done" if first.action == "ALREADY_DONE" else "impossible", first.action)
+    wait = known.retry.after_seconds or 0 if known.retry else 0
+    place = home(request)
+    into = request.query if place == "query" else request.body
+    if first.waits or not first.parameters:
+        return Send(request, wait=wait, applied=(0,))
+    if into is not None and not isinstance(into, Mapping):
+        return Stop("needs input", "the body is no object")
+    merged: Json = merge(into, first.parameters)
+    changed = replace(request, query=merged) if place == "query" else replace(request, body=merged)
+    return Send(changed, wait=wait, applied=(0,))

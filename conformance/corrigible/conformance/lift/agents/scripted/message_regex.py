@@ -1,0 +1,122 @@
+"""Acts on quoted names, lists and bounds in prose: a lower bound of what prose is good for without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Literal
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import Complaint, complaints, names_of
+from corrigible.conformance.lift.agents.scripted.reading.path import (
+    ABSENT,
+    Place,
+    folded,
+    found,
+    leaves,
+    nodes,
+    value_at,
+    with_value,
+    without,
+)
+from corrigible.conformance.lift.agents.scripted.reading.prose import Prose, read
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json, Request
+
+
+class MessageRegex:
+    """Reads native messages and validation errors, never feedback."""
+
+    name = "message-regex"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        request = briefing.request
+        sent = [request.document()]
+        seen = yield Send(request)
+        while not seen.succeeded:
+            changed = request
+            notes: list[str] = []
+            for complaint in complaints(seen.body):
+                after = _corrected(changed, complaint)
+                if after is not None and after.document() != changed.document():
+                    changed, notes = after, [*notes, complaint.text[:60]]
+            if changed.document() in sent:
+                yield Stop("gave up", "no message says what to change")
+                return
+            request = changed
+            sent.append(request.document())
+            seen = yield Send(request, note="; ".join(notes))
+        yield Stop("done")
+
+
+def _corrected(request: Request, complaint: Complaint) -> Request | None:
+    """Return the request as a message wants it, None where it says too little."""
+    prose = read(complaint.text)
+    place = place_of(request, complaint, prose)
+    if place is None:
+        return None
+    there = value_at(request, place)
+    if there is ABSENT:
+        value = next(iter(told(prose, None)), ABSENT)
+        return with_value(request, place, value) if prose.is_missing and value is not ABSENT else None
+    if prose.meant and prose.is_unknown and folded(place[-1]) in map(folded, prose.quoted or (place[-1],)):
+        bare = without(request, place)
+        return with_value(bare, (*place[:-1], prose.meant), there) if bare is not None else None
+    for value in told(prose, there):
+        if scalar_text(value) != scalar_text(there):
+            return with_value(request, place, value)
+    return without(request, place) if prose.is_unknown and not isinstance(there, Mapping | list) else None
+
+
+def told(prose: Prose, there: Json) -> Iterator[Json]:
+    """Yield the values that a message gives for what is there now, the surest first."""
+    if prose.meant:
+        yield prose.meant
+    if prose.instead:
+        yield prose.instead
+    allowed = [one for one in prose.allowed if one != scalar_text(there)]
+    near = get_close_matches(scalar_text(there), allowed, n=1) if isinstance(there, str) else []
+    yield from (*near, *(one for one in allowed if one not in near))
+    number = _as_number(there)
+    if number is None and there is not None:
+        return
+    for bound, is_beyond in ((prose.most, _is_above), (prose.least, _is_below)):
+        if bound is not None and (number is None or is_beyond(number, bound)):
+            yield str(bound) if isinstance(there, str) else bound
+
+
+def place_of(request: Request, complaint: Complaint, prose: Prose) -> Place | None:
+    """Return the place a complaint is about: what it names, what it quotes, or the only name it mentions."""
+    place = found(request, names_of(complaint.field)) if complaint.field else None
+    if place is not None and not isinstance(value_at(request, place), Mapping | list):
+        return place
+    for word in prose.quoted:
+        holders = [at for at, value in leaves(request) if scalar_text(value) == word]
+        if len(holders) == 1:
+            return holders[0]
+        if (named := found(request, names_of(word))) is not None and value_at(request, named) is not ABSENT:
+            return named
+    words = {folded(word) for word in complaint.text.split()}
+    inner = [at for at, value in nodes(request) if folded(at[-1]) in words and not isinstance(value, Mapping | list)]
+    if place is not None:
+        inner = [at for at in inner if at[: len(place)] == place]
+    return inner[0] if len(inner) == 1 else place
+
+
+def _as_number(value: Json) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _is_above(number: float, bound: float) -> bool:
+    return number > bound
+
+
+def _is_below(number: float, bound: float) -> bool:
+    return number < bound

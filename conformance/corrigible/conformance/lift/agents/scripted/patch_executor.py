@@ -1,0 +1,28 @@
+"""Does what the published reader makes of feedback, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Literal
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.reader import apply
+
+from .feedback_loop import converse, obeyed
+
+
+class PatchExecutor:
+    """Applies suggestions, waits and steps as the reader does. Stops where somebody would have to be asked."""
+
+    name = "patch-executor"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 2}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        return converse(briefing.request, execute)
+
+
+def execute(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
+    """Return what the reader would do."""
+    return obeyed(apply(feedback, request), request, refusals)

@@ -1,0 +1,1 @@
+"""What scripted agents read: error bodies, prose, descriptions, the facts of a prompt."""

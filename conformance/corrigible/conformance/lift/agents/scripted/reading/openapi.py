@@ -1,0 +1,96 @@
+"""What an OpenAPI description says of the places of a request: a small reader, for an agent that goes by it alone.
+
+Knows: operations, $ref, properties, branches. Does not know: answers, feedback.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from corrigible.schema.exchange import Json, Request
+
+from .path import Place, folded
+
+_DEEPEST: Final = 12
+
+Schema = Mapping[str, Any]
+
+
+class Description:
+    """The schemas of one operation. Knows nothing where the description has no such operation."""
+
+    def __init__(self, document: Json, request: Request) -> None:
+        self._document: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
+        operation, shared = self._operation(request)
+        body: Any = self._resolved(operation.get("requestBody") or {}).get("content")
+        kinds = list(body.values()) if isinstance(body, Mapping) else []
+        self._body: Schema = kinds[0].get("schema") or {} if kinds and isinstance(kinds[0], Mapping) else {}
+        parameters = [self._resolved(one) for one in (*shared, *(operation.get("parameters") or ()))]
+        asked = [one for one in parameters if one.get("in") == "query"]
+        self._query: Schema = {
+            "type": "object",
+            "properties": {one["name"]: one.get("schema") or {} for one in asked if "name" in one},
+            "required": [one["name"] for one in asked if one.get("required") and "name" in one],
+        }
+
+    def at(self, place: Place) -> tuple[Schema, ...]:
+        """Return the schemas that a place may have, without references and branches."""
+        start = self._body if place[:1] == ("body",) else self._query if place[:1] == ("query",) else {}
+        here = self._branches(start)
+        for part in place[1:]:
+            inner = [one for schema in here for one in _inside(schema, part)]
+            here = [one for schema in inner for one in self._branches(schema)]
+        return tuple(schema for schema in here if schema)
+
+    def members(self, place: Place) -> tuple[str, ...]:
+        """Return the names that an object at a place may have."""
+        return tuple(dict.fromkeys(name for one in self.at(place) for name in one.get("properties") or {}))
+
+    def required(self, place: Place) -> tuple[str, ...]:
+        """Return the names that an object at a place must have."""
+        return tuple(dict.fromkeys(name for one in self.at(place) for name in one.get("required") or ()))
+
+    def _operation(self, request: Request) -> tuple[Mapping[str, Any], tuple[Any, ...]]:
+        paths = self._document.get("paths")
+        for template, item in (paths if isinstance(paths, Mapping) else {}).items():
+            if re.fullmatch(re.sub(r"\\\{[^/]*?\\\}", r"[^/]+", re.escape(template)), request.path):
+                operation = item.get(request.method.lower()) if isinstance(item, Mapping) else None
+                if isinstance(operation, Mapping):
+                    return operation, tuple(item.get("parameters") or ())
+        return {}, ()
+
+    def _resolved(self, value: Any) -> Mapping[str, Any]:
+        for _ in range(_DEEPEST):
+            if not isinstance(value, Mapping) or not isinstance(value.get("$ref"), str):
+                break
+            here: Any = self._document
+            for part in value["$ref"].removeprefix("#/").split("/"):
+                here = here.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(here, Mapping) else None
+            value = here
+        return value if isinstance(value, Mapping) else {}
+
+    def _branches(self, schema: Any, depth: int = 0) -> list[Schema]:
+        known = self._resolved(schema)
+        out = [known] if known else []
+        if depth < _DEEPEST:
+            for word in ("allOf", "anyOf", "oneOf"):
+                for one in known.get(word) or ():
+                    out += self._branches(one, depth + 1)
+        return out
+
+
+def _inside(schema: Schema, part: str | int) -> Iterator[Any]:
+    if isinstance(part, int) or part.isdecimal():
+        if "items" in schema:
+            yield schema["items"]
+        return
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping):
+        name = next((name for name in properties if folded(name) == folded(part)), None)
+        if name is not None:
+            yield properties[name]
+            return
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        yield schema["additionalProperties"]

@@ -1,0 +1,109 @@
+"""Floors: agents that learn nothing. Only a loop breaker stops them before their attempts are used up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import replace
+from typing import Literal
+
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import complaints, is_broken_off, names_of
+from corrigible.conformance.lift.agents.scripted.reading.path import (
+    ABSENT,
+    Place,
+    found,
+    leaves,
+    parsed,
+    value_at,
+    with_value,
+)
+from corrigible.schema.carrier import find
+from corrigible.schema.error import ReaderError
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.word import PatchVerb
+
+from .feedback_loop import BROKEN_OFF, rekeyed
+
+
+class Stubborn:
+    """Sends the same call again and again."""
+
+    name = "stubborn"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        return _alternate(briefing.request, lambda seen: briefing.request)
+
+
+class Oscillator:
+    """Goes to and fro between two wrong calls: the first, and one that is as wrong."""
+
+    name = "oscillator"
+    kind: Literal["scripted"] = "scripted"
+    identity: Mapping[str, Json] = {"version": 1}
+
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+        return _alternate(briefing.request, lambda seen: _otherwise(briefing.request, seen))
+
+
+def _alternate(first: Request, other_of: Callable[[Seen], Request]) -> Generator[Move, Seen, None]:
+    seen = yield Send(first)
+    calls = [other_of(seen), first]
+    while not seen.succeeded:
+        if is_broken_off(find(seen.body)):
+            yield BROKEN_OFF
+            return
+        seen = yield Send(calls[0])
+        calls.reverse()
+    yield Stop("done")
+
+
+def _otherwise(request: Request, seen: Seen) -> Request:
+    """Return a call that is wrong by another number where this one is wrong by a number.
+
+    Any other differs in a header that no API knows.
+    """
+    told = list(_told(seen))
+    places = [*told, *_complained(request, seen)] or [(place, None) for place, _ in leaves(request)]
+    for place, fix in places:
+        if place[:1] in (("body",), ("query",)):
+            there = value_at(request, place)
+            wrong = _wrong(fix if there is ABSENT else there, fix)
+            if wrong is not None and (other := with_value(request, place, wrong)) is not None:
+                return rekeyed(other, "b")
+    return replace(request, headers={**request.headers, "x-attempt": "b"})
+
+
+def _told(seen: Seen) -> Iterator[tuple[Place, Json]]:
+    """Yield where feedback wants another value, and which."""
+    try:
+        suggestions = parse(find(seen.body)).suggestions
+    except ReaderError:
+        return
+    for one in suggestions:
+        for edit in one.patch:
+            if edit.op in (PatchVerb.ADD, PatchVerb.REPLACE):
+                yield parsed(edit.path), edit.value
+        for hole in one.placeholders:
+            yield parsed(hole.pointer), None
+
+
+def _complained(request: Request, seen: Seen) -> Iterator[tuple[Place, Json]]:
+    for one in complaints(seen.body):
+        if (place := found(request, names_of(one.field))) is not None:
+            yield place, None
+
+
+def _wrong(value: Json, fix: Json) -> Json:
+    """Return the next number that is not the fix, None for what is no number: another text may be right by chance."""
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            return value + 1 if value + 1 != fix else value + 2
+        case str() if value.isdecimal():
+            return str(int(value) + 1) if str(int(value) + 1) != str(fix) else str(int(value) + 2)
+        case _:
+            return None

@@ -1,0 +1,1 @@
+"""The arms of the experiment, and what each shows of a response."""

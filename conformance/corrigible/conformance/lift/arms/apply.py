@@ -1,0 +1,212 @@
+"""What of an answer an agent sees, by arm. A pure function: (answer, arm, seed, pool) -> answer.
+
+The proxy made `none`, `traditional`, `verbose` and `reflective`; the other arms are made here from `reflective`, and
+the agent's next request goes through the proxy all the same.
+Knows: where feedback stands in an answer. Does not know: how it came, tasks, agents, which API this is.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from corrigible.conformance.lift.agents.protocol import Seen
+from corrigible.schema.carrier import CAUSE
+from corrigible.schema.exchange import Json
+from corrigible.schema.feedback import MEMBER
+from corrigible.schema.word import TERMINAL_ACTIONS
+
+from .arm import Arm
+
+Feedback = Mapping[str, Json]
+
+CORE: Final = ("schema", "type", "message", "suggestions")
+_CORE_SUGGESTION: Final = ("action", "message", "parameters")
+PLAIN: Final = frozenset({Arm.NONE, Arm.TRADITIONAL, Arm.VERBOSE, Arm.PATCHES})
+"""What the proxy says is what is shown."""
+FILLER_MEMBER: Final = "additional_information"
+_WORDS: Final = (
+    "This answer was made by the service that received the request. Answers of this kind are sent whenever a request "
+    "is not accepted. The service keeps a record of requests and answers for a limited time. Times in records are in "
+    "UTC. Formats of answers may be extended in later versions of the service, and members that are not known may be "
+    "ignored. The general description of the service is kept up to date by those who operate it. "
+)
+"""Says nothing about any request."""
+
+
+def shown(
+    seen: Seen,
+    arm: Arm,
+    seed: str,
+    pool: Sequence[Feedback] = (),
+    plain: Callable[[Json], Json] = lambda value: value,
+) -> Seen:
+    """Return what the arm shows of an answer that the proxy gave.
+
+    `seed` is text: all that a control draws follows from it and from the shape of the feedback, never from its ids.
+    `pool` is feedback of other tasks, in a fixed order; where it is empty, `shuffled` shows none.
+    `plain` takes out of an answer what no two runs share, so that lengths do not depend on it.
+    """
+    if arm in PLAIN:
+        return seen
+    match arm:
+        case Arm.REFLECTIVE:
+            change: Callable[[Feedback], Feedback | None] = core
+        case Arm.SHUFFLED:
+            other = random.Random(seed).choice(pool) if pool else None
+            change = lambda _: other  # noqa: E731  one of four, all in one place
+        case Arm.NOISE:
+            change = lambda found: noisy(found, seed, plain)  # noqa: E731
+        case _:
+            change = lambda _: None  # noqa: E731
+    body = _changed(seen.body, change)
+    if arm is Arm.LENGTH and isinstance(body, dict) and (missing := _size(plain(seen.body)) - _size(plain(body))) > 0:
+        body = {**body, FILLER_MEMBER: _filler(missing - len(FILLER_MEMBER) - 6)}
+    return replace(seen, body=body, headers=_without_lines(seen.headers))
+
+
+def core(feedback: Feedback) -> Feedback:
+    """Return the paper's contract of feedback: what a reader of parameters sees."""
+    suggestions = [
+        {name: one[name] for name in _CORE_SUGGESTION if name in one} for one in feedback.get("suggestions") or ()
+    ]
+    return {**{name: feedback[name] for name in CORE if name in feedback}, "suggestions": suggestions}
+
+
+_FRESH = "/headers/idempotency-key"
+"""New at every answer, so one wrong value is as good as another: it stays, or no two runs would be alike."""
+
+
+def noisy(feedback: Feedback, seed: str, plain: Callable[[Json], Json] = lambda value: value) -> Feedback:
+    """Return feedback of the same form whose values are wrong: another number of that size, another word.
+
+    Where values go, and what a patch tests, stay: blind obedience is to be possible. Ends stay ends.
+    What is drawn for a value depends on the seed and on where the value first stands.
+    """
+    suggestions = []
+    for index, one in enumerate(feedback.get("suggestions") or ()):
+        if one.get("action") in TERMINAL_ACTIONS or one.get("base_action") in TERMINAL_ACTIONS:
+            suggestions.append(one)
+            continue
+        wrong: dict[str, tuple[Json, Json]] = {}
+        new = dict(one)
+        new["parameters"] = _wrong(one.get("parameters") or {}, f"{seed}/{index}", wrong, plain)
+        if one.get("patch"):
+            new["patch"] = [
+                {**edit, "value": _wrong(edit["value"], f"{seed}/{index}{edit['path']}", wrong, plain)}
+                if edit.get("op") in ("add", "replace") and "value" in edit and edit["path"] != _FRESH
+                else edit
+                for edit in one["patch"]
+            ]
+        if "message" in new:
+            new["message"] = _reworded(str(new["message"]), wrong)
+        suggestions.append(new)
+    return {**feedback, "suggestions": suggestions}
+
+
+def _wrong(value: Json, place: str, known: dict[str, tuple[Json, Json]], plain: Callable[[Json], Json]) -> Json:
+    """Return a wrong value of the same type; the same one for the same value."""
+    match value:
+        case Mapping():
+            return {name: _wrong(inner, f"{place}/{name}", known, plain) for name, inner in value.items()}
+        case list():
+            return [_wrong(inner, f"{place}/{index}", known, plain) for index, inner in enumerate(value)]
+        case None:
+            return None
+    return known.setdefault(json.dumps(value), (value, _other(value, random.Random(place), plain)))[1]
+
+
+def _other(value: Json, rng: random.Random, plain: Callable[[Json], Json]) -> Json:
+    factor = rng.choice((0.25, 0.5, 2, 3, 4))
+    match value:
+        case bool():
+            return not value
+        case int():
+            made = round(value * factor)
+            return made if made != value else value + 1
+        case float():
+            return round(value * factor, 4) if value else 1.5
+        case str() if value.isdecimal():
+            return str(_other(int(value), rng, plain))
+        case str() if (said := str(plain(value))) != value:
+            if said.startswith("<base64:"):
+                return base64.b64encode(_invented(base64.b64decode(value).decode(), rng).encode()).decode()
+            return _invented(value, rng)
+        case _:
+            return _shifted(str(value), rng.randrange(1, 26))
+
+
+def _invented(text: str, rng: random.Random) -> str:
+    """Return another id of the same look. What is drawn does not depend on the id, which no other run has."""
+    start = _last_word(text)
+    length = len(text) - start if len(text) - start >= 20 else 8  # short ones, such as addresses, vary in length
+    return text[:start] + "".join(rng.choice("0123456789abcdef") for _ in range(length))
+
+
+def _last_word(text: str) -> int:
+    return max(text.rfind(mark) for mark in " /_-") + 1
+
+
+def _shifted(text: str, shift: int) -> str:
+    """Return another text of the same look: every letter of its last word, and every digit, moved on."""
+    start = _last_word(text)
+
+    def moved(char: str) -> str:
+        if char.isdigit():
+            return str((int(char) + shift) % 10 if shift % 10 else (int(char) + 1) % 10)
+        if not (char.isascii() and char.isalpha()):
+            return char
+        first = ord("a") if char.islower() else ord("A")
+        return chr((ord(char) - first + shift) % 26 + first)
+
+    return text[:start] + "".join(map(moved, text[start:])) if start < len(text) else f"{text}x"
+
+
+def _reworded(message: str, wrong: Mapping[str, tuple[Json, Json]]) -> str:
+    """Let the words say the wrong values as well."""
+    for right, other in wrong.values():
+        if not isinstance(right, bool) and len(str(right)) > 1:
+            message = re.sub(rf"(?<!\w){re.escape(str(right))}(?!\w)", lambda _, o=other: str(o), message)  # type: ignore[misc]
+    return message
+
+
+def _changed(body: Json, change: Callable[[Feedback], Feedback | None]) -> Json:
+    """Return an answer with every copy of its feedback changed, or taken out."""
+    if isinstance(body, list):
+        return [_changed(inner, change) for inner in body]
+    if not isinstance(body, Mapping):
+        return body
+    made: dict[str, Json] = {}
+    for name, value in body.items():
+        if name == MEMBER and isinstance(value, Mapping):
+            if (new := change(value)) is not None:
+                made[name] = new
+        elif name == "causes" and isinstance(value, list):
+            made[name] = [cause for cause in value if not _is_ours(cause)]
+        else:
+            made[name] = _changed(value, change)
+    return made
+
+
+def _is_ours(cause: Json) -> bool:
+    """A Kubernetes Status names suggestions once more among its causes, for kubectl to print."""
+    return isinstance(cause, Mapping) and cause.get("reason") == CAUSE
+
+
+def _without_lines(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Take out what says the suggestions once more, for those who print warnings."""
+    return {name: value for name, value in headers.items() if name not in ("warning", "link")}
+
+
+def _size(body: Json) -> int:
+    return len(json.dumps(body, ensure_ascii=False))
+
+
+def _filler(length: int) -> str:
+    text = _WORDS * (max(length, 0) // len(_WORDS) + 1)
+    return text[: max(length, 0)].rstrip()

@@ -1,0 +1,137 @@
+"""Sends request documents over gRPC: method = full name, headers = metadata, body = the message in proto-JSON.
+
+Knows: grpcio, descriptors. Does not know: which API this is, tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf.message import DecodeError
+from google.rpc import error_details_pb2, status_pb2
+
+from corrigible.schema.convert import from_proto
+from corrigible.schema.document import scalar_text
+from corrigible.schema.error import ContractError
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import MEMBER
+from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
+
+from .http_client import Answer, Unreachable
+
+OURS: Final = "corrigible.schema.v0_1.RecoveryFeedback"
+_KNOWN: Final = error_details_pb2.DESCRIPTOR
+"""Imported for what it puts into the default pool: the details that everybody knows."""
+_DETAILS: Final = "grpc-status-details-bin"
+_OPTIONS: Final = (("grpc.max_metadata_size", 64 * 1024), ("grpc.absolute_max_metadata_size", 64 * 1024))
+_MALFORMED: Final = 3
+_GONE: Final = "Connection refused", "failed to connect", "Socket closed", "Connection reset"
+
+
+class GrpcClient:
+    """A channel to one server."""
+
+    def __init__(self, address: str, descriptors: bytes) -> None:
+        self._pool = descriptor_pool.DescriptorPool()
+        for file in descriptor_pb2.FileDescriptorSet.FromString(descriptors).file:
+            self._pool.Add(file)
+        self._channel: Any = grpc.insecure_channel(address, options=_OPTIONS)
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer:
+        """Call a method. Of a stream of answers the first is read. What is in `headers` no document changes."""
+        known = self._method(request.method)
+        sent = {name.lower(): scalar_text(value) for name, value in request.headers.items()}
+        sent |= {name.lower(): value for name, value in headers.items()}
+        metadata = list(sent.items())
+        if known is None:  # no such method: it goes out all the same, for the server to say so
+            content, answers, streams = b"", None, (False, False)
+        else:
+            message = message_factory.GetMessageClass(known.input_type)()
+            try:
+                json_format.ParseDict(request.body or {}, message, descriptor_pool=self._pool)
+            except (json_format.ParseError, TypeError, ValueError) as problem:
+                return Answer(_MALFORMED, {"code": _MALFORMED, "message": f"the client cannot encode it: {problem}"})
+            content = message.SerializeToString(deterministic=True)
+            answers = message_factory.GetMessageClass(known.output_type)
+            streams = known.client_streaming, known.server_streaming
+        try:
+            got = self._call(request.method, content, metadata, timeout, streams)
+        except grpc.RpcError as refused:
+            return self._refusal(refused, request.method)
+        body = None if answers is None else self._plain(answers.FromString(got))
+        return Answer(0, body, succeeded=True)
+
+    def _call(
+        self, method: str, content: bytes, metadata: list[tuple[str, str]], timeout: float, streams: tuple[bool, bool]
+    ) -> bytes:
+        match streams:
+            case (False, False):
+                answer: bytes = self._channel.unary_unary(method)(content, metadata=metadata, timeout=timeout)
+                return answer
+            case (False, True):
+                stream = self._channel.unary_stream(method)(content, metadata=metadata, timeout=timeout)
+            case (True, False):
+                whole: bytes = self._channel.stream_unary(method)(iter([content]), metadata=metadata, timeout=timeout)
+                return whole
+            case _:
+                stream = self._channel.stream_stream(method)(iter([content]), metadata=metadata, timeout=timeout)
+        first: bytes = next(stream, b"")
+        stream.cancel()
+        return first
+
+    def _method(self, name: str) -> Any:
+        try:
+            service, _, method = name.lstrip("/").rpartition("/")
+            return self._pool.FindServiceByName(service).FindMethodByName(method)
+        except KeyError:
+            return None
+
+    def _plain(self, message: Any) -> Json:
+        return json_format.MessageToDict(message, descriptor_pool=self._pool)
+
+    def _refusal(self, refused: Any, method: str) -> Answer:
+        code, text = int(refused.code().value[0]), refused.details() or ""
+        if code == grpc.StatusCode.UNAVAILABLE.value[0] and any(word in text for word in _GONE):
+            raise Unreachable(f"{method}: {text}")
+        body: dict[str, Json] = {"code": code, "message": text}
+        details: list[Json] = []
+        found: Mapping[str, Json] | None = None
+        for detail in _details(refused):
+            if detail.type_url.rpartition("/")[2] == OURS:
+                try:
+                    found = from_proto(RecoveryFeedback.FromString(detail.value)).document()
+                except (DecodeError, ContractError):
+                    continue
+            else:
+                details.append(self._detail(detail))
+        if details:
+            body["details"] = details
+        if found is not None:
+            body[MEMBER] = found
+        return Answer(code, body)
+
+    def _detail(self, detail: Any) -> Json:
+        name = detail.type_url.rpartition("/")[2]
+        for pool in (self._pool, descriptor_pool.Default()):
+            try:
+                kind = message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
+                return {"@type": detail.type_url, **json_format.MessageToDict(kind.FromString(detail.value))}
+            except (KeyError, DecodeError, TypeError):
+                continue
+        return {"@type": detail.type_url}
+
+
+def _details(refused: Any) -> list[Any]:
+    for key, value in refused.trailing_metadata() or ():
+        if key == _DETAILS:
+            try:
+                return list(status_pb2.Status.FromString(value).details)
+            except DecodeError:
+                return []
+    return []

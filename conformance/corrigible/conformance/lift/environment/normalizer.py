@@ -1,0 +1,92 @@
+"""What no two runs share, made the same: ids by their first appearance, clocks as `<time>`, an episode's own names.
+
+Knows: the patterns of a world. Does not know: tasks, arms, which API this is. Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from corrigible.schema.exchange import Json
+
+from .environment import World
+
+_TIMES: Final = (
+    r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\b",
+    r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT",
+)
+_UUID: Final = r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
+_FINGERPRINT: Final = "fingerprint"
+"""A member of `loop`, made with a key that every proxy draws anew."""
+
+
+class Canon:
+    """The names of one episode. Whoever appears first is `<id:1>`."""
+
+    def __init__(self, world: World, own: Mapping[str, str]) -> None:
+        """`own` are the texts that belong to this episode alone, by what they are called in the log."""
+        self._ids: dict[str, str] = {}
+        self._own = {text: f"<{name}>" for name, text in own.items() if text}
+        self._known = frozenset(world.known)
+        self._clocks, self._numbered = frozenset(world.clocks), frozenset(world.numbered)
+        self._coded = world.grpc
+        self._find_ids = re.compile("|".join((_UUID, *world.ids)))
+        self._find_times = re.compile("|".join((*_TIMES, *world.times)))
+        self._find_own = re.compile("|".join(map(re.escape, sorted(self._own, key=len, reverse=True))) or r"(?!)")
+
+    def __call__(self, value: Json) -> Json:
+        """Return the value with all names made canonical."""
+        return self._value(value, "")
+
+    def text(self, text: str) -> str:
+        """Return a text with all names made canonical."""
+        if self._coded:
+            text = _BASE64.sub(self._decoded, text)
+        out = self._find_own.sub(lambda found: self._own[found[0]], text)
+        out = self._find_ids.sub(self._named, out)
+        return self._find_times.sub("<time>", out)
+
+    def _value(self, value: Json, member: str) -> Json:
+        match value:
+            case bool() | None:
+                return value
+            case _ if member == _FINGERPRINT:
+                return "<fingerprint>"
+            case int() | float() | str() if member in self._clocks:
+                return "<time>"
+            case int() if member in self._numbered:
+                return self._id(str(value))
+            case str() if member in self._numbered and value.isdecimal():
+                return self._id(value)
+            case str():
+                return self.text(value)
+            case Mapping() if "path" in value and "value" in value and self._is_clock(value["path"]):
+                return {**{name: self._value(inner, name) for name, inner in value.items()}, "value": "<time>"}
+            case Mapping():
+                return {self.text(str(key)): self._value(inner, str(key)) for key, inner in value.items()}
+            case list() | tuple():
+                return [self._value(inner, member) for inner in value]
+            case _:
+                return value
+
+    def _is_clock(self, pointer: Json) -> bool:
+        """Whether a patch edits a clock."""
+        return isinstance(pointer, str) and pointer.rpartition("/")[2] in self._clocks
+
+    def _decoded(self, found: re.Match[str]) -> str:
+        """Show bytes as the text that they are, where the text holds a name of this episode."""
+        try:
+            plain = base64.b64decode(found[0], validate=True).decode()
+        except ValueError:
+            return found[0]
+        return f"<base64:{plain}>" if self._find_own.search(plain) else found[0]
+
+    def _named(self, found: re.Match[str]) -> str:
+        return found[0] if found[0] in self._known else self._id(found[0])
+
+    def _id(self, text: str) -> str:
+        return self._ids.setdefault(text, f"<id:{len(self._ids) + 1}>")

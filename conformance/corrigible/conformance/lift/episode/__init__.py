@@ -1,0 +1,1 @@
+"""One episode: played, and scored by the end state."""

@@ -1,0 +1,292 @@
+"""All that is said of a log: the one document that the terminal, the JSON and the page show. Pure.
+
+Knows: which figures belong together, what may be claimed. Does not know: how they are estimated or shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.log.record import FAITHFUL, Episode, Manifest
+from corrigible.conformance.lift.log.store import Log
+from corrigible.conformance.lift.stats.comparison import Comparison, comparisons
+from corrigible.conformance.lift.stats.conduct import Circles, Harm, Uptake, circles, harms, uptakes
+from corrigible.conformance.lift.stats.effort import Effort, efforts
+from corrigible.conformance.lift.stats.estimate import Estimate
+from corrigible.conformance.lift.stats.group import POOLED, Group, groups, latest, name_of
+from corrigible.conformance.lift.stats.missing import Crash, Dropped, crashes, dropped
+from corrigible.conformance.lift.stats.rate import Rate, rates, rates_by
+from corrigible.conformance.lift.stats.reflection import Death, Flips, deaths, flips
+from corrigible.schema.exchange import Json
+
+FORMAT: Final = "corrigible-lift-report/1"
+SCRIPTED: Final = (
+    "Scripted agents show that the payload is sufficient and safe. They never show what it is worth to a model: no"
+    " figure of theirs is LLM lift."
+)
+FAKE: Final = (
+    "spoke to a stand-in for a provider: no model, and nothing follows from the figures but that the code runs"
+)
+PRIMARY: Final[Mapping[str, tuple[str, str]]] = {
+    "scripted": (Arm.PATCHES.value, Arm.VERBOSE.value),
+    "model": (Arm.REFLECTIVE.value, Arm.VERBOSE.value),
+    "external": (Arm.REFLECTIVE.value, Arm.VERBOSE.value),
+}
+"""What is compared first where the plan does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One task, for the figure of tasks."""
+
+    task: str
+    agent: str
+    rates: dict[str, float]
+    """Success rate by arm."""
+    n: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One kind of agent."""
+
+    kind: str
+    agents: tuple[str, ...]
+    fake: tuple[str, ...]
+    arms: tuple[str, ...]
+    tasks: int
+    episodes: int
+    errors: int
+    claim: str
+    primary: tuple[str, str]
+    declared: bool
+    """The primary comparison was fixed before the run, by the plan or by the rule for this kind."""
+    comparisons: tuple[Comparison, ...]
+    """The declared family: the primary comparison, for every agent."""
+    secondary: tuple[Comparison, ...]
+    """Not declared: for a look only."""
+    rates: tuple[Rate, ...]
+    domains: tuple[Rate, ...]
+    needs: tuple[Rate, ...]
+    origins: tuple[Rate, ...]
+    points: tuple[Point, ...]
+    efforts: tuple[Effort, ...]
+    uptakes: tuple[Uptake, ...]
+    harms: tuple[Harm, ...]
+    circles: tuple[Circles, ...]
+    deaths: tuple[Death, ...]
+    flips: tuple[Flips, ...]
+    crashes: tuple[Crash, ...]
+    dropped: tuple[Dropped, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A whole log."""
+
+    format: str
+    caveats: tuple[str, ...]
+    episodes: int
+    tasks: int
+    errors: int
+    harms: int
+    """Those that no arm asked for: suggestions wrong on purpose do not count here."""
+    harms_advised: int
+    """Those of them that came of following a suggestion."""
+    superseded: int
+    """Episodes that a later one with the same task, arm, agent and seed stands for."""
+    runs: int
+    """Manifests."""
+    manifest: Manifest
+    sections: tuple[Section, ...]
+
+    def document(self) -> dict[str, Json]:
+        """Return it as JSON can say it."""
+        return {**_plain(asdict(self)), "manifest": self.manifest.model_dump(mode="json")}
+
+
+def summarise(log: Log, primary: tuple[str, str] | None = None) -> Summary:
+    """Return what a log comes to. `primary` overrides the declared comparison, and is said to."""
+    kept = latest(log.episodes)
+    found = groups(kept, log.manifests)
+    tasks = {name: told for one in log.manifests for name, told in one.tasks.items()}
+    manifest = log.manifest.model_copy(update={"tasks": tasks})
+    sections = tuple(_section(group, manifest, primary) for group in found)
+    unasked = [harm for section in sections for harm in section.harms if not harm.on_purpose]
+    return Summary(
+        FORMAT,
+        tuple(_caveats(found, log, len(log.episodes) - len(kept))),
+        len(kept),
+        len({name_of(one) for one in kept}),
+        sum(one.outcome == "error" for one in kept),
+        len(unasked),
+        sum(harm.advised for harm in unasked),
+        len(log.episodes) - len(kept),
+        len(log.manifests),
+        manifest,
+        sections,
+    )
+
+
+def declared(manifest: Manifest) -> tuple[str, str] | None:
+    """Return the primary comparison that the plan names."""
+    registered = manifest.plan.get("registered") or {}
+    named = registered.get("primary")
+    return (str(named[0]), str(named[1])) if named else None
+
+
+def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None) -> Section:
+    seed = manifest.seed
+    first, second = override or declared(manifest) or PRIMARY[group.kind]
+    margin = (manifest.plan.get("registered") or {}).get("margin")
+    main = comparisons(group, first, second, seed=seed, margin=margin)
+    pairs = [(first, arm) for arm in group.arms if arm not in (first, second)]
+    pairs += [(arm, second) for _, arm in pairs]
+    secondary = [one for a, b in pairs for one in comparisons(group, a, b, seed=seed, family=False)]
+    return Section(
+        kind=group.kind,
+        agents=group.agents,
+        fake=tuple(name for name in group.agents if name in group.fake),
+        arms=group.arms,
+        tasks=len({name_of(one) for one in group.episodes}),
+        episodes=len(group.episodes),
+        errors=len(group.episodes) - len(group.observed),
+        claim=_claim(group, main, first, second),
+        primary=(first, second),
+        declared=override is None,
+        comparisons=tuple(main),
+        secondary=tuple(secondary),
+        rates=tuple(rates(group)),
+        domains=tuple(rates_by(group, lambda one: one.domain)),
+        needs=tuple(rates_by(group, lambda one: one.needs)),
+        origins=tuple(rates_by(group, lambda one: origin_of(one, manifest))),
+        points=tuple(points(group)),
+        efforts=tuple(efforts(group, seed=seed)),
+        uptakes=tuple(uptakes(group)),
+        harms=tuple(harms(group)),
+        circles=tuple(circles(group)),
+        deaths=tuple(deaths(group)),
+        flips=tuple(flips(group, seed=seed)) if group.kind == "model" else (),
+        crashes=tuple(crashes(group)),
+        dropped=tuple(dropped(group)),
+    )
+
+
+def origin_of(episode: Episode, manifest: Manifest) -> str:
+    """Return where a task's refusal was seen, without which call it was: what stands before the first comma."""
+    return manifest.tasks.get(name_of(episode), {}).get("origin", "").partition(",")[0].strip() or "not said"
+
+
+def points(group: Group) -> list[Point]:
+    """Return every task's success rates, of all agents together and of each."""
+    out: list[Point] = []
+    for agent in (POOLED, *group.agents):
+        mine: dict[str, dict[str, list[bool]]] = {}
+        for one in group.observed:
+            if agent in (POOLED, one.agent):
+                mine.setdefault(name_of(one), {}).setdefault(one.arm, []).append(one.outcome == "success")
+        for task, arms in sorted(mine.items()):
+            shares = {arm: sum(held) / len(held) for arm, held in arms.items()}
+            out.append(Point(task, agent, shares, {arm: len(held) for arm, held in arms.items()}))
+    return out
+
+
+def _claim(group: Group, found: Sequence[Comparison], first: str, second: str) -> str:
+    if not found:
+        said = f"There is nothing to compare: {first} and {second} were not both observed."
+        if len(group.arms) < 2:
+            return said
+        return f"{said} `conformance lift report DIR --primary {group.arms[-1]}:{group.arms[0]}` compares what was."
+    if group.kind == "scripted":
+        one = next((c for name in FAITHFUL for c in found if c.agent == name), found[0])
+        a, b = one.rates
+        who = "a script that does what the feedback says" if one.agent in FAITHFUL else "a script"
+        return (
+            f"{one.agent}, {who}, solves {share(a)} of {a.n} episodes under {first}, and {share(b)} under {second}"
+            f" ({difference(one)}).{_solvable(group, one)} That is what the payload suffices for, not what a model"
+            " makes of it."
+        )
+    one = found[0]
+    who = f"{len(group.agents)} agents" if one.agent == POOLED else one.agent
+    told = f"{who}: {first} less {second} is {difference(one)}."
+    if group.fake:
+        told += f" But {', '.join(sorted(group.fake))} {FAKE}."
+    return told
+
+
+def _solvable(group: Group, one: Comparison) -> str:
+    """Say the rates without impossible tasks, where to stop is success and no advice is needed for it."""
+    mine = [e for e in group.observed if e.agent == one.agent and e.needs != "impossible"]
+    if len(mine) == sum(e.agent == one.agent for e in group.observed):
+        return ""
+    held = [[e.outcome == "success" for e in mine if e.arm == arm] for arm in (one.first, one.second)]
+    if not all(held):
+        return ""
+    a, b = (f"{sum(each) / len(each):.0%}" for each in held)
+    return f" Of tasks that can be solved at all it solves {a} and {b}."
+
+
+def share(one: Estimate) -> str:
+    return "nothing" if one.value is None else f"{one.value:.0%}"
+
+
+def difference(one: Comparison) -> str:
+    """Say a difference with all that belongs to it."""
+    found = one.difference.estimate
+    if found.value is None:
+        return "no task was tried under both"
+    inside = f"95 % interval {points_of(found.low)} to {points_of(found.high)}, " if found.low is not None else ""
+    p = f", sign-flip p {p_text(one.difference.p)}" if one.difference.p is not None else ""
+    return f"{points_of(found.value)} points; {inside}{found.n} tasks{p}"
+
+
+def points_of(value: float | None) -> str:
+    return "?" if value is None else f"{100 * value:+.0f}" if round(100 * value) else "0"
+
+
+def p_text(p: float | None) -> str:
+    if p is None:
+        return "?"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def _caveats(found: Sequence[Group], log: Log, superseded: int) -> list[str]:
+    said: list[str] = []
+    kinds = {group.kind for group in found}
+    if "scripted" in kinds:
+        said.append(SCRIPTED)
+    for group in found:
+        said += [f"{name} {FAKE}." for name in group.agents if name in group.fake]
+    if not log.manifest.audit:
+        said.append(
+            "Nobody looked whether tasks and diagnoses give fixes away (`--unaudited`): no certificate is on record."
+        )
+    if len({one.seed for one in log.episodes}) < 2:
+        said.append("Every task was tried with one seed: nothing is known of how results vary from run to run.")
+    if superseded:
+        said.append(f"{superseded} older episodes of the same tasks, arms, agents and seeds are left out.")
+    digests = {one.digests.get("code") for one in log.manifests}
+    if len(digests) > 1:
+        said.append(f"The log was written by {len(digests)} states of the code.")
+    for domain, why in (log.manifest.plan.get("skipped") or {}).items():
+        said.append(f"{domain} was not run: {why}.")
+    return [*said, *log.warnings]
+
+
+def _plain(value: Any) -> Any:
+    """Make floats that JSON lacks into words."""
+    match value:
+        case float() if not math.isfinite(value):
+            return "unbounded" if value > 0 else None
+        case dict():
+            return {name: _plain(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case Manifest():
+            return None
+        case _:
+            return value

@@ -1,0 +1,1 @@
+"""A run: every episode of a plan that the log lacks."""

@@ -1,0 +1,1 @@
+"""Episodes over HTTP, for agents that are no part of this suite."""

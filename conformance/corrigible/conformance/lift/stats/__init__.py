@@ -1,0 +1,1 @@
+"""Statistics of a log: estimates first, then the figures that are made of them."""

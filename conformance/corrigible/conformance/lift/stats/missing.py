@@ -1,0 +1,73 @@
+"""What is not in the figures, and why: crashes, and what was planned and not played."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from corrigible.conformance.lift.log.record import Episode
+
+from .group import Group, name_of, split
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """Episodes that are errors for one reason: no observations."""
+
+    why: str
+    n: int
+    arms: dict[str, int]
+    """By arm: a reason that hits one arm more than another bends a comparison."""
+    agents: tuple[str, ...]
+    tasks: tuple[str, ...]
+    key: str
+    """One of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A task without a single observation, for an agent under an arm."""
+
+    task: str
+    agent: str
+    arm: str
+    why: str
+
+
+def crashes(group: Group) -> list[Crash]:
+    """Return the errors by reason, the most frequent first."""
+    errors = [one for one in group.episodes if one.outcome == "error"]
+    found = [_crash(why, inside) for why, inside in split(errors, lambda one: alike(one.why)).items()]
+    return sorted(found, key=lambda one: (-one.n, one.why))
+
+
+def alike(why: str) -> str:
+    """Return a reason without what differs from one episode to the next."""
+    return re.sub(r"\d+(?:\.\d+)?", "N", why.split("\n")[0])[:160] or "no reason given"
+
+
+def _crash(why: str, episodes: Sequence[Episode]) -> Crash:
+    return Crash(
+        why,
+        len(episodes),
+        dict(sorted(Counter(one.arm for one in episodes).items())),
+        tuple(sorted({one.agent for one in episodes})),
+        tuple(sorted({name_of(one) for one in episodes})),
+        episodes[0].key,
+    )
+
+
+def dropped(group: Group) -> list[Dropped]:
+    """Return what the log should hold, tasks times agents times arms, and has no observation of."""
+    tasks = sorted({name_of(one) for one in group.episodes})
+    found = split(group.episodes, lambda one: "\n".join((name_of(one), one.agent, one.arm)))
+    out: list[Dropped] = []
+    for task in tasks:
+        for agent in group.agents:
+            for arm in group.arms:
+                inside = found.get(f"{task}\n{agent}\n{arm}", [])
+                if all(one.outcome == "error" for one in inside):
+                    out.append(Dropped(task, agent, arm, alike(inside[0].why) if inside else "not played"))
+    return out

@@ -1,0 +1,181 @@
+"""Reflection strategies of models, by the figures of the paper that found "structure snowballing".
+
+Death loops, what was diagnosed first, status flips from one strategy to another with McNemar's test, tokens by flip,
+and two pools: what the baseline got right after a failure (attempts count), and what it never got right (success
+counts). Pairs are the same (model, task, arm, seed) under two strategies. The paper's code and logs:
+https://github.com/hongxuzhou/agentic_llm_structured_self_critique
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+from corrigible.conformance.lift.log.record import Episode, Reflected
+
+from .estimate import Estimate, bootstrapped_mean, mcnemar, newcombe, wilson
+from .group import Group, name_of, split
+from .observation import Counts, Paired
+
+_BASELINES: Final = ("free", "none")
+"""Whichever is there first is what the others are compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """Structured reflections of an agent under an arm."""
+
+    agent: str
+    strategy: str
+    arm: str
+    episodes: int
+    """That a reflection was made in."""
+    loops: Estimate
+    """The share of those which failed with one category named in all of two or more reflections."""
+    first: dict[str, int]
+    """What was diagnosed first, by category."""
+    repeated: int
+    """Corrections made once more though they had not helped."""
+    lifted: int
+    """Times that the structure was lifted for that."""
+    unreadable: int
+    """Structured answers that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Pairs that went the same way from one strategy to the other."""
+
+    name: str
+    n: int
+    tokens: float | None
+    """Mean tokens of the episodes under the second strategy; None: no bill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flips:
+    """Two strategies of one model, under all arms together."""
+
+    model: str
+    baseline: str
+    strategy: str
+    table: Paired
+    """Both, only the strategy, only the baseline, neither."""
+    difference: Estimate
+    """The strategy's success rate less the baseline's; Newcombe."""
+    mcnemar: float
+    flips: tuple[Flip, ...]
+    late: int
+    """Pool A: pairs where the baseline succeeded after a first failure."""
+    late_solved: Estimate
+    late_attempts: tuple[Estimate, Estimate]
+    """Of those that both solved: attempts of the baseline, and of the strategy; mean over tasks."""
+    never: int
+    """Pool B: pairs where the baseline failed."""
+    never_solved: Estimate
+    """The strategy's success rate there; Wilson."""
+
+
+def deaths(group: Group) -> list[Death]:
+    """Return what reflections came to, for every agent and arm that made any."""
+    return [one for agent, arm, inside in group.cells() if (one := _death(agent, arm, inside)).episodes]
+
+
+def _death(agent: str, arm: str, episodes: Sequence[Episode]) -> Death:
+    made = [(one, list(reflections(one))) for one in episodes if one.outcome != "error"]
+    made = [(one, found) for one, found in made if found]
+    every = [found for _, inside in made for found in inside]
+    first = Counter(inside[0].category or "(free text)" for _, inside in made)
+    structured = [(one, inside) for one, inside in made if any(found.form == "structured" for found in inside)]
+    return Death(
+        agent,
+        next((one.strategy for one in episodes if one.strategy), ""),
+        arm,
+        len(made),
+        wilson(Counts(sum(is_death_loop(one) for one, _ in structured), len(structured))),
+        dict(sorted(first.items(), key=lambda pair: (-pair[1], pair[0]))),
+        sum(found.repeated for found in every),
+        sum(found.lifted for found in every),
+        sum(found.form == "structured" and not found.category for found in every),
+    )
+
+
+def reflections(episode: Episode) -> Iterator[Reflected]:
+    """Return the reflections of an episode, in order."""
+    for turn in episode.turns:
+        yield from turn.reflections
+    yield from episode.closing
+
+
+def is_death_loop(episode: Episode) -> bool:
+    """Whether an episode failed with one and the same category named in all of its reflections, two at least."""
+    named = [one.category for one in reflections(episode) if one.form == "structured"]
+    return episode.outcome == "failure" and len(named) > 1 and len(set(named)) == 1 and bool(named[0])
+
+
+def flips(group: Group, *, seed: int) -> list[Flips]:
+    """Return, for each model that was run with several strategies, each of them against the baseline."""
+    out: list[Flips] = []
+    for model, inside in split(group.observed, lambda one: group.models.get(one.agent, one.agent)).items():
+        by_strategy = split(inside, lambda one: one.strategy or "none")
+        baseline = next((one for one in _BASELINES if one in by_strategy), None)
+        if baseline is None:
+            continue
+        for name, episodes in by_strategy.items():
+            if name != baseline and (pairs := _pairs(by_strategy[baseline], episodes)):
+                out.append(_flips(model, baseline, name, pairs, seed))
+    return out
+
+
+def _pairs(before: Sequence[Episode], after: Sequence[Episode]) -> list[tuple[Episode, Episode]]:
+    known = {(name_of(one), one.arm, one.seed): one for one in before}
+    keyed = [((name_of(one), one.arm, one.seed), one) for one in after]
+    return [(known[key], one) for key, one in keyed if key in known]
+
+
+def _flips(model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episode, Episode]], seed: int) -> Flips:
+    kinds: dict[str, list[Episode]] = {
+        name: [now for before, now in pairs if (_won(before), _won(now)) == how]
+        for name, how in {
+            "success to success": (True, True),
+            "success to failure": (True, False),
+            "failure to success": (False, True),
+            "failure to failure": (False, False),
+        }.items()
+    }
+    same, worse, better, none = (len(inside) for inside in kinds.values())
+    table = Paired(same, better, worse, none)
+    late = [(before, now) for before, now in pairs if _won(before) and before.attempts > 1]
+    solved = [(before, now) for before, now in late if _won(now)]
+    never = [now for before, now in pairs if not _won(before)]
+    return Flips(
+        model,
+        baseline,
+        strategy,
+        table,
+        newcombe(table),
+        mcnemar(table),
+        tuple(Flip(name, len(inside), _mean_tokens(inside)) for name, inside in kinds.items()),
+        len(late),
+        wilson(Counts(len(solved), len(late))),
+        (_attempts([before for before, _ in solved], seed), _attempts([now for _, now in solved], seed)),
+        len(never),
+        wilson(Counts(sum(map(_won, never)), len(never))),
+    )
+
+
+def _won(episode: Episode) -> bool:
+    return episode.outcome == "success"
+
+
+def _mean_tokens(episodes: Sequence[Episode]) -> float | None:
+    billed = [one.spent.input + one.spent.output for one in episodes if one.spent is not None]
+    return fmean(billed) if billed and len(billed) == len(episodes) else None
+
+
+def _attempts(episodes: Sequence[Episode], seed: int) -> Estimate:
+    tasks = split(episodes, name_of).values()
+    return bootstrapped_mean([fmean(one.attempts for one in inside) for inside in tasks], seed=seed)

@@ -1,0 +1,1 @@
+"""The tasks: one YAML file for each API, and the model of such a file."""

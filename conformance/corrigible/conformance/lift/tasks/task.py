@@ -1,0 +1,170 @@
+"""Tasks: what somebody wants of an API, the call it leads to, and how to tell by the end state whether they got it.
+
+Knows: the YAML of a task file, saved values. Does not know: agents, arms, how anything is sent.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from corrigible.schema.exchange import Json, Request
+
+TASKS: Final = Path(__file__).parent
+"""The task files of the suite."""
+_SAVED = re.compile(r"\{(\w+)\}")
+_BYTES = re.compile(r"\{base64:([^{}]*)\}")
+"""What a message of gRPC holds as bytes, written as the text that it is: `{base64:/{tenant}/name}`."""
+
+Needs = Literal["nothing", "prompt", "impossible"]
+"""What a repair takes beyond the answer: nothing, a value that the prompt states, or there is none."""
+
+
+class TaskError(Exception):
+    """A task file is wrong, and says where."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Call(_Model):
+    """A request as a client would write it. For gRPC `method` is the full method name and `path` is empty."""
+
+    method: str
+    path: str = ""
+    query: dict[str, Any] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: Any = None
+
+    def request(self, saved: Mapping[str, Json], *, form: bool) -> Request:
+        """Return the request document, with saved values filled in."""
+        return Request(**fill(self.model_dump(), saved), form=form)
+
+
+class Setup(_Model):
+    """A call made before, straight to the upstream, and what to keep of its answer, by JSON pointer."""
+
+    request: Call
+    save: dict[str, str] = Field(default_factory=dict)
+    caller: str = "owner"
+    """Whose credentials it is made with: a name from the world."""
+
+
+class Read(_Model):
+    """A read, straight from the upstream, when all is over."""
+
+    read: Call
+    has: dict[str, Any] | None = None
+    """Members that must be there (scalars compare by text; null: must not be there)."""
+    status: int | None = None
+    """What it must answer where that is not 200: 404 says that something is gone."""
+    at: str = ""
+    """Where in the answer `has` starts, by JSON pointer."""
+    count: int | None = None
+    """How many elements the list at `at` must have: nothing was done twice."""
+
+
+class Kept(_Model):
+    """A read whose answer must be the same before and after: nothing else changed."""
+
+    read: Call
+    but: tuple[str, ...] = ()
+    """Pointers that may differ: what the task is to change, clocks, counters."""
+
+
+class Task(_Model):
+    """One thing that somebody wants. `{name}` stands for a saved value, everywhere, `{base64:text}` for bytes."""
+
+    id: str = Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$")
+    origin: str = Field(min_length=1)
+    """Where the refusal was seen: on which server, in which document or paper."""
+    prompt: str = Field(min_length=1)
+    """What an agent is told, and all it is told about what is wanted. Holds no fix: `conformance audit` reads it."""
+    facts: dict[str, Any] = Field(default_factory=dict)
+    """Values that the prompt states, by the name a schema would give them. Each stands in the prompt."""
+    needs: Needs
+    setup: tuple[Setup, ...] = ()
+    request: Call
+    """The call that the prompt leads to; it is refused."""
+    success: tuple[Read, ...] = ()
+    """All must hold at the end. Of an impossible task: what must not have come about."""
+    accepted: dict[str, Any] | None = None
+    """Members of the request document of a call that must have been accepted, where an API keeps no state to read."""
+    kept: tuple[Kept, ...] = ()
+    paraphrases: tuple[str, ...] = ()
+    """Other ways to say the fix, for the audit: none may stand in a prompt or a diagnosis."""
+
+    @model_validator(mode="after")
+    def _can_fail(self) -> Task:
+        if not self.success and self.accepted is None:
+            raise ValueError("a task needs `success` or `accepted`: any end would do otherwise")
+        for name, value in self.facts.items():
+            for text in _texts(value):
+                if text not in self.prompt:
+                    raise ValueError(f"the fact {name} ({text}) does not stand in the prompt")
+        return self
+
+
+class TaskFile(_Model):
+    """The tasks of one API."""
+
+    domain: str
+    about: str
+    """What an agent is told about the API, whatever the task: what it is, how to call it. No fix."""
+    form: bool = False
+    """Bodies are sent as forms."""
+    tasks: tuple[Task, ...]
+
+    @model_validator(mode="after")
+    def _unique(self) -> TaskFile:
+        names = [task.id for task in self.tasks]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two tasks are called {', '.join(twice)}")
+        return self
+
+
+def read_tasks(path: Path) -> TaskFile:
+    """Read a task file. Raises TaskError with the place of what is wrong."""
+    try:
+        return TaskFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, OSError) as error:
+        raise TaskError(f"{path}: {error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise TaskError(f"{path}: {where}: {first['msg']} ({error.error_count()} problems in all)") from None
+
+
+def fill(value: Json, saved: Mapping[str, Json]) -> Json:
+    """Put saved values where `{name}` stands. Alone it keeps the type of the value. Then encode `{base64:text}`."""
+    match value:
+        case str():
+            if (alone := _SAVED.fullmatch(value)) and alone[1] in saved:
+                return saved[alone[1]]
+            text = _SAVED.sub(lambda found: str(saved.get(found[1], found[0])), value)
+            return _BYTES.sub(lambda found: base64.b64encode(found[1].encode()).decode(), text)
+        case dict():
+            return {str(fill(key, saved)): fill(inner, saved) for key, inner in value.items()}
+        case list() | tuple():
+            return [fill(inner, saved) for inner in value]
+        case _:
+            return value
+
+
+def _texts(value: Json) -> list[str]:
+    match value:
+        case dict():
+            return [text for inner in value.values() for text in _texts(inner)]
+        case list():
+            return [text for inner in value for text in _texts(inner)]
+        case bool() | None:
+            return []
+        case _:
+            return [str(value)]
