@@ -9,7 +9,6 @@ import re
 import socket
 import socketserver
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -195,7 +194,7 @@ class Proxy:
 
     port: int
     stop: Callable[[], None]
-    hurry: Callable[[], None]
+    force_stop: Callable[[], None]
     ended: threading.Event
     later: Callable[[float], None]
     """Have so many seconds pass for it, at once."""
@@ -216,7 +215,7 @@ def proxy_at(
     journal = AccessLog(log) if log is not None else None
 
     async def main() -> None:
-        running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event(), hurry=asyncio.Event())
+        running.update(loop=asyncio.get_running_loop(), stop=asyncio.Event(), force_stop=asyncio.Event())
 
         def is_ready(address: str) -> None:
             running["port"] = int(address.rpartition(":")[2])
@@ -228,7 +227,7 @@ def proxy_at(
             access_log=journal,
             ready=is_ready,
             stop=running["stop"],
-            hurry=running["hurry"],
+            force_stop=running["force_stop"],
         )
 
     def runs() -> None:
@@ -241,8 +240,6 @@ def proxy_at(
     patched = pytest.MonkeyPatch()
     patched.setattr(mitm_http, "HOLD_SECONDS", hold)
     patched.setattr(mitm, "DRAIN_SECONDS", drain)
-    if settings.get("all_addons"):
-        patched.setenv("HOME", tempfile.mkdtemp())  # where mitmproxy makes its certificates
     thread.start()
 
     def setter(name: str) -> Callable[[], None]:
@@ -261,13 +258,13 @@ def proxy_at(
         assert passed.wait(PATIENCE)
 
     assert ready.wait(PATIENCE)
-    proxy = Proxy(running["port"], setter("stop"), setter("hurry"), ended, later)
+    proxy = Proxy(running["port"], setter("stop"), setter("force_stop"), ended, later)
     try:
         yield proxy
     finally:
         with suppress(RuntimeError):  # its loop may be closed by now
             proxy.stop()
-            proxy.hurry()
+            proxy.force_stop()
         thread.join(PATIENCE)
         patched.undo()
         assert not thread.is_alive()
@@ -344,7 +341,7 @@ def bench() -> type[Bench]:
     """Upstreams, proxies and clients made of raw sockets."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of what mitmproxy depends on
-        importlib.import_module("corrigible.proxy.mitm.server").default_addons()
+        importlib.import_module("corrigible.proxy.mitm.server")
     return Bench
 
 

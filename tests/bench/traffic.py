@@ -102,9 +102,9 @@ def free_port() -> int:
 def peers(upstream: int) -> list[Peer]:
     url = f"http://127.0.0.1:{upstream}"
     found = []
-    for name, extra in (("mitmdump", None), ("corrigible", []), ("corrigible, full addons", ["--addons", "full"])):
+    for name in ("mitmdump", "corrigible"):
         port = free_port()
-        if extra is None:
+        if name == "mitmdump":
             command = [
                 f"{BIN}/mitmdump",
                 "-q",
@@ -117,7 +117,7 @@ def peers(upstream: int) -> list[Peer]:
             ]
         else:
             command = [f"{BIN}/corrigible", "proxy", "--upstream", url, "--pack", "stripe"]
-            command += ["--listen", f"127.0.0.1:{port}", *extra]
+            command += ["--listen", f"127.0.0.1:{port}"]
         found.append(Peer(name, command, port))
     return found
 

@@ -17,7 +17,7 @@ COMMANDS = (proxy, translate, pack, sandbox, demo, descriptors, description)
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="corrigible", description="Make the errors of APIs you do not own correctable by machines."
+        prog="corrigible", description="Add machine-readable corrections to the errors of APIs that you do not own."
     )
     top.add_argument("--version", action="version", version=f"corrigible {version('corrigible')}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Exit status: 0 fine, 1 it found something wrong, 2 it was called wrongly."""
+    """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong."""
     with shown_on("stdout", "stderr", colours=True):
         return _run(parser().parse_args(arguments))
 
@@ -38,7 +38,7 @@ def _run(args: argparse.Namespace) -> int:
     except CorrigibleError as problem:
         print(problem, file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+    except BrokenPipeError:  # the reader of our output is gone, as with `| head`
         sys.stderr.close()
         return 0
     return status

@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
-from corrigible.proxy.command.demo import Page, keeps, lines
+from corrigible.proxy.command.demo import keeps
 from corrigible.proxy.demo.client import Answer
+from corrigible.proxy.demo.page import Page, lines
 from corrigible.schema.exchange import Json, Request
 
 
@@ -21,24 +22,24 @@ def test_the_demo_shows_a_refusal_its_correction_and_success_for_each_sandbox() 
     out = done.stdout.splitlines()
     assert [line for line in out if line.startswith("===")] == [
         "=== recipe service: pancakes for a person with celiac disease ".ljust(96, "="),
-        "=== stripe-stateful-mock 0.0.16: a refund of $5.00 where $3.00 is left on the charge ".ljust(96, "="),
-        "=== emulate 0.12.2: a file changed without the sha of what is there ".ljust(96, "="),
+        "=== stripe-stateful-mock 0.0.16: a refund of $5.00 when $3.00 is left on the charge ".ljust(96, "="),
+        "=== emulate 0.12.2: a file updated without the sha of its present content ".ljust(96, "="),
     ]
-    verdicts = [line.strip() for line in out if line.startswith("   ") and ("refused" in line or "accepted" in line)]
+    verdicts = [line.strip() for line in out if line.startswith("   ") and ("rejected" in line or "accepted" in line)]
     assert verdicts == [
-        "200 OK, refused",
-        "200 OK, refused: as before, and beside it",
+        "200 OK, rejected",
+        "200 OK, rejected: the same error, with feedback added",
         "200 OK, accepted",
-        "400 Bad Request, refused",
-        "400 Bad Request, refused: as before, and beside it",
+        "400 Bad Request, rejected",
+        "400 Bad Request, rejected: the same error, with feedback added",
         "200 OK, accepted",
-        "422 Unprocessable Entity, refused",
-        "422 Unprocessable Entity, refused: as before, and beside it",
+        "422 Unprocessable Entity, rejected",
+        "422 Unprocessable Entity, rejected: the same error, with feedback added",
         "200 OK, accepted",
     ]
     assert max(len(line) for line in out) <= 100
     assert "\033" not in done.stdout
-    assert out[-1].startswith("Each call was refused, corrected and accepted")
+    assert out[-1].startswith("Each call was rejected, corrected and accepted")
 
 
 def test_a_step_that_does_not_hold_ends_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,9 +40,9 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, list[str], list[s
 
 def test_lint_of_a_pack_in_order(write_pack: WritePack, capsys: Capture) -> None:
     folder = write_pack(x=RULE)
-    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 0 cases, 0 tables, nothing wrong"], [])
+    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 0 cases, 0 tables, no mistakes"], [])
     (folder / "x.cases.yaml").write_text(CASES % 300, "utf-8")
-    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 2 cases, 0 tables, nothing wrong"], [])
+    assert run(capsys, "pack", "lint", folder) == (0, ["apex 2.1.0: 1 rules, 2 cases, 0 tables, no mistakes"], [])
 
 
 def test_lint_wants_a_loss_to_be_claimed(write_pack: WritePack, capsys: Capture) -> None:
@@ -127,7 +127,7 @@ def test_docs_and_schema(write_pack: WritePack, capsys: Capture) -> None:
     assert run(capsys, "pack", "schema")[1] == run(capsys, "pack", "schema", "rule")[1]
 
 
-def test_try_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: Capture, tmp_path: Path) -> None:
+def test_explain_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: Capture, tmp_path: Path) -> None:
     folder = write_pack(x=RULE, y=RULE.replace("bad", "worse"))
     file = tmp_path / "one.json"
     capture = {
@@ -136,7 +136,7 @@ def test_try_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: Capt
         "response": {"status": 400, "body": {"error": {"code": "bad"}}},
     }
     file.write_text(json.dumps(capture), "utf-8")
-    status, out, err = run(capsys, "pack", "try", folder, file)
+    status, out, err = run(capsys, "pack", "explain", folder, file)
     assert (status, err) == (0, [])
     assert out[:3] == [
         "one: 400 annotated: apex.x",
@@ -153,8 +153,9 @@ def test_try_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: Capt
         (["pack", "schema", "rules"], "invalid choice: 'rules' (choose from "),
         (["pack", "docs"], "the following arguments are required: NAME_OR_PATH"),
         (["pack", "docs", "strip"], 'did you mean "stripe"?'),
-        (["pack", "try", "recipe", "gone.json"], "gone.json:1: cannot be read: No such file or directory"),
-        (["pack", "try", "recipe", "x", "--mode", "loud"], "argument --mode: invalid "),
+        (["pack", "try", "recipe", "--mode", "none", "x"], "was renamed: use `corrigible pack explain`"),
+        (["pack", "explain", "recipe", "gone.json"], "gone.json:1: cannot be read: No such file or directory"),
+        (["pack", "explain", "recipe", "x", "--mode", "loud"], "argument --mode: invalid "),
         (["pack", "new", "Bad_Name"], '"Bad_Name" is no pack name'),
     ],
 )

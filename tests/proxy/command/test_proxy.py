@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.command import addresses
 from corrigible.proxy.command import proxy as command
 
 pytest.importorskip("mitmproxy")
@@ -179,44 +180,43 @@ def test_a_slow_look_up_is_waited_for_as_long_as_was_said(
 
 
 UP = ("--upstream", "http://127.0.0.1:9")
-NO_TIME = "not a number of seconds over 0, up to 3600"
+NO_TIME = "not a number of seconds above 0, at most 3600"
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--pack", "x"), "give --upstream URL (only --engine-mode regular and transparent go without)"),
-        (UP, "give at least one --pack, or a --spec"),
+        (("--pack", "x"), "--upstream URL is required, except with --engine-mode regular or transparent"),
+        (UP, "--pack or --spec is required"),
         (("--upstream", "ftp://x", "--pack", "x"), "--upstream ftp://x: not http[s]://host[:port]"),
         (("--upstream", "localhost:80", "--pack", "x"), "--upstream localhost:80: not http[s]://host[:port]"),
         (("--upstream", "http://x:99999", "--pack", "x"), "--upstream http://x:99999: not http[s]://host[:port]"),
         (
             ("--upstream", "http://x/v1", "--pack", "x"),
-            "--upstream http://x/v1: an origin only, without path, query or credentials",
+            "--upstream http://x/v1: must not have a path, a query or credentials",
         ),
         (
             ("--upstream", "http://127.0.0.1:8080", "--pack", "x"),
-            "--upstream http://127.0.0.1:8080: that is where this proxy listens",
+            "--upstream http://127.0.0.1:8080: this is the proxy's own address (--listen)",
         ),
         ((*UP, "--pack", "x", "--listen", "here"), "--listen here: not HOST:PORT"),
         ((*UP, "--pack", "x", "--listen", "h:70000"), "--listen h:70000: not HOST:PORT"),
         ((*UP, "--pack", "x", "--listen", "::1:80"), "--listen ::1:80: not HOST:PORT"),
         (
             (*UP, "--pack", "x", "--mode", "reflectiv"),
-            '--mode reflectiv: there is none, traditional, verbose, reflective; did you mean "reflective"?',
+            '--mode reflectiv: expected none, traditional, verbose, reflective; did you mean "reflective"?',
         ),
         (
             (*UP, "--pack", "x", "--engine-mode", "socks"),
-            "--engine-mode socks: there is reverse, regular, transparent",
+            "--engine-mode socks: expected reverse, regular, transparent",
         ),
         ((*UP, "--pack", "x", "--time-limit", "2s"), f"--time-limit 2s: {NO_TIME}"),
         ((*UP, "--pack", "x", "--time-limit", "0"), f"--time-limit 0: {NO_TIME}"),
         ((*UP, "--pack", "x", "--time-limit", "nan"), f"--time-limit nan: {NO_TIME}"),
         ((*UP, "--pack", "x", "--time-limit", "5000"), f"--time-limit 5000: {NO_TIME}"),
-        ((*UP, "--pack", "x", "--addons", "some"), "--addons some: there is lean, full"),
         (
             (*UP, "--pack", "x", "--engine-mode", "regular"),
-            "--upstream has no meaning with --engine-mode regular",
+            "--upstream cannot be used with --engine-mode regular",
         ),
     ],
 )
@@ -267,7 +267,7 @@ def test_without_mitmproxy_it_says_what_to_install(
     ],
 )
 def test_an_address_to_listen_on(text: str, address: tuple[str, int]) -> None:
-    assert command.parse_listen(text) == address
+    assert addresses.parse_listen(text) == address
 
 
 @pytest.mark.parametrize(
@@ -279,4 +279,4 @@ def test_an_address_to_listen_on(text: str, address: tuple[str, int]) -> None:
     ],
 )
 def test_an_upstream_is_an_origin(text: str, origin: str) -> None:
-    assert command.parse_upstream(text) == origin
+    assert addresses.parse_upstream(text) == origin

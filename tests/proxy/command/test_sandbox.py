@@ -87,7 +87,7 @@ def test_the_death_of_the_server_is_reported() -> None:
 def test_a_server_that_is_not_known_is_refused_with_those_that_are() -> None:
     done = subprocess.run([*COMMAND, "recipe", "--server", "emulate"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "no server 'emulate' for recipe, only recipe\n"
+    assert done.stderr == "--server emulate: recipe has only recipe\n"
 
 
 def test_a_seed_file_is_for_a_server_that_takes_one(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_seed_file_is_for_a_server_that_takes_one(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"--seed {missing}: no such file\n")
     missing.write_text("{}")
     done = subprocess.run([*COMMAND, "recipe", "--seed", str(missing)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "recipe service starts empty: it takes no --seed\n")
+    assert (done.returncode, done.stderr) == (2, "--seed cannot be used with recipe service: it starts empty\n")
 
 
 def test_a_seed_file_says_what_the_server_has(tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_acme_stands_before_the_stripe_that_is_named_at_the_moment_that_is_named
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["recipe", "--stripe", "http://x"], "--stripe and --now are for acme, not for recipe service\n"),
+        (["recipe", "--stripe", "http://x"], "--stripe and --now cannot be used with recipe service, only with acme\n"),
         (["acme", "--now", "noon"], "--now noon: Invalid isoformat string: 'noon'\n"),
-        (["acme", "--now", "2030-01-01"], "--now 2030-01-01: it says no zone\n"),
+        (["acme", "--now", "2030-01-01"], "--now 2030-01-01: the time zone is missing\n"),
     ],
 )
 def test_what_acme_alone_takes_is_checked(arguments: list[str], line: str) -> None:

@@ -125,8 +125,8 @@ def named(folder: Path, name: str) -> tuple[Path, Path]:
     return paths
 
 
-ONE_OF_TWO = "--upstream-ca and --upstream-insecure: give one of the two"
-NOT_WITH = "has no meaning with --grpc-upstream"
+ONE_OF_TWO = "--upstream-ca and --upstream-insecure: use only one of them"
+NOT_WITH = "cannot be used with --grpc-upstream"
 
 
 @pytest.mark.parametrize(
@@ -137,20 +137,20 @@ NOT_WITH = "has no meaning with --grpc-upstream"
         (["ftp://a.test:1"], "--grpc-upstream ftp://a.test:1: not HOST:PORT or https://HOST:PORT"),
         (["grpcs://a.test"], "--grpc-upstream grpcs://a.test: not HOST:PORT or https://HOST:PORT"),
         (["https://a.test/api"], "--grpc-upstream https://a.test/api: not HOST:PORT or https://HOST:PORT"),
-        (["127.0.0.1:8080"], "--grpc-upstream 127.0.0.1:8080: that is where this proxy listens"),
+        (["127.0.0.1:8080"], "--grpc-upstream 127.0.0.1:8080: this is the proxy's own address (--listen)"),
         (["a.test:1", "--upstream", "http://b.test"], f"--upstream {NOT_WITH}"),
         (["a.test:1", "--engine-mode", "regular"], f"--engine-mode {NOT_WITH}"),
         (["a.test:1", "--spec", "x.yaml"], f"--spec {NOT_WITH}"),
-        (["http://a.test:1", "--upstream-insecure"], f"--upstream-insecure {NOT_WITH} http://a.test:1"),
+        (["http://a.test:1", "--upstream-insecure"], f"--upstream-insecure {NOT_WITH} http://a.test:1: it needs TLS"),
         (["a.test:1", "--upstream-ca", "x", "--upstream-insecure"], ONE_OF_TWO),
         (["a.test:1", "--upstream-ca", "no.pem"], "--upstream-ca no.pem: no such file or directory"),
         (["a.test:1", "--upstream-cert", "no.pem"], "--upstream-cert no.pem: no such file or directory"),
         (["a.test:1", "--tls-key", "no.pem"], "--tls-key needs --tls-cert"),
         (["a.test:1", "--tls-cert", "no.pem"], "--tls-cert no.pem: no such file or directory"),
-        (["a.test:1", "--time-limit", "-1"], "--time-limit -1: not a number of seconds over 0, up to 3600"),
+        (["a.test:1", "--time-limit", "-1"], "--time-limit -1: not a number of seconds above 0, at most 3600"),
         (["a.test:1", "--log", "no/log.jsonl"], "cannot write the log no/log.jsonl: no such file or directory"),
         (["a.test:1", "--descriptors", "no.binpb"], "no.binpb:1: cannot be read: no such file or directory"),
-        (["a.test:1", "--mode", "loud"], "--mode loud: there is none, traditional, verbose, reflective"),
+        (["a.test:1", "--mode", "loud"], "--mode loud: expected none, traditional, verbose, reflective"),
     ],
     ids=lambda value: "" if isinstance(value, str) else " ".join(value),
 )  # fmt: skip

@@ -173,7 +173,7 @@ def test_a_proxy_to_everywhere_is_not_for_everybody(bench: Any, mode: Any, clien
     from mitmproxy.proxy.mode_specs import ProxyMode
     from mitmproxy.proxy.server_hooks import ClientConnectedHook
 
-    from corrigible.proxy.mitm.addon import Exchanges
+    from corrigible.proxy.mitm.addon import CorrectionAddon
     from corrigible.proxy.mitm.connection import HookTable
     from corrigible.proxy.mitm.lookup_client import LookupClient
     from corrigible.proxy.mitm.server import Settings, _master
@@ -182,7 +182,7 @@ def test_a_proxy_to_everywhere_is_not_for_everybody(bench: Any, mode: Any, clien
         settings = Settings(
             "127.0.0.1", 0, upstream="http://127.0.0.1:1" if mode == "reverse" else None, engine_mode=mode
         )
-        master = _master(settings, Exchanges(bench.none(), LookupClient(), None))
+        master = _master(settings, CorrectionAddon(bench.none(), LookupClient(), None))
         peer = Client(
             peername=(client, 1),
             sockname=("127.0.0.1", 2),

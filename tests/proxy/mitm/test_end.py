@@ -22,11 +22,8 @@ def free_port() -> int:
         return port
 
 
-@pytest.mark.parametrize("all_addons", [False, True])
-def test_an_upstream_that_is_down_is_a_plain_502(bench: Any, tmp_path: Path, all_addons: bool) -> None:
-    with bench.proxy(
-        bench.none(), upstream=f"http://127.0.0.1:{free_port()}", log=tmp_path / "log.jsonl", all_addons=all_addons
-    ) as proxy:
+def test_an_upstream_that_is_down_is_a_plain_502(bench: Any, tmp_path: Path) -> None:
+    with bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{free_port()}", log=tmp_path / "log.jsonl") as proxy:
         head, _, body = bench.ask(proxy.port, "/x").partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
     assert b"Content-Type: text/plain; charset=utf-8" in head
@@ -68,8 +65,7 @@ def test_a_crash_in_the_engine_ends_the_connection_instead_of_hanging(
     assert "a protocol layer failed" in caplog.text
 
 
-@pytest.mark.parametrize("all_addons", [False, True])
-def test_draining_finishes_what_is_under_way_and_closes_what_is_idle(bench: Any, all_addons: bool) -> None:
+def test_draining_finishes_what_is_under_way_and_closes_what_is_idle(bench: Any) -> None:
     asked, release = threading.Event(), threading.Event()
 
     def slow(connection: socket.socket) -> None:
@@ -79,7 +75,7 @@ def test_draining_finishes_what_is_under_way_and_closes_what_is_idle(bench: Any,
 
     with (
         bench.upstream({"/slow": slow}) as upstream,
-        bench.proxy(bench.Telling(), upstream=f"http://127.0.0.1:{upstream.port}", all_addons=all_addons) as proxy,
+        bench.proxy(bench.Telling(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
     ):
         idle, busy = bench.Wire(proxy.port), bench.Wire(proxy.port)
         busy.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")  # keep-alive: the proxy has to end it
@@ -112,7 +108,7 @@ def test_a_second_request_to_stop_cuts_the_draining_short(bench: Any, caplog: py
         wire.send(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
         assert asked.wait(bench.patience)
         proxy.stop()
-        proxy.hurry()
+        proxy.force_stop()
         assert proxy.ended.wait(bench.patience)
         release.set()
         wire.close()

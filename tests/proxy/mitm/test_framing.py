@@ -60,12 +60,11 @@ def test_one_connection_carries_many_exchanges(bench: Any) -> None:
         wire.close()
 
 
-@pytest.mark.parametrize("all_addons", [False, True])
-def test_trailers_travel_in_both_directions(bench: Any, all_addons: bool) -> None:
+def test_trailers_travel_in_both_directions(bench: Any) -> None:
     head = bench.message(b"200 OK", JSON + b"Transfer-Encoding: chunked\r\n", b"", length=False)
     with (
         bench.upstream({"/x": head + b"2\r\n{}\r\n0\r\nX-T: 1\r\nContent-Length: 9\r\n\r\n"}) as upstream,
-        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", all_addons=all_addons) as proxy,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
     ):
         assert bench.ask(proxy.port, "/x") == head + b"2\r\n{}\r\n0\r\nX-T: 1\r\n\r\n"
         upstream.answers["/x"] = bench.chunks(b"200 OK", JSON, b"{}")
@@ -101,8 +100,7 @@ def test_trailers_stay_with_an_answer_that_is_corrected_unless_they_vouch_for_it
         assert b"HTTP/1.1 " + third == plain
 
 
-@pytest.mark.parametrize("all_addons", [False, True])
-def test_interim_answers_are_handed_on_unless_we_asked_for_them(bench: Any, all_addons: bool) -> None:
+def test_interim_answers_are_handed_on_unless_we_asked_for_them(bench: Any) -> None:
     final = bench.message(b"200 OK", JSON, b"{}")
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
     first_part_read = threading.Event()
@@ -114,7 +112,7 @@ def test_interim_answers_are_handed_on_unless_we_asked_for_them(bench: Any, all_
 
     with (
         bench.upstream({"/x": patient}) as upstream,
-        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}", all_addons=all_addons) as proxy,
+        bench.proxy(bench.none(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
     ):
         wire = bench.Wire(proxy.port)
         wire.send(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")

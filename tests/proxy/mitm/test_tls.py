@@ -379,18 +379,18 @@ class TestHttp2:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--upstream-ca", "a", "--upstream-insecure"], "--upstream-ca and --upstream-insecure: give one of the two"),
+        (["--upstream-ca", "a", "--upstream-insecure"], "--upstream-ca and --upstream-insecure: use only one of them"),
         (["--relay-key", "/nonexistent/key"], "--relay-key /nonexistent/key: no such file or directory"),
         (["--tls-key", "a"], "--tls-key needs --tls-cert"),
         (["--upstream-ca", "nowhere"], "--upstream-ca nowhere: no such file or directory"),
         (["--tls-cert", "nowhere"], "--tls-cert nowhere: no such file or directory"),
         (
             ["--upstream", "http://127.0.0.1:9", "--upstream-insecure"],
-            "--upstream-insecure has no meaning with --upstream http://127.0.0.1:9",
+            "--upstream-insecure cannot be used with --upstream http://127.0.0.1:9: it needs TLS",
         ),
         (
             ["--upstream", "http://127.0.0.1:9", "--upstream-cert", "a"],
-            "--upstream-cert has no meaning with --upstream http://127.0.0.1:9",
+            "--upstream-cert cannot be used with --upstream http://127.0.0.1:9: it needs TLS",
         ),
     ],
 )
@@ -404,7 +404,7 @@ def test_options_that_make_no_sense_are_one_line_and_status_2(
 
 def test_regular_mode_makes_its_own_certificates(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["proxy", "--engine-mode", "regular", "--pack", "stripe", "--tls-cert", "a"]) == 2
-    said = "corrigible proxy: --tls-cert has no meaning with --engine-mode regular\n"
+    said = "corrigible proxy: --tls-cert cannot be used with --engine-mode regular\n"
     assert capsys.readouterr() == ("", said)
 
 
@@ -425,7 +425,7 @@ def test_the_command_says_https_and_that_it_does_not_check(theirs: Files, ours: 
             process.send_signal(signal.SIGTERM)
             _, err = process.communicate(timeout=30)
     assert answers == [OK, OK]
-    assert err == "corrigible proxy: --upstream-insecure: the upstream's certificate is not checked\n"
+    assert err == "corrigible proxy: --upstream-insecure: the API's certificate is not verified\n"
     assert process.returncode == 0
 
 

@@ -68,13 +68,12 @@ def canned(bench: Any) -> Iterator[Any]:
         yield upstream
 
 
-@pytest.fixture(scope="module", params=["none", "reflective", "silent", "full"])
+@pytest.fixture(scope="module", params=["none", "reflective", "silent"])
 def transparent(request: pytest.FixtureRequest, bench: Any, canned: Any) -> Iterator[int]:
-    correctors = {"none": bench.none, "reflective": bench.reflective, "silent": bench.Silent, "full": bench.Silent}
+    correctors = {"none": bench.none, "reflective": bench.reflective, "silent": bench.Silent}
     with bench.proxy(
         correctors[request.param](),
         upstream=f"http://127.0.0.1:{canned.port}",
-        all_addons=request.param == "full",
     ) as proxy:
         yield proxy.port
 

@@ -149,9 +149,9 @@ def test_the_table(pack: Path, spec: Path, capsys: Capture) -> None:
     assert [" ".join(line.split()) for line in out.splitlines() if line] == [
         "operation status code documented seen answered rules cases",
         "CreateRefund 400 too_much yes - - apex.over 1",
-        "not shown (--all does): 1 documented errors with a rule, 2 without",
+        "not shown (use --all): 1 documented errors with a rule, 2 without",
         "documented: 2 of 4 (50.0 %) errors have a rule",
-        "rules that no error here leads to: apex.elsewhere, apex.words",
+        "rules that match none of these errors: apex.elsewhere, apex.words",
     ]
     status, out, err = run(capsys, pack, "--spec", spec, "--all")
     assert [line.split()[:3] for line in out.splitlines()[1:5]] == [
@@ -219,7 +219,7 @@ def test_observed_errors_come_from_journals_captures_and_recordings(
     ("text", "said"),
     [
         ("{}\n{\n", "2: not JSON"),
-        ("\n{}\n", '2: expected a journal entry, or "request" and "response"'),
+        ("\n{}\n", '2: expected a line of the proxy log, or "request" and "response"'),
         ('{"request": {}, "response": {}}\n', "1: malformed: KeyError"),
     ],
 )

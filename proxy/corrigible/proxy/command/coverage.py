@@ -1,4 +1,4 @@
-"""`corrigible pack coverage`: which errors of an API its pack can speak about, and which it has been seen to."""
+"""`corrigible pack coverage`: which documented and observed errors of an API have a rule."""
 
 from __future__ import annotations
 
@@ -30,98 +30,105 @@ _SHOWN_RULES = 2
 
 @runtime_checkable
 class Documented(Protocol):
-    """A description that says which refusals an operation has."""
+    """An API description that lists the errors of an operation."""
 
     @property
     def operations(self) -> Operations: ...
 
     def refusals(self, operation: str) -> Mapping[str, Sequence[str]]:
-        """Return the documented statuses, each with the error codes that its schema lists."""
+        """Return the documented statuses, each with the error codes in its schema."""
         ...
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = verbs.add_parser(
-        "coverage", help="lay documented errors, observed errors, rules and cases over each other"
+        "coverage",
+        help="compare documented and observed errors with rules and cases",
+        description="Compare the documented and observed errors of an API with the rules and cases of its pack. "
+        "Frequent errors without a rule are listed first.",
     )
-    parser.add_argument("pack", metavar="NAME_OR_PATH")
-    parser.add_argument("--spec", type=Path, metavar="FILE", help="OpenAPI description; default: the one that ships")
+    parser.add_argument("pack", metavar="NAME_OR_PATH", help="a built-in pack, or a folder")
+    parser.add_argument(
+        "--spec", type=Path, metavar="FILE", help="OpenAPI description; default: the one included for this API"
+    )
     parser.add_argument(
         "--log",
         type=Path,
         action="append",
         default=[],
         metavar="FILE",
-        help="a access_log or captures (.jsonl), or a recording (HAR, flows, capture); may be repeated",
+        help="observed errors: a proxy log, captures (.jsonl) or a recording (HAR, flows, capture); repeatable",
     )
     parser.add_argument(
         "--min",
         type=float,
         metavar="PERCENT",
-        help="exit with 1 under this share of the observed kinds of errors (without --log: of the documented ones)",
+        help="exit with status 1 if fewer of the observed errors (without --log: of the documented errors) are covered",
     )
-    parser.add_argument("--json", action="store_true", help="everything, for machines")
-    parser.add_argument("--all", action="store_true", help="also documented errors that were not seen and have no case")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument(
+        "--all", action="store_true", help="include documented errors that were not observed and have no case"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    (known,) = load_profiles([args.pack], args.spec)
-    description = _description(known, args.spec)
-    seen = [one for file in args.log for one in observed(known, file)]
-    found = coverage(documented(known, description), seen, exercises(known), known.index.rules)
+    (profile,) = load_profiles([args.pack], args.spec)
+    description = _description(profile, args.spec)
+    seen = [error for file in args.log for error in observed(profile, file)]
+    result = coverage(documented(profile, description), seen, exercises(profile), profile.index.rules)
     if args.json:
-        print(json.dumps(found.document(), indent=2, ensure_ascii=False))
+        print(json.dumps(result.document(), indent=2, ensure_ascii=False))
     else:
-        for line in table(found, whole=args.all):
+        for line in table(result, whole=args.all):
             print(line)
     if args.min is None:
         return 0
-    what, share = ("observed", found.observed) if args.log else ("documented", found.documented)
+    what, share = ("observed", result.observed) if args.log else ("documented", result.documented)
     if share.percent is not None and share.percent >= args.min:
         return 0
     print(f"coverage: {what} {share} is under {args.min:g} %", file=sys.stderr)
     return 1
 
 
-def _description(known: ApiProfile, spec: Path | None) -> Documented | None:
+def _description(profile: ApiProfile, spec: Path | None) -> Documented | None:
     if spec is not None:
         return load(spec)
-    shipped = known.adapter.description() if known.adapter.description is not None else None
-    return shipped if isinstance(shipped, Documented) else None
+    included = profile.adapter.description() if profile.adapter.description is not None else None
+    return included if isinstance(included, Documented) else None
 
 
-def documented(known: ApiProfile, description: Documented | None) -> Iterator[Error]:
-    """Yield what the description lists: a status of an operation, with each code that its schema names."""
+def documented(profile: ApiProfile, description: Documented | None) -> Iterator[Error]:
+    """Yield the documented errors: each status of an operation, with each code in its schema."""
     if description is None:
         return
-    told: set[str] = set()
+    done: set[str] = set()
     for key, operation in description.operations.templates.items():
-        if operation in told:
+        if operation in done:
             continue
-        told.add(operation)
+        done.add(operation)
         method, _, template = key.partition(" ")
         for status, codes in description.refusals(operation).items():
-            name = _operation(known, method, template) or operation
+            name = _operation(profile, method, template) or operation
             yield from (Error(name, status, code) for code in codes or ("",))
 
 
-def exercises(known: ApiProfile) -> list[Exercise]:
-    """Return the cases in which a rule of the pack speaks."""
-    found = []
-    for file in rule_files(known.pack.path):
+def exercises(profile: ApiProfile) -> list[Exercise]:
+    """Return the cases that a rule of the pack matches."""
+    cases = []
+    for file in rule_files(profile.pack.path):
         for case in load_cases(file):
             if not case.text.no_match:
-                rule = f"{known.pack.name}.{case.rule}"
-                found += [Exercise(error, rule) for error in _errors(known, case.exchange)[:1]]
-    return found
+                rule = f"{profile.pack.name}.{case.rule}"
+                cases += [Exercise(error, rule) for error in _errors(profile, case.exchange)[:1]]
+    return cases
 
 
-def observed(known: ApiProfile, file: Path) -> Iterator[Seen]:
-    """Yield the refusals of a file of recorded traffic. Raises AuthoringError that says what is wrong with it."""
-    corrector = HttpCorrector(Engine([known]))
+def observed(profile: ApiProfile, file: Path) -> Iterator[Seen]:
+    """Yield the errors in a file of recorded traffic. Raises AuthoringError if the file is malformed."""
+    corrector = HttpCorrector(Engine([profile]))
     if file.suffix != ".jsonl":
-        yield from _recorded(known, corrector, read_recording(file))
+        yield from _recorded(profile, corrector, read_recording(file))
         return
     try:
         lines = file.read_bytes().splitlines()
@@ -131,89 +138,96 @@ def observed(known: ApiProfile, file: Path) -> Iterator[Seen]:
         if not line.strip():
             continue
         try:
-            said = orjson.loads(line)
+            document = orjson.loads(line)
         except orjson.JSONDecodeError as problem:
             raise AuthoringError(Place(file, number), f"not JSON: {problem.msg}") from None
-        if isinstance(said, dict) and "outcome" in said and "status" in said:
-            yield from _journalled(known, said)
-        elif isinstance(said, dict) and "request" in said and "response" in said:
+        if isinstance(document, dict) and "outcome" in document and "status" in document:
+            yield from _logged(profile, document)
+        elif isinstance(document, dict) and "request" in document and "response" in document:
             try:
-                recording = capture(said, f"{file.stem} {number}")
+                recording = capture(document, f"{file.stem} {number}")
             except (KeyError, TypeError, ValueError, AttributeError) as problem:
                 raise AuthoringError(Place(file, number), f"malformed: {type(problem).__name__}: {problem}") from None
-            yield from _recorded(known, corrector, recording)
+            yield from _recorded(profile, corrector, recording)
         else:
-            raise AuthoringError(Place(file, number), 'expected a access_log entry, or "request" and "response"')
+            raise AuthoringError(Place(file, number), 'expected a line of the proxy log, or "request" and "response"')
 
 
-def _journalled(known: ApiProfile, said: Mapping[str, Json]) -> Iterator[Seen]:
-    status, rules = said.get("status"), tuple(map(str, said.get("rules") or ()))
+def _logged(profile: ApiProfile, entry: Mapping[str, Json]) -> Iterator[Seen]:
+    status, rules = entry.get("status"), tuple(map(str, entry.get("rules") or ()))
     if not isinstance(status, int) or (status < 400 and not rules):
         return
-    path = str(said.get("path") or "").partition("?")[0]
-    operation = str(said.get("operation") or "") or _operation(known, str(said.get("method")), path)
-    yield Seen(Error(operation, str(status)), rules, said.get("outcome") != "untouched")
+    path = str(entry.get("path") or "").partition("?")[0]
+    operation = str(entry.get("operation") or "") or _operation(profile, str(entry.get("method")), path)
+    yield Seen(Error(operation, str(status)), rules, entry.get("outcome") != "untouched")
 
 
-def _recorded(known: ApiProfile, corrector: HttpCorrector, recording: Recording) -> Iterator[Seen]:
-    for one in recording.exchanges:
-        if not corrector.wants_body(one.request, one.response):
+def _recorded(profile: ApiProfile, corrector: HttpCorrector, recording: Recording) -> Iterator[Seen]:
+    for recorded in recording.exchanges:
+        if not corrector.wants_body(recorded.request, recorded.response):
             continue
-        request = read_request(one.request.method, one.request.target, one.request.headers, one.request_body)
-        headers = {name.lower(): value for name, value in one.response.headers}
-        body = decoded(one.response.headers, one.response_body)
-        exchange = Exchange(request, one.response.status, headers, body, one.name, one.started)
+        request = read_request(
+            recorded.request.method, recorded.request.target, recorded.request.headers, recorded.request_body
+        )
+        headers = {name.lower(): value for name, value in recorded.response.headers}
+        body = decoded(recorded.response.headers, recorded.response_body)
+        exchange = Exchange(request, recorded.response.status, headers, body, recorded.name, recorded.started)
         outcome = run_with_lookups_sync(
             corrector.correct(
-                one.request, one.request_body, one.response, one.response_body, id=one.name, started=one.started
+                recorded.request,
+                recorded.request_body,
+                recorded.response,
+                recorded.response_body,
+                id=recorded.name,
+                started=recorded.started,
             ),
             recording.fetch,
             corrector.limits,
         )
         if exchange.status < 400 and outcome.rewrite is None:
             continue
-        for error in _errors(known, exchange):
+        for error in _errors(profile, exchange):
             yield Seen(error, outcome.rules, outcome.rewrite is not None)
 
 
-def _errors(known: ApiProfile, exchange: Exchange) -> list[Error]:
-    """Return what kinds of errors an answer holds: one for each code it names, one where it names none."""
-    operation = _operation(known, exchange.request.method, exchange.request.path)
+def _errors(profile: ApiProfile, exchange: Exchange) -> list[Error]:
+    """Return the kinds of errors in a response: one for each error code, or one without a code."""
+    operation = _operation(profile, exchange.request.method, exchange.request.path)
     try:
         body = orjson.loads(exchange.body)
     except orjson.JSONDecodeError:
         body = None
-    codes = [violation.code for dialect in known.adapter.formats for violation in dialect.read(exchange, body)]
+    codes = [violation.code for dialect in profile.adapter.formats for violation in dialect.read(exchange, body)]
     named = [code for code in dict.fromkeys(codes) if code]
     return [Error(operation, str(exchange.status), code) for code in named or [""]]
 
 
-def _operation(known: ApiProfile, method: str, path: str) -> str:
-    found = known.adapter.operations.find(method.upper(), path)
-    return found[0] if found is not None else ""
+def _operation(profile: ApiProfile, method: str, path: str) -> str:
+    match = profile.adapter.operations.find(method.upper(), path)
+    return match[0] if match is not None else ""
 
 
 _HEADS = ("operation", "status", "code", "documented", "seen", "answered", "rules", "cases")
 
 
-def table(found: Coverage, *, whole: bool) -> Iterator[str]:
-    """Yield the lines of a table for people, and what it comes to."""
-    shown = [row for row in found.rows if whole or row.seen or row.cases]
+def table(result: Coverage, *, whole: bool) -> Iterator[str]:
+    """Yield the lines of a table, then the totals."""
+    shown = [row for row in result.rows if whole or row.seen or row.cases]
     rows = [_HEADS, *map(_cells, shown)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
     for row in rows if shown else ():
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
     if shown:
         yield ""
-    left = [row.covered for row in found.rows if row not in shown]
-    if left:
-        yield f"not shown (--all does): {sum(left)} documented errors with a rule, {len(left) - sum(left)} without"
-    if found.documented.whole:
-        yield f"documented: {found.documented} errors have a rule"
-    if found.observed.whole:
-        yield f"observed: {found.observed} kinds and {found.answers} answers were made correctable"
-    if found.idle:
-        yield f"rules that no error here leads to: {', '.join(found.idle)}"
+    hidden = [row.covered for row in result.rows if row not in shown]
+    if hidden:
+        yield f"not shown (use --all): {sum(hidden)} documented errors with a rule, {len(hidden) - sum(hidden)} without"
+    if result.documented.whole:
+        yield f"documented: {result.documented} errors have a rule"
+    if result.observed.whole:
+        yield f"observed: {result.observed} kinds of errors and {result.answers} responses were corrected"
+    if result.idle:
+        yield f"rules that match none of these errors: {', '.join(result.idle)}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`corrigible description`: what an API that ships with Corrigible says of itself, for clients that read OpenAPI."""
+"""`corrigible description`: print the OpenAPI description of an example API of this project."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import yaml
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_KNOWN: Final = ("acme", "recipe")
-"""The project's own examples. What others made has a description of its own, from them."""
+_EXAMPLES: Final = ("acme", "recipe")
+"""The project's own examples. Other APIs publish their own description."""
 
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "description",
-        help="print the OpenAPI description of a sandbox of ours",
-        description="Print the OpenAPI description of a sandbox that is an example of this project, as JSON.",
+        help="print the OpenAPI description of an example API",
+        description="Print the OpenAPI description of an example API of this project, as JSON.",
     )
-    parser.add_argument("api", choices=_KNOWN)
+    parser.add_argument("api", choices=_EXAMPLES)
     parser.set_defaults(run=run)
 
 

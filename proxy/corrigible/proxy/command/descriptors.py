@@ -1,4 +1,4 @@
-"""`corrigible descriptors`: what a gRPC API that ships with an adapter looks like, for clients that need it."""
+"""`corrigible descriptors`: print the descriptors of a gRPC API that has an adapter, for its clients."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from corrigible.adapters.registry import ADAPTERS
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_KNOWN = {adapter.name: adapter.descriptors for adapter in ADAPTERS if adapter.descriptors is not None}
+_DESCRIPTORS = {adapter.name: adapter.descriptors for adapter in ADAPTERS if adapter.descriptors is not None}
 
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "descriptors",
-        help="print the FileDescriptorSet of a gRPC API",
-        description="Print the FileDescriptorSet of a gRPC API, as `grpcurl -protoset` reads it.",
+        help="print the descriptors of a gRPC API",
+        description="Print the FileDescriptorSet of a gRPC API, in the format that `grpcurl -protoset` reads.",
     )
-    parser.add_argument("api", choices=sorted(_KNOWN))
+    parser.add_argument("api", choices=sorted(_DESCRIPTORS))
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write it to standard output."""
-    sys.stdout.buffer.write(_KNOWN[arguments.api]())
+    sys.stdout.buffer.write(_DESCRIPTORS[arguments.api]())
     return 0

@@ -1,4 +1,4 @@
-"""`corrigible pack new|lint|test|try|coverage|docs|render|schema`: what an author of rules needs."""
+"""`corrigible pack`: the commands for authors of rule packs."""
 
 from __future__ import annotations
 
@@ -18,49 +18,74 @@ from corrigible.rules.pack.markdown import page
 from corrigible.rules.pack.scaffold import new_pack, new_rule
 
 from . import coverage, render, translate
+from .usage_error import UsageError
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("pack", help="write, check and try rule packs")
+    parser = commands.add_parser("pack", help="create, check and explain rule packs", description="Work on rule packs.")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    new = verbs.add_parser("new", help="start a pack, or a rule in one (PACK/RULE)")
-    new.add_argument("path", type=Path, metavar="FOLDER or FOLDER/RULE")
+    new = verbs.add_parser(
+        "new",
+        help="create a pack, or a rule in an existing pack",
+        description="Create a pack, or a rule in an existing pack, with its cases.",
+    )
+    new.add_argument(
+        "path", type=Path, metavar="FOLDER", help="folder of a new pack, or PACK_FOLDER/RULE for a new rule"
+    )
     new.set_defaults(run=_new)
 
-    for name, text, run in (("lint", "find mistakes, with file and line", _lint), ("test", "run the cases", _test)):
-        verb = verbs.add_parser(name, help=text)
-        verb.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="default: every built-in pack")
+    for name, text, run in (
+        ("lint", "report mistakes in packs, with file and line", _lint),
+        ("test", "run the cases of packs", _test),
+    ):
+        verb = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        verb.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="default: all built-in packs")
         verb.set_defaults(run=run)
 
-    attempt = verbs.add_parser("try", help="say what a pack would answer to recorded exchanges, and why")
-    attempt.add_argument("pack", metavar="NAME_OR_PATH")
-    attempt.add_argument("file", type=Path, metavar="FILE")
-    translate.options(attempt)
-    attempt.set_defaults(run=_try)
+    explain = verbs.add_parser(
+        "explain",
+        help="show what a pack adds to recorded exchanges, and why each rule matched or not",
+        description="Show what a pack adds to recorded exchanges, and why each rule matched or not.",
+    )
+    explain.add_argument("pack", metavar="NAME_OR_PATH", help="a built-in pack, or a folder")
+    explain.add_argument("file", type=Path, metavar="FILE", help=translate.FILE_HELP)
+    translate.add_output_options(explain)
+    explain.set_defaults(run=_explain)
+    renamed = verbs.add_parser("try", add_help=False, prefix_chars="\0")  # no option is read: all words are taken
+    renamed.add_argument("words", nargs="*")
+    renamed.set_defaults(run=_try)
 
     coverage.add(verbs)
     render.add(verbs)
 
-    docs = verbs.add_parser("docs", help="print a pack's rules as Markdown")
-    docs.add_argument("pack", metavar="NAME_OR_PATH")
+    docs = verbs.add_parser(
+        "docs", help="print a pack's rules as Markdown", description="Print a pack's rules as Markdown."
+    )
+    docs.add_argument("pack", metavar="NAME_OR_PATH", help="a built-in pack, or a folder")
     docs.set_defaults(run=_docs)
 
-    schema = verbs.add_parser("schema", help="print the JSON Schema for editors")
-    schema.add_argument("what", choices=sorted(editor_schemas()), nargs="?", default="rule")
+    schema = verbs.add_parser(
+        "schema",
+        help="print the JSON Schema of pack files, for editors",
+        description="Print the JSON Schema of a kind of pack file, for editors.",
+    )
+    schema.add_argument(
+        "kind", choices=sorted(editor_schemas()), nargs="?", default="rule", help="kind of file; default: rule"
+    )
     schema.set_defaults(run=_schema)
 
 
 def _new(args: argparse.Namespace) -> int:
     path: Path = args.path
-    made = new_rule(path) if (path.parent / "pack.yaml").is_file() else new_pack(path)
-    for file in made:
+    created = new_rule(path) if (path.parent / "pack.yaml").is_file() else new_pack(path)
+    for file in created:
         print(file)
     return 0
 
 
 def _lint(args: argparse.Namespace) -> int:
-    wrong = 0
+    mistakes = 0
     for name in args.packs or built_in():
         try:
             pack = load_pack(name)
@@ -68,11 +93,11 @@ def _lint(args: argparse.Namespace) -> int:
             if (unsaid := gather(list(losses_unsaid(name)))) is not None:
                 raise unsaid
         except AuthoringError as error:
-            wrong += len(error.each())
+            mistakes += len(error.each())
             print(error, file=sys.stderr)
         else:
-            print(f"{pack.label}: {len(pack.rules)} rules, {cases} cases, {len(pack.tables)} tables, nothing wrong")
-    return 1 if wrong else 0
+            print(f"{pack.label}: {len(pack.rules)} rules, {cases} cases, {len(pack.tables)} tables, no mistakes")
+    return 1 if mistakes else 0
 
 
 def _test(args: argparse.Namespace) -> int:
@@ -93,10 +118,14 @@ def _print(trial: Trial) -> int:
     return len(trial.verdicts) - trial.passed + len(trial.problems)
 
 
-def _try(args: argparse.Namespace) -> int:
+def _explain(args: argparse.Namespace) -> int:
     args.explain = True
     corrector = build_corrector([args.pack], mode=args.mode, spec=args.spec)
     return translate.report(corrector, read_recording(args.file), args)
+
+
+def _try(args: argparse.Namespace) -> int:
+    raise UsageError("`corrigible pack try` was renamed: use `corrigible pack explain`")
 
 
 def _docs(args: argparse.Namespace) -> int:
@@ -105,5 +134,5 @@ def _docs(args: argparse.Namespace) -> int:
 
 
 def _schema(args: argparse.Namespace) -> int:
-    print(json.dumps(editor_schemas()[args.what], indent=2))
+    print(json.dumps(editor_schemas()[args.kind], indent=2))
     return 0

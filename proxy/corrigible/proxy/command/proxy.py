@@ -1,4 +1,4 @@
-"""`corrigible proxy`: stand between callers and an API, and make its refusals correctable."""
+"""`corrigible proxy`: the proxy between callers and an API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
@@ -18,96 +17,87 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.runtime.fork_server import Served
-from corrigible.proxy.tls_files import Identity, Trust, WrongFile
-from corrigible.rules.errors import CorrigibleError, suggest_spelling
+from corrigible.rules.errors import CorrigibleError
 
-from . import grpc
+from . import grpc, tls
+from .addresses import Address, parse_listen, parse_upstream
 from .relay_key import KEY_VARIABLE, read_key
-from .usage_error import Address, UsageError
+from .usage_error import UsageError, one_of
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_MOST_DOUBTS = 5
-"""Complaints about a description that are shown."""
-_LONGEST = 3600.0
-"""Seconds that a caller can be made to wait: beyond that somebody meant milliseconds."""
+_SPEC_WARNINGS_SHOWN = 5
+_MAX_TIME_LIMIT = 3600.0
+"""Seconds. A larger number was probably meant as milliseconds."""
 EngineMode = Literal["reverse", "regular", "transparent"]
 
 
 def add(subparsers: Subparsers) -> None:
-    """Add the command's options. What they may be is checked by `run`, which answers in one line."""
+    """Add the command's options. `run` checks their values, so that each error is one line."""
     parser = subparsers.add_parser(
         "proxy",
-        help="stand between callers and an API, and make its refusals correctable",
-        description="Carry requests to an API and its answers back. Where it refuses, and a rule of a pack "
-        "knows what would help, that is added to the answer. Everything else passes unchanged.",
+        help="run the proxy in front of an API",
+        description="Forward requests to an API. If the API rejects a request and a rule or the API's description "
+        "knows a fix, add recovery_feedback to the error. Everything else passes unchanged.",
     )
-    parser.add_argument("--upstream", metavar="URL", help="the API: http[s]://host[:port]")
+    parser.add_argument("--upstream", metavar="URL", help="address of the API: http[s]://host[:port]")
     parser.add_argument(
         "--pack",
         metavar="NAME_OR_PATH",
         action="append",
         default=[],
-        help="a rule pack; may be given several times",
+        help="rule pack: the name of a built-in one, or a folder; repeatable, tried in this order",
     )
-    parser.add_argument("--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="default: %(default)s")
+    parser.add_argument(
+        "--spec",
+        metavar="FILE",
+        type=Path,
+        help="OpenAPI description of the API, used for errors that no rule matches",
+    )
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="address to listen on; default: %(default)s"
+    )
     parser.add_argument(
         "--mode",
         metavar="|".join(Mode),
         default=Mode.REFLECTIVE.value,
-        help="how much is said where the caller does not ask; default: %(default)s",
+        help="what to add to errors unless the caller chooses (Prefer: recovery-feedback=MODE); default: %(default)s",
     )
-    parser.add_argument("--upstream-ca", metavar="FILE", type=Path, help="the only CAs to trust upstream (PEM)")
-    parser.add_argument("--upstream-insecure", action="store_true", help="do not check the upstream's certificate")
-    parser.add_argument(
-        "--upstream-cert",
-        metavar="FILE",
-        type=Path,
-        help="a client certificate and its key (PEM) to show upstream, whoever is calling",
-    )
-    parser.add_argument("--tls-cert", metavar="FILE", type=Path, help="a certificate for callers with TLS (PEM)")
-    parser.add_argument("--tls-key", metavar="FILE", type=Path, help="its key, where that is in a file of its own")
+    tls.add(parser)
     grpc.add(parser)
-    parser.add_argument(
-        "--spec", metavar="FILE", type=Path, help="the API's own OpenAPI description: speaks where no rule does"
-    )
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
         default=Limits().seconds_with_lookups,
-        help="a correction that took longer, look-ups included, is left out; default: %(default)s",
+        help="maximum time for a correction, look-ups included; if it is exceeded, the original error is returned; "
+        "default: %(default)s",
     )
     parser.add_argument(
         "--relay-key",
         metavar="FILE",
         type=Path,
         default=os.environ.get(KEY_VARIABLE) or None,
-        help="a secret that proxies before and behind a Kubernetes API server share: feedback that comes through it "
-        f"is believed where it is sealed with it; default: the file that {KEY_VARIABLE} names",
+        help="shared secret of two proxies, one in front of a Kubernetes API server and one in front of its admission "
+        f"webhook: feedback sealed with it is trusted; default: the file named by {KEY_VARIABLE}",
     )
-    parser.add_argument("--log", metavar="FILE.jsonl", type=Path, help="append one line per exchange, no secrets")
+    parser.add_argument(
+        "--log", metavar="FILE.jsonl", type=Path, help="append one JSON line per exchange, without secrets"
+    )
     parser.add_argument(
         "--engine-mode",
         metavar="|".join(get_args(EngineMode)),
         default="reverse",
-        help="mitmproxy's mode; regular and transparent need no --upstream; default: %(default)s",
-    )
-    parser.add_argument(
-        "--addons",
-        metavar="lean|full",
-        default="lean",
-        help="full keeps mitmproxy's whole default addon set, which is slower; default: %(default)s",
+        help="mitmproxy's mode; regular and transparent take no --upstream; default: %(default)s",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until SIGTERM or SIGINT: 0. A wrong argument is 2, an address that is taken 1."""
+    """Serve until SIGTERM or SIGINT. Exit status: 0 stopped, 1 cannot listen, 2 an argument is wrong."""
     try:
-        engine_mode = cast(EngineMode, _one_of(args.engine_mode, get_args(EngineMode), "--engine-mode"))
-        addons = _one_of(args.addons, ("lean", "full"), "--addons")
-        mode = Mode(_one_of(args.mode, [known.value for known in Mode], "--mode"))
+        engine_mode = cast(EngineMode, one_of("--engine-mode", args.engine_mode, get_args(EngineMode)))
+        mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
         listen = parse_listen(args.listen)
         limits = _limits(args.time_limit)
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
@@ -116,47 +106,50 @@ def run(args: argparse.Namespace) -> int:
         if args.descriptors is not None:
             raise UsageError("--descriptors needs --grpc-upstream")
         upstream = _upstream(args.upstream, engine_mode, listen)
-        trust, identity = _trust(args, upstream), _identity(args, engine_mode)
+        secure = upstream is None or upstream.startswith("https:")
+        trust = tls.read_trust(args, plaintext=None if secure else f"--upstream {upstream}")
+        if engine_mode != "reverse" and args.tls_cert is not None:
+            raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
+        identity = tls.read_identity(args)
         if not args.pack and args.spec is None:
-            raise UsageError("give at least one --pack, or a --spec")
-    except (UsageError, WrongFile, CorrigibleError, OSError) as problem:
-        return _complain(problem, 2)
+            raise UsageError("--pack or --spec is required")
+    except (CorrigibleError, OSError) as problem:
+        return _fail(problem, 2)
     try:
-        # Slow to import, and an extra: not before the arguments are known to be good.
+        # Slow to import, and an optional dependency: imported only after the arguments are checked.
         from corrigible.proxy.mitm.server import Settings
         from corrigible.proxy.mitm.server import run as serve
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("mitmproxy", "mitmproxy_rs"):
             raise
-        return _complain("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
+        return _fail("mitmproxy is not installed: pip install 'corrigible[mitmproxy]'", 1)
     try:
-        with warnings.catch_warnings(record=True) as doubts:
+        with warnings.catch_warnings(record=True) as spec_warnings:
             warnings.simplefilter("always", SpecWarning)
             loops = build_loops()
             corrector = build_corrector(args.pack, mode=mode, spec=args.spec, limits=limits, loops=loops, relay=relay)
     except (CorrigibleError, OSError, ValueError) as problem:
-        return _complain(problem, 2)
+        return _fail(problem, 2)
     corrector.engine.warm_up()
-    for doubt in doubts[:_MOST_DOUBTS]:
-        print(f"corrigible proxy: {doubt.message}", file=sys.stderr)
+    for spec_warning in spec_warnings[:_SPEC_WARNINGS_SHOWN]:
+        print(f"corrigible proxy: {spec_warning.message}", file=sys.stderr)
     try:
         access_log = AccessLog(args.log) if args.log is not None else None
     except OSError as problem:
-        return _complain(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}", 2)
-    label = f"{', '.join(known.pack.name for known in corrector.engine.profiles)}; {mode.value}"
+        return _fail(f"cannot write the log {args.log}: {(problem.strerror or str(problem)).lower()}", 2)
+    label = f"{', '.join(profile.pack.name for profile in corrector.engine.profiles)}; {mode.value}"
     target = f"-> {upstream}" if upstream is not None else f"as a {engine_mode} proxy"
     settings = Settings(
         host=listen.host,
         port=listen.port,
         upstream=upstream,
         engine_mode=engine_mode,
-        all_addons=addons == "full",
         body_limit=corrector.limits.body,
         trust=trust,
         identity=identity,
     )
     if trust.insecure:
-        print("corrigible proxy: --upstream-insecure: the upstream's certificate is not checked", file=sys.stderr)
+        print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)
     work: Served = {"correct": corrector.correct, "succeeded": loops.succeeded}
     with closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
@@ -168,65 +161,18 @@ def run(args: argparse.Namespace) -> int:
         )
 
 
-def parse_listen(text: str) -> Address:
-    """Read `HOST:PORT`; `:PORT` and `PORT` are local ones."""
-    host, _, port = text.rpartition(":")
-    if not (port.isascii() and port.isdigit() and int(port) <= 65535) or (":" in host and not host.startswith("[")):
-        raise UsageError(f"--listen {text}: not HOST:PORT")
-    return Address(host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port))
-
-
-def parse_upstream(text: str) -> str:
-    """Return a URL's origin in full, with the port spelled out where it is not the scheme's own."""
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host or parts.scheme not in ("http", "https"):
-        raise UsageError(f"--upstream {text}: not http[s]://host[:port]")
-    if parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise UsageError(f"--upstream {text}: an origin only, without path, query or credentials")
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{f':{port}' if port else ''}"
-
-
 def _upstream(text: str | None, engine_mode: EngineMode, listen: Address) -> str | None:
     if engine_mode != "reverse":
         if text is not None:
-            raise UsageError(f"--upstream has no meaning with --engine-mode {engine_mode}")
+            raise UsageError(f"--upstream cannot be used with --engine-mode {engine_mode}")
         return None
     if text is None:
-        raise UsageError("give --upstream URL (only --engine-mode regular and transparent go without)")
+        raise UsageError("--upstream URL is required, except with --engine-mode regular or transparent")
     upstream = parse_upstream(text)
     parts = urlsplit(upstream)
     if listen.port and (parts.hostname, parts.port) == listen:
-        raise UsageError(f"--upstream {upstream}: that is where this proxy listens")
+        raise UsageError(f"--upstream {upstream}: this is the proxy's own address (--listen)")
     return upstream
-
-
-def _trust(args: argparse.Namespace, upstream: str | None) -> Trust:
-    trust = Trust(args.upstream_ca, args.upstream_insecure, args.upstream_cert)
-    if trust.ca is not None and trust.insecure:
-        raise UsageError("--upstream-ca and --upstream-insecure: give one of the two")
-    given = {"--upstream-ca": trust.ca, "--upstream-insecure": trust.insecure, "--upstream-cert": trust.certificate}
-    if upstream is not None and not upstream.startswith("https:"):
-        for option, value in given.items():
-            if value:
-                raise UsageError(f"{option} has no meaning with --upstream {upstream}")
-    trust.check()
-    return trust
-
-
-def _identity(args: argparse.Namespace, engine_mode: EngineMode) -> Identity | None:
-    if args.tls_cert is None:
-        if args.tls_key is not None:
-            raise UsageError("--tls-key needs --tls-cert")
-        return None
-    if engine_mode != "reverse":
-        raise UsageError(f"--tls-cert has no meaning with --engine-mode {engine_mode}")
-    identity = Identity(args.tls_cert, args.tls_key)
-    identity.check()
-    return identity
 
 
 def _limits(text: str | float) -> Limits:
@@ -234,17 +180,11 @@ def _limits(text: str | float) -> Limits:
         seconds = float(text)
     except ValueError:
         seconds = 0
-    if not 0 < seconds <= _LONGEST:  # not a number is refused here as well
-        raise UsageError(f"--time-limit {text}: not a number of seconds over 0, up to {_LONGEST:.0f}")
+    if not 0 < seconds <= _MAX_TIME_LIMIT:  # false for NaN as well
+        raise UsageError(f"--time-limit {text}: not a number of seconds above 0, at most {_MAX_TIME_LIMIT:.0f}")
     return Limits.within(seconds)
 
 
-def _one_of(word: str, known: Sequence[str], option: str) -> str:
-    if word not in known:
-        raise UsageError(f"{option} {word}: there is {', '.join(known)}{suggest_spelling(word, known)}")
-    return word
-
-
-def _complain(problem: object, status: int) -> int:
+def _fail(problem: object, status: int) -> int:
     print(f"corrigible proxy: {problem}", file=sys.stderr)
     return status

@@ -1,4 +1,4 @@
-"""`corrigible pack render`: a pack, its rules, and its cases answered in every mode, as JSON lines."""
+"""`corrigible pack render`: a pack, its rules, and the answer to each case in every mode, as JSON lines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from corrigible.rules.pack.load import built_in
 
 
 def add(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = verbs.add_parser("render", help="print the pack, its rules, and what it makes of its cases, as JSON lines")
-    parser.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="default: every built-in pack")
+    parser = verbs.add_parser(
+        "render",
+        help="print packs, rules, and the answer to each case, as JSON lines",
+        description="Print packs, their rules, and the answer to each case in every mode, as JSON lines.",
+    )
+    parser.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="default: all built-in packs")
     parser.set_defaults(run=run)
 
 

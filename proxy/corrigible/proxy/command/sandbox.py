@@ -1,4 +1,4 @@
-"""`corrigible sandbox`: a local server to try things on, in the foreground until it is told to stop."""
+"""`corrigible sandbox`: run a local server that behaves like an API, in the foreground."""
 
 from __future__ import annotations
 
@@ -23,32 +23,35 @@ def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "sandbox",
         help="run a local server that behaves like an API",
-        description="Run a local server on 127.0.0.1 that behaves like an API. It is installed on first use.",
+        description="Run a local server on 127.0.0.1 that behaves like an API. The server is installed on first use.",
     )
     parser.add_argument("api", choices=sorted(SANDBOXES))
-    parser.add_argument("--server", help="another server than the default: " + _choices("stripe"))
-    parser.add_argument("--port", type=int, default=0, help="default: a free one, see the ready line")
-    parser.add_argument("--seed", type=Path, metavar="FILE", help="what the server has when it starts (github)")
-    parser.add_argument("--stripe", metavar="URL", help="a Stripe-compatible server that runs already (acme)")
-    parser.add_argument("--now", metavar="TIME", help="where the clock stands, in ISO 8601 with its zone (acme)")
+    parser.add_argument(
+        "--server", metavar="NAME", help=f"which server, if the API has several: {_choices('stripe')} (stripe)"
+    )
+    parser.add_argument("--port", type=int, default=0, help="default: a free port, printed at the start")
+    parser.add_argument("--seed", type=Path, metavar="FILE", help="initial data of the server (github)")
+    parser.add_argument("--stripe", metavar="URL", help="a running Stripe-compatible server to use (acme)")
+    parser.add_argument(
+        "--now", metavar="TIME", help="start time of the server's clock, ISO 8601 with time zone (acme)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until SIGTERM or SIGINT (status 0) or until the server dies (status 1)."""
+    """Serve until SIGTERM or SIGINT (exit status 0), or until the server dies (1)."""
     server = find_server(arguments.api, arguments.server)
     if server is None:
-        known = _choices(arguments.api)
-        raise SandboxError(f"no server {arguments.server!r} for {arguments.api}, only {known}")
+        raise SandboxError(f"--server {arguments.server}: {arguments.api} has only {_choices(arguments.api)}")
     if arguments.seed is not None:
         if server.seeded is None:
-            raise SandboxError(f"{server.title} starts empty: it takes no --seed")
+            raise SandboxError(f"--seed cannot be used with {server.title}: it starts empty")
         if not arguments.seed.is_file():
             raise SandboxError(f"--seed {arguments.seed}: no such file")
         server = server.seeded(arguments.seed)
     if arguments.stripe is not None or arguments.now is not None:
         if arguments.api != "acme":
-            raise SandboxError(f"--stripe and --now are for acme, not for {server.title}")
+            raise SandboxError(f"--stripe and --now cannot be used with {server.title}, only with acme")
         server = acme(arguments.stripe or "", _moment(arguments.now))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
@@ -66,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _moment(text: str | None) -> str:
     try:
         if text is not None and datetime.fromisoformat(text).tzinfo is None:
-            raise ValueError("it says no zone")
+            raise ValueError("the time zone is missing")
     except ValueError as problem:
         raise SandboxError(f"--now {text}: {problem}") from None
     return text or ""

@@ -1,11 +1,11 @@
-"""`corrigible translate FILE`: what would be sent, said offline."""
+"""`corrigible translate FILE`: show offline what the proxy would send for recorded exchanges."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.engine import Explanation
@@ -18,25 +18,42 @@ from corrigible.schema.exchange import Json
 if TYPE_CHECKING:
     from corrigible.proxy.http.corrector import HttpCorrector
 
+FILE_HELP: Final = "recorded traffic: HAR 1.2, a mitmproxy flow file, or a JSON capture"
+
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
-        "translate", help="say offline what would be sent for recorded exchanges (HAR 1.2, mitmproxy flows, JSON)"
+        "translate",
+        help="show offline what the proxy would send for recorded exchanges",
+        description="Show offline what the proxy would send for recorded exchanges. Look-ups are answered from "
+        "successful reads in the same recording.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE")
-    options(parser)
+    parser.add_argument("file", type=Path, metavar="FILE", help=FILE_HELP)
+    parser.add_argument(
+        "--pack",
+        action="append",
+        required=True,
+        metavar="NAME_OR_PATH",
+        help="rule pack: the name of a built-in one, or a folder; repeatable",
+    )
+    parser.add_argument("--explain", action="store_true", help="show why each rule matched or not")
+    add_output_options(parser)
     parser.set_defaults(run=run)
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that `pack try` has too."""
-    if parser.prog.endswith("translate"):
-        parser.add_argument("--pack", action="append", required=True, metavar="NAME_OR_PATH", help="may be repeated")
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `pack explain` has too."""
     parser.add_argument("--spec", type=Path, metavar="FILE", help="OpenAPI description of the API")
-    parser.add_argument("--mode", type=Mode, choices=list(Mode), default=Mode.REFLECTIVE, metavar="MODE")
-    parser.add_argument("--explain", action="store_true", help="say why each rule did or did not speak")
-    parser.add_argument("--json", action="store_true", help="one JSON object per exchange")
-    parser.add_argument("--all", action="store_true", help="also exchanges that stay untouched")
+    parser.add_argument(
+        "--mode",
+        type=Mode,
+        choices=list(Mode),
+        default=Mode.REFLECTIVE,
+        metavar="MODE",
+        help=f"{', '.join(Mode)}; default: %(default)s",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object per exchange")
+    parser.add_argument("--all", action="store_true", help="include exchanges that stay unchanged")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,23 +62,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def report(corrector: HttpCorrector, recording: Recording, args: argparse.Namespace) -> int:
-    """Print what becomes of every exchange. Look-ups are answered from the reads in the same file."""
+    """Print what the proxy would send for each exchange."""
     for exchange in recording.exchanges:
         explanation = Explanation()
-        said = translated(corrector, recording, exchange, explanation)
-        if said["outcome"] == "untouched" and not (args.all or args.explain or len(recording.exchanges) == 1):
+        result = translated(corrector, recording, exchange, explanation)
+        if result["outcome"] == "untouched" and not (args.all or args.explain or len(recording.exchanges) == 1):
             continue
         if args.json:
             if args.explain:
-                said["explanation"] = explanation.lines
-            print(json.dumps(said, ensure_ascii=False))
+                result["explanation"] = explanation.lines
+            print(json.dumps(result, ensure_ascii=False))
             continue
-        print(f"{exchange.name}: {exchange.response.status} {said['outcome']}: {said['reason']}")
+        print(f"{exchange.name}: {exchange.response.status} {result['outcome']}: {result['reason']}")
         if args.explain:
             for line in explanation.lines:
                 print(f"  {line}")
-        if said["outcome"] == "annotated":
-            print(json.dumps(said["body"], indent=2, ensure_ascii=False))
+        if result["outcome"] == "annotated":
+            print(json.dumps(result["body"], indent=2, ensure_ascii=False))
     return 0
 
 
@@ -69,9 +86,9 @@ def translated(
     corrector: HttpCorrector, recording: Recording, exchange: Recorded, explanation: Explanation
 ) -> dict[str, Json]:
     """Return what would be sent for one recorded exchange."""
-    said: dict[str, Json] = {"name": exchange.name, "status": exchange.response.status}
+    head: dict[str, Json] = {"name": exchange.name, "status": exchange.response.status}
     if not corrector.wants_body(exchange.request, exchange.response):
-        return {**said, "outcome": "untouched", "reason": "not a refusal in a body that is looked at"}
+        return {**head, "outcome": "untouched", "reason": "not a refusal in a body that is looked at"}
     outcome = run_with_lookups_sync(
         corrector.correct(
             exchange.request,
@@ -86,7 +103,7 @@ def translated(
         corrector.limits,
     )
     if outcome.rewrite is None:
-        return {**said, "outcome": "untouched", "reason": outcome.error or outcome.reason}
+        return {**head, "outcome": "untouched", "reason": outcome.error or outcome.reason}
     plain = decoded(outcome.rewrite.headers, outcome.rewrite.body)
     try:
         body = json.loads(plain)
@@ -94,7 +111,7 @@ def translated(
     except (ValueError, RecursionError):
         body = plain.decode("utf-8", "replace")
     return {
-        **said,
+        **head,
         "outcome": "annotated",
         "reason": ", ".join(outcome.rules) or outcome.reason,
         "headers": outcome.rewrite.headers,

@@ -1,16 +1,18 @@
-"""What the commands that serve have in common: an address, and an argument that makes no sense."""
+"""What every command raises for an argument that it cannot use."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+
+from corrigible.rules.errors import CorrigibleError, suggest_spelling
 
 
-class UsageError(Exception):
-    """An argument makes no sense. The message is the one line the user sees."""
+class UsageError(CorrigibleError):
+    """An argument is wrong. The message is the one line that the user sees."""
 
 
-class Address(NamedTuple):
-    """Where to listen."""
-
-    host: str
-    port: int
+def one_of(option: str, word: str, choices: Sequence[str]) -> str:
+    """Return the word. Raises UsageError, with the nearest choice, if it is none of them."""
+    if word not in choices:
+        raise UsageError(f"{option} {word}: expected {', '.join(choices)}{suggest_spelling(word, choices)}")
+    return word

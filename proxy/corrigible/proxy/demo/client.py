@@ -16,7 +16,7 @@ from corrigible.proxy.http.content_encoding import decoded
 from corrigible.schema.document import form_pairs, query_pairs
 from corrigible.schema.exchange import Json, Request
 
-_MOST = 64 << 20
+_BODY_LIMIT = 64 << 20
 """Bytes of an answer, decoded or not."""
 
 
@@ -27,23 +27,23 @@ class Answer:
     status: int
     reason: str
     body: Json
-    """Decoded JSON, or text where it is none."""
+    """Decoded JSON, else text."""
 
     @property
     def feedback(self) -> Mapping[str, Json] | None:
         """The `recovery_feedback` of this answer."""
-        found = self.body.get("recovery_feedback") if isinstance(self.body, dict) else None
-        return found if isinstance(found, dict) else None
+        feedback = self.body.get("recovery_feedback") if isinstance(self.body, dict) else None
+        return feedback if isinstance(feedback, dict) else None
 
     @property
     def succeeded(self) -> bool:
-        """Say whether the call did what it was for: 2xx, and no `success: false` inside."""
+        """Whether the call succeeded: 2xx, and no `success: false` in the body."""
         refused = isinstance(self.body, dict) and self.body.get("success") is False
         return 200 <= self.status < 300 and not refused
 
 
 class Caller:
-    """A client of one server. `headers` go with every call and never enter a document: credentials."""
+    """A client of one server. `headers` (credentials) go with every call and never enter a request document."""
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None, *, authority: Path | None = None) -> None:
         self._headers = dict(headers or {})
@@ -61,7 +61,7 @@ class Caller:
     def send(self, request: Request) -> Answer:
         """Send one request and read its answer."""
         headers = {**self._headers, **request.headers}
-        headers.pop("content-type", None)  # follows from the body below
+        headers.pop("content-type", None)  # set below, from the kind of body
         content: bytes | None = None
         if request.body is not None and request.form:
             content = urlencode(list(form_pairs(request.body))).encode()
@@ -74,10 +74,10 @@ class Caller:
             raw = bytearray()
             for part in answer.iter_raw():
                 raw += part
-                if len(raw) > _MOST:
-                    raise httpx.DecodingError(f"an answer of over {_MOST} bytes")
+                if len(raw) > _BODY_LIMIT:
+                    raise httpx.DecodingError(f"an answer of over {_BODY_LIMIT} bytes")
         try:
-            plain = decoded(answer.headers.multi_items(), bytes(raw), _MOST)
+            plain = decoded(answer.headers.multi_items(), bytes(raw), _BODY_LIMIT)
         except ValueError as problem:
             raise httpx.DecodingError(str(problem)) from None
         try:

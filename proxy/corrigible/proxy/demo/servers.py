@@ -1,4 +1,4 @@
-"""Servers that can be started here: those of other people, our own examples, and the proxy itself."""
+"""The local servers: those of other projects, our own examples, and the proxy itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SANDBOXES = {
     "recipe": (RECIPE,),
     "acme": (ACME,),
 }
-"""API -> the servers that stand for it, the default first."""
+"""API -> the servers that behave like it, the default first."""
 
 
 def find_server(api: str, name: str | None = None) -> Server | None:
@@ -43,15 +43,15 @@ def find_server(api: str, name: str | None = None) -> Server | None:
 
 
 def proxy_for(upstream: str, *packs: str, mode: str = "reflective", options: Sequence[str] = ()) -> Server:
-    """Describe `corrigible proxy` in front of this upstream, with these options beside the usual ones."""
+    """Describe `corrigible proxy` in front of this upstream, with these additional options."""
     scheme = "https" if "--tls-cert" in options else "http"
 
     def command(port: int) -> Command:
         code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
-        words = ["--upstream", upstream, "--listen", f"{HOST}:{port}", "--mode", mode, *options]
+        arguments = ["--upstream", upstream, "--listen", f"{HOST}:{port}", "--mode", mode, *options]
         for pack in packs:
-            words += ["--pack", pack]
-        return Command(python_arguments(code, "proxy", *words, executable=sys.executable))
+            arguments += ["--pack", pack]
+        return Command(python_arguments(code, "proxy", *arguments, executable=sys.executable))
 
     return Server(
         name="proxy", title="corrigible proxy", deviation="adds recovery_feedback", command=command, scheme=scheme

@@ -73,8 +73,8 @@ class Correcting(Protocol):
 _VERDICTS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
 
 
-class Exchanges:
-    """The one addon of ours."""
+class CorrectionAddon:
+    """The mitmproxy addon that corrects errors."""
 
     def __init__(
         self,

@@ -1,7 +1,11 @@
-"""The mitmproxy front end: an embedded mitmproxy that carries exchanges and lets the corrector speak.
+"""The mitmproxy front end: sets up an embedded mitmproxy, serves until it is stopped, then drains.
 
-Knows: how to set mitmproxy up, when it is ready, when it is over. Does not know: rules, what an error means.
-Needs the extra `corrigible[mitmproxy]`; nothing outside the `mitm*` modules imports mitmproxy.
+Knows: how to set mitmproxy up, when it is ready, when it ends. Does not know: rules, what an error means.
+Needs the extra `corrigible[mitmproxy]`; only this folder and `recording/flow_file.py` import mitmproxy.
+
+The way of one exchange: `listener` accepts a socket -> `connection` runs mitmproxy's protocol layers over it ->
+`http_layer` is the HTTP layer, with `http1` or `http2` on each side and one `stream` for the exchange -> `addon` gets
+mitmproxy's hooks, and calls the corrector with what `messages` converts.
 """
 
 from __future__ import annotations
@@ -9,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
-import importlib.util
 import logging
 import os
 import signal
@@ -24,14 +27,14 @@ import mitmproxy
 
 if "mitmproxy.addons" not in sys.modules:
     # The package's own __init__ imports all 34 addons, with flask, ldap3 and passlib: 16 MB, half a second. We need
-    # four of its modules, so they are found without running it; `default_addons` runs it where all are wanted.
+    # five of its modules, so the package is replaced by one that only finds them.
     _addons = ModuleType("mitmproxy.addons")
     _addons.__path__ = [str(Path(mitmproxy.__path__[0]) / "addons")]
     sys.modules["mitmproxy.addons"] = _addons
 
 from mitmproxy import options
 from mitmproxy.addonmanager import traverse
-from mitmproxy.addons import block, core, next_layer, proxyserver, tlsconfig
+from mitmproxy.addons import block, core, next_layer, proxyserver
 from mitmproxy.master import Master
 from mitmproxy.proxy import layer
 
@@ -40,7 +43,7 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
-from .addon import Correcting, Exchanges
+from .addon import Correcting, CorrectionAddon
 from .connection import HookTable, frozen
 from .file_descriptors import raise_limit
 from .http_layer import use_own_http
@@ -56,38 +59,36 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one running proxy is told."""
+    """The settings of one running proxy."""
 
     host: str
     port: int
-    """0 lets the system choose."""
+    """0: the system chooses a free one."""
     upstream: str | None = None
     """`scheme://host:port`; None in the regular and transparent modes."""
     engine_mode: EngineMode = "reverse"
-    all_addons: bool = False
-    """Keep mitmproxy's whole default addon set."""
     body_limit: int = Limits().body
-    """Bodies longer than this are never held back."""
+    """Bodies longer than this are never buffered."""
     trust: Trust = USUAL
-    """Whom to believe upstream."""
+    """How to verify the upstream's certificate."""
     identity: Identity | None = None
-    """The certificate for clients that come with TLS; None has mitmproxy make one up."""
+    """The certificate for clients that use TLS; if None, mitmproxy makes one."""
 
     @property
     def spec(self) -> str:
-        """The mode as mitmproxy spells it."""
+        """mitmproxy's mode specification."""
         return f"reverse:{self.upstream}" if self.engine_mode == "reverse" else self.engine_mode
 
 
 class CannotListen(Exception):
-    """The address is taken, or not ours."""
+    """The address is in use, or not one of this machine's."""
 
 
-class OwnHttp:
-    """The small addon that has HTTP spoken our way."""
+class HttpLayerAddon:
+    """Replaces mitmproxy's HTTP layer by ours."""
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
-        """Put our HTTP where mitmproxy's would be."""
+        """Put our HTTP layer in the place of mitmproxy's."""
         use_own_http(nextlayer)
 
 
@@ -98,16 +99,16 @@ async def serve(
     access_log: AccessLog | None = None,
     ready: Callable[[str], None],
     stop: asyncio.Event,
-    hurry: asyncio.Event | None = None,
+    force_stop: asyncio.Event | None = None,
     dispatcher: Dispatcher | None = None,
 ) -> None:
-    """Carry exchanges until `stop` is set, then drain; `hurry` cuts the draining short.
+    """Serve until `stop` is set, then drain; `force_stop` ends the draining.
 
     `ready` is called once with the address. Raises CannotListen before that.
     """
     lookups = LookupClient(settings.trust)
-    exchanges = Exchanges(corrector, lookups, access_log, dispatcher)
-    master = _master(settings, exchanges)
+    addon = CorrectionAddon(corrector, lookups, access_log, dispatcher)
+    master = _master(settings, addon)
     listener = Listener(
         settings.spec,
         frozen(master.options),
@@ -115,38 +116,36 @@ async def serve(
     )
     try:
         try:
-            exchanges.own_addresses = await listener.listen(settings.host, settings.port)
+            addon.own_addresses = await listener.listen(settings.host, settings.port)
         except OSError as problem:
             raise CannotListen(f"cannot listen on {settings.host}:{settings.port}: {_reason(problem)}") from problem
-        if settings.all_addons:
-            await master.running()
         gc.collect()
-        gc.freeze()  # what exists by now stays: no need to walk it again and again under load
-        host, port = exchanges.own_addresses[0]
+        gc.freeze()  # what exists now stays: the collector need not walk it again and again under load
+        host, port = addon.own_addresses[0]
         scheme = "https" if settings.identity is not None else "http"
         ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
         await stop.wait()
-        await _drain(listener, hurry)
+        await _drain(listener, force_stop)
     finally:
         gc.unfreeze()
         await lookups.close()
         await master.done()
 
 
-async def _drain(listener: Listener, hurry: asyncio.Event | None) -> None:
+async def _drain(listener: Listener, force_stop: asyncio.Event | None) -> None:
     draining = asyncio.create_task(listener.drain(DRAIN_SECONDS))
     waiting = [draining]
-    if hurry is not None:
-        waiting.append(asyncio.create_task(_set(hurry)))
+    if force_stop is not None:
+        waiting.append(asyncio.create_task(_wait_for(force_stop)))
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
     finished = draining.result() if draining.done() else await listener.drain(0)
     if not finished:
-        logger.error("exchanges were still under way and have been cut off")
+        logger.error("unfinished exchanges were cut off")
 
 
-async def _set(event: asyncio.Event) -> bool:
+async def _wait_for(event: asyncio.Event) -> bool:
     return await event.wait()
 
 
@@ -158,8 +157,8 @@ def run(
     line: Callable[[str], str],
     dispatcher: Dispatcher | None = None,
 ) -> int:
-    """Serve until SIGTERM or SIGINT (the second one hurries). `line` makes the line that says it is ready."""
-    _send_complaints_to_stderr()
+    """Serve until SIGTERM or SIGINT; a second one stops without draining. `line` makes the ready line."""
+    _log_errors_to_stderr()
     raise_limit()
     try:
         asyncio.run(_until_signalled(settings, corrector, access_log, line, dispatcher))
@@ -182,14 +181,14 @@ async def _until_signalled(
     line: Callable[[str], str],
     dispatcher: Dispatcher | None,
 ) -> None:
-    stop, hurry = asyncio.Event(), asyncio.Event()
+    stop, force_stop = asyncio.Event(), asyncio.Event()
 
-    def end() -> None:
-        (hurry if stop.is_set() else stop).set()
+    def on_signal() -> None:
+        (force_stop if stop.is_set() else stop).set()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end)
+        loop.add_signal_handler(number, on_signal)
     on_hangup(loop, access_log)
     await serve(
         settings,
@@ -197,46 +196,29 @@ async def _until_signalled(
         access_log=access_log,
         ready=lambda address: print(line(address), flush=True),
         stop=stop,
-        hurry=hurry,
+        force_stop=force_stop,
         dispatcher=dispatcher,
     )
 
 
-def default_addons() -> list[Any]:
-    """Return mitmproxy's whole default addon set, importing it where that was put off."""
-    package: Any = sys.modules["mitmproxy.addons"]
-    if not hasattr(package, "default_addons"):
-        spec = importlib.util.spec_from_file_location("mitmproxy.addons", Path(package.__path__[0]) / "__init__.py")
-        assert spec is not None and spec.loader is not None
-        package.__spec__ = spec
-        spec.loader.exec_module(package)
-    found: list[Any] = package.default_addons()
-    return found
-
-
-def _master(settings: Settings, exchanges: Exchanges) -> Master:
+def _master(settings: Settings, addon: CorrectionAddon) -> Master:
     opts = options.Options()
     master = Master(opts)
     addons: Any = master.addons  # mitmproxy leaves these parts untyped
     update: Callable[..., None] = opts.update
+    proxy: Any = proxyserver.Proxyserver
     tls = Certificates(settings.identity)
-    if settings.all_addons:
-        theirs = [addon for addon in default_addons() if not isinstance(addon, tlsconfig.TlsConfig)]
-        addons.add(*theirs, OwnHttp(), tls, exchanges)
-        update(keep_alt_svc_header=True)
-    else:
-        proxy: Any = proxyserver.Proxyserver
-        addons.add(core.Core(), proxy(), next_layer.NextLayer(), OwnHttp(), tls, exchanges)
-        if settings.engine_mode != "reverse":
-            addons.add(block.Block())  # whoever comes from a public address gets no way to everywhere
+    addons.add(core.Core(), proxy(), next_layer.NextLayer(), HttpLayerAddon(), tls, addon)
+    if settings.engine_mode != "reverse":
+        addons.add(block.Block())  # a client from a public address gets no way to everywhere
     update(
         server=False,  # the listener is ours
         mode=[settings.spec],
-        # a dead upstream is a 502 to be read, not a closed connection; elsewhere its ALPN is wanted early
+        # lazy: a dead upstream is a readable 502, not a closed connection; eager: its ALPN is needed early
         connection_strategy="lazy" if settings.engine_mode == "reverse" else "eager",
         stream_large_bodies=str(settings.body_limit),
-        validate_inbound_headers=False,  # odd headers are the two ends' business; we refuse unsafe framing
-        websocket=False,  # an upgraded connection is bytes
+        validate_inbound_headers=False,  # odd headers concern client and upstream only; `http1` refuses unsafe framing
+        websocket=False,  # an upgraded connection is passed on as bytes
         http2=not (settings.upstream or "").startswith("http:"),  # see Certificates
         **trust_options(settings.trust),
     )
@@ -244,11 +226,11 @@ def _master(settings: Settings, exchanges: Exchanges) -> Master:
 
 
 def _reason(problem: OSError) -> str:
-    known = isinstance(problem.errno, int) and problem.errno in errno.errorcode  # asyncio words it at length
-    return (os.strerror(problem.errno or 0) if known else problem.strerror or str(problem)).lower()
+    has_code = isinstance(problem.errno, int) and problem.errno in errno.errorcode  # asyncio's own text is long
+    return (os.strerror(problem.errno or 0) if has_code else problem.strerror or str(problem)).lower()
 
 
-class _Complaint(logging.Handler):
+class _StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             cause = record.exc_info[1] if record.exc_info else None
@@ -258,9 +240,9 @@ class _Complaint(logging.Handler):
             self.handleError(record)
 
 
-def _send_complaints_to_stderr() -> None:
-    """Show errors of the engine, one line each; everything less stays silent."""
+def _log_errors_to_stderr() -> None:
+    """Print errors of mitmproxy and ours, one line each, and nothing below that level."""
     for name in ("mitmproxy", "corrigible.proxy"):
         logger = logging.getLogger(name)
         logger.setLevel(logging.ERROR)
-        logger.addHandler(_Complaint())
+        logger.addHandler(_StderrHandler())
