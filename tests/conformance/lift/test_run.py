@@ -27,7 +27,8 @@ from corrigible.conformance.lift.log.record import Episode
 from corrigible.conformance.lift.log.store import LOG, opened, read
 from corrigible.conformance.lift.plan import digest_of, made
 from corrigible.conformance.lift.run.environment_pool import Shared
-from corrigible.conformance.lift.run.worker_pool import TASKS, Planned, breaks_law, look_up, run
+from corrigible.conformance.lift.run.worker_pool import Planned, breaks_law, look_up, run
+from corrigible.conformance.lift.tasks.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 

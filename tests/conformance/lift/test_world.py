@@ -11,7 +11,7 @@ import pytest
 
 from corrigible.conformance.lift.environment.environment import WORLDS, World, start, worlds
 from corrigible.conformance.lift.environment.normalizer import Canon
-from corrigible.conformance.lift.run.worker_pool import TASKS
+from corrigible.conformance.lift.tasks.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.transport.process import free_port
 

@@ -16,8 +16,8 @@ from corrigible.conformance.audit.audit import audit, document, gather
 from corrigible.conformance.audit.subject import command
 from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.plan import Plan, digest_of
-from corrigible.conformance.lift.run.worker_pool import TASKS, Planned, look_up
-from corrigible.conformance.lift.tasks.task import TaskError
+from corrigible.conformance.lift.run.worker_pool import Planned, look_up
+from corrigible.conformance.lift.tasks.task import TASKS, TaskError
 from corrigible.conformance.model.usage_error import UsageError
 
 from .audit import report

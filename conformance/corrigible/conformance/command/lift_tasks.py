@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrigible.conformance.lift.environment.environment import worlds
-from corrigible.conformance.lift.run.worker_pool import TASKS, task_files
-from corrigible.conformance.lift.tasks.task import Task, TaskError
+from corrigible.conformance.lift.run.worker_pool import task_files
+from corrigible.conformance.lift.tasks.task import TASKS, Task, TaskError
 from corrigible.conformance.model.usage_error import UsageError
 
 if TYPE_CHECKING:
