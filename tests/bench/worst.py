@@ -163,6 +163,16 @@ WORST: dict[str, tuple[str, int, Callable[[int], Refused]]] = {
             ("kind: Pod\nspec:\n" + "".join(f"  zz{i}: 1\n" for i in range(n))).encode(), "invalid", "application/yaml"
         ),
     ),
+    "brackets in YAML (kubernetes)": (
+        "kubernetes",
+        100_000,
+        lambda n: by_kubernetes(b"[" * n, "invalid", "application/yaml"),
+    ),
+    "a hostile message (kubernetes)": (
+        "kubernetes",
+        2500,
+        lambda n: by_kubernetes(b'{"kind": "Pod"}', "failed quota: q: must specify " + ".a[b]" * n),
+    ),
     "unknown fields (kubernetes)": (
         "kubernetes",
         3000,

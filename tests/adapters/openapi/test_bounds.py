@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,11 @@ from hypothesis import strategies as st
 
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
-from corrigible.rules.budget import Budget, Exhausted, within
+from corrigible.rules.budget import Exhausted
 from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Json, Request
+
+from .counted import counted
 
 
 def described(schema: Json, **schemas: Json) -> dict[str, Json]:
@@ -48,18 +50,9 @@ def written(folder: Path, document: Json, name: str = "openapi.json") -> Path:
 
 def steps_of(description: Description, body: Json) -> tuple[list[tuple[str, str]], int]:
     """Return what is broken, and the steps that it took to find out."""
-    budget = Budget(10_000_000)
-
-    def judged() -> Generator[None, None, list[tuple[str, str]]]:
-        found = description.schema_violations(Request("POST", "/things", body=body), "make")
-        yield from ()
-        return [(violation.pointer, violation.keyword) for violation in found]
-
-    try:
-        next(within(budget, judged()))
-    except StopIteration as done:
-        return done.value, budget.steps - budget.left
-    raise AssertionError("nothing is asked")
+    request = Request("POST", "/things", body=body)
+    violations, steps = counted(lambda: description.schema_violations(request, "make"))
+    return [(violation.pointer, violation.keyword) for violation in violations], steps
 
 
 # What unfolds
@@ -218,12 +211,12 @@ def test_filters_of_filters_cost_what_they_hold(tmp_path: Path, named: bool) -> 
     leaf = LEAF if named else BARE_LEAF
     description = load(written(tmp_path, described(to("Filter"), **filters(leaf, named=named))), cache=tmp_path)
     wrong = {"op": "is", "field": "a", "value": 1} if named else {"field": "a", "value": 1}
-    counted: dict[int, int] = {}
+    steps: dict[int, int] = {}
     for levels in (4, 8, 16, 32):
-        found, counted[levels] = steps_of(description, nested(levels, wrong, named=named))
+        found, steps[levels] = steps_of(description, nested(levels, wrong, named=named))
         pointer = "/body" + ("/of/0" if named else "/and/0") * levels + "/value"
         assert found == [(pointer, "type")], "the leaf is what is wrong, at any depth"
-    assert counted[32] < 12 * counted[4]
+    assert steps[32] < 12 * steps[4]
 
 
 def test_a_word_that_names_no_alternative_is_the_breach(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from corrigible.adapters.openapi import generate
 from corrigible.adapters.openapi.compile.compiled_file import NotCompiled
 from corrigible.adapters.openapi.description import read
+from corrigible.adapters.openapi.document import validation
 from corrigible.adapters.openapi.load import load, write
 from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Request
@@ -236,7 +239,6 @@ def test_the_command_that_ships_one(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_what_is_formally_wrong_is_said_with_file_and_line_and_used_all_the_same(tmp_path: Path, cache: Path) -> None:
-    pytest.importorskip("openapi_spec_validator", reason="comes with openapi-core")
     path = tmp_path / "a.yaml"
     path.write_text("openapi: 3.0.3\ninfo: {title: A, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: 5\n")
     description = load(path, cache=cache, check=True)
@@ -245,6 +247,14 @@ def test_what_is_formally_wrong_is_said_with_file_and_line_and_used_all_the_same
     assert description.operations.find("GET", "/a") == ("GET /a", {})
     assert load(SHOP, cache=cache, check=True).problems == ()
     assert load(path, cache=cache).problems == ()
+
+
+def test_the_extra_spec_names_what_is_imported_for_the_check() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    named = {re.split(r"[<>=]", one)[0] for one in project["optional-dependencies"]["spec"] + project["dependencies"]}
+    imported = set(re.findall(r"^\s+from (\w+) import", Path(validation.__file__).read_text(), re.MULTILINE))
+    assert imported == {"jsonschema_path", "openapi_spec_validator"}
+    assert {name.replace("_", "-") for name in imported} <= named
 
 
 def test_the_cache_folder_is_the_users(file: Path, tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
+from openapi_core import OpenAPI
+from openapi_core.testing import MockRequest
 
 from corrigible.adapters.openapi.description import Description
 from corrigible.adapters.openapi.load import load
 from corrigible.schema.exchange import Request
-
-openapi_core = pytest.importorskip("openapi_core", reason="comes with the extra `spec`")
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use of allowEmptyValue:DeprecationWarning")
 SHOP = Path(__file__).with_name("shop.yaml")
@@ -27,12 +27,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Description:
 
 @pytest.fixture(scope="module")
 def oracle() -> Any:
-    return openapi_core.OpenAPI.from_file_path(str(SHOP))
+    return OpenAPI.from_file_path(str(SHOP))
 
 
 def refused(oracle: Any, request: Request) -> bool:
-    from openapi_core.testing import MockRequest
-
     media = "application/json"
     data = None if request.body is None else json.dumps(request.body).encode()
     if request.form:

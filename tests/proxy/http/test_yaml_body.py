@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -136,11 +135,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("body", REFUSED, ids=range(len(REFUSED)))
-def test_what_is_no_single_plain_document_stays_text_and_takes_no_time(body: bytes) -> None:
-    started = time.perf_counter()
+def test_what_is_no_single_plain_document_stays_text(body: bytes) -> None:
+    """Up to the time limit of a test: a bomb that is unfolded has no end. `tests.bench.worst` measures bodies."""
     with pytest.raises(ValueError, match=r"\w"):
         read_yaml(body)
-    assert time.perf_counter() - started < 5
     request = read_request("POST", "/x", [("Content-Type", "application/yaml")], body)
     assert request.body == body.decode("utf-8", "replace")
 

@@ -25,7 +25,7 @@ _SMALL = 512 * 1024
 def load(path: Path, *, cache: Path | None = None, check: bool = False) -> Description:
     """Read an OpenAPI 3 description, JSON or YAML. Raises AuthoringError with file and line where it is none.
 
-    `check`: let openapi-core say what is formally wrong with it, for `Description.problems`; it is used all the same.
+    `check`: validate it with openapi-spec-validator. Errors go to `Description.problems`; it is used all the same.
     """
     folder = (cache_folder() if cache is None else cache) / "openapi"
     content = digest(path)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -326,11 +325,10 @@ HOSTILE = [
 
 @pytest.mark.parametrize("unit", HOSTILE)
 @pytest.mark.parametrize("head", ["", FORBIDDEN, DENIED, f"Pod {HANDLED} Pod: ", 'violates PodSecurity "a:b": '])
-def test_hostile_messages_take_no_time(head: str, unit: str) -> None:
+def test_hostile_messages_are_read(head: str, unit: str) -> None:
+    """Up to the time limit of a test: what takes square time would need minutes. `tests.bench.worst` measures it."""
     many = {"kind": "Pod", "spec": {"containers": [{"name": f"c{n}", "image": "i"} for n in range(50)]}}
     message = head + unit * (20_000 // len(unit))
-    started = time.perf_counter()
     for reason, status in (("Forbidden", 403), ("BadRequest", 400), ("Invalid", 422), ("", 500)):
         assert 1 <= len(read(message, many, reason=reason, status=status)) <= 64
     read("", many, reason="Invalid", status=422, details=cause(unit * 9000, f"Invalid value: {unit * 9000}"))
-    assert time.perf_counter() - started < 5

@@ -1,4 +1,4 @@
-"""What is formally wrong with a description: the OpenAPI schema's own verdict, where openapi-core is installed."""
+"""Formal errors of a description, found by openapi-spec-validator where it is installed (extra `spec`)."""
 
 from __future__ import annotations
 
