@@ -16,8 +16,7 @@ from corrigible.adapters.apis.stripe.openapi import description as stripe_descri
 from corrigible.adapters.openapi.description import Description, read
 from corrigible.adapters.openapi.load import load, write
 from corrigible.schema.exchange import Request
-
-from .counted import counted
+from tests._support.counted import counted
 
 OPERATIONS = 400
 MEASURE = """

@@ -23,8 +23,7 @@ from corrigible.adapters.openapi.load import load
 from corrigible.rules.budget import Exhausted
 from corrigible.rules.errors import AuthoringError
 from corrigible.schema.exchange import Json, Request
-
-from .counted import counted
+from tests._support.counted import counted
 
 
 def described(schema: Json, **schemas: Json) -> dict[str, Json]:

@@ -250,9 +250,9 @@ def test_what_is_formally_wrong_is_said_with_file_and_line_and_used_all_the_same
 
 
 def test_the_extra_spec_names_what_is_imported_for_the_check() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     named = {re.split(r"[<>=]", one)[0] for one in project["optional-dependencies"]["spec"] + project["dependencies"]}
-    imported = set(re.findall(r"^\s+from (\w+) import", Path(validation.__file__).read_text(), re.MULTILINE))
+    imported = set(re.findall(r"^ +from (\w+) import", Path(validation.__file__).read_text(), re.MULTILINE))
     assert imported == {"jsonschema_path", "openapi_spec_validator"}
     assert {name.replace("_", "-") for name in imported} <= named
 
