@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint types bench soak ci clean
+.PHONY: help demo test lint types mutate bench soak ci clean
 
 help:
 	@echo "make demo    one refused call, corrected, for each local sandbox"
 	@echo "make test    all tests"
 	@echo "make lint    ruff: rules and format        make types   mypy"
+	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
 	@echo "make bench   speed                         make ci      all that CI checks"
 	@echo "make soak    ten minutes of mixed traffic, memory stays flat (CORRIGIBLE_SOAK_SECONDS for another time)"
 	@echo "make clean   remove what was built"
@@ -33,6 +34,9 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+mutate: $(READY)
+	$(BIN)/python -m tests.mutation.run
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench.translation
