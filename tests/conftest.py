@@ -8,6 +8,10 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from tests._support.time_limit import heed_interrupts
+from tests._support.time_limit import pytest_timeout_set_timer as pytest_timeout_set_timer
 
 if TYPE_CHECKING:
     from corrigible.adapters.sandbox.server import Running
@@ -22,6 +26,10 @@ _STRAY = [
 ]
 if _STRAY:
     raise pytest.UsageError(f"must not exist, it hides the other parts of the namespace: {', '.join(_STRAY)}")
+
+heed_interrupts()
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")  # a busy machine is no failure
 
 
 @pytest.fixture(scope="session")
