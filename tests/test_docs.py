@@ -14,7 +14,7 @@ import yaml
 from corrigible.adapters.sandbox.server import Running
 from corrigible.conformance import cli as conformance
 from corrigible.proxy import cli
-from corrigible.proxy.pack_tools.case_runner import try_pack
+from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.rules.pack.load import load_pack
 
 ROOT = Path(__file__).parent.parent
@@ -31,9 +31,9 @@ def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> Non
     (pack / "pack.yaml").write_text(manifest, "utf-8")
     (pack / "refund-exceeds-remaining.yaml").write_text(rule, "utf-8")
     (pack / "refund-exceeds-remaining.cases.yaml").write_text(cases, "utf-8")
-    trial = try_pack(pack)
-    assert [verdict.complaints for verdict in trial.verdicts] == [(), ()]
-    assert trial.problems == ()
+    result = run_cases(pack)
+    assert [verdict.failures for verdict in result.cases] == [(), ()]
+    assert result.problems == ()
 
 
 def test_the_patch_of_the_guide_is_taken_by_the_rule_language(tmp_path: Path) -> None:

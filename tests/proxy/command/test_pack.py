@@ -94,7 +94,7 @@ def test_test(write_pack: WritePack, capsys: Capture) -> None:
         [f"{folder}: 0 passed, 0 failed"],
         [
             f"{folder}/x.cases.yaml:1: the rule needs a case where it speaks",
-            f"{folder}/x.cases.yaml:1: the rule needs a case where it stays silent",
+            f"{folder}/x.cases.yaml:1: the rule needs a case with no_match: true",
         ],
     )
     (folder / "x.cases.yaml").write_text("- name: n\n", "utf-8")

@@ -13,7 +13,7 @@ from corrigible.conformance.validators.loss import lost
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Annotate, ApiProfile
 from corrigible.proxy.core.verify import after_edit
-from corrigible.proxy.pack_tools.case_runner import speaks
+from corrigible.proxy.pack_tools.case_runner import evaluate_rules
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import built_in, rule_files
@@ -28,7 +28,7 @@ SHOWN = {("priority-given", "/body/spec/priority")}
 
 def edits(known: ApiProfile, case: Case) -> Iterator[tuple[dict[str, Any], Request]]:
     """Yield what is suggested for a case, and the request after it."""
-    said = speaks(known, known.pack.rules, case)
+    said = evaluate_rules(known, known.pack.rules, case)
     for suggestion in said.feedback["suggestions"] if isinstance(said, Annotate) else ():
         edited = suggestion.get("patch") or suggestion.get("parameters")
         if edited and suggestion.get("base_action", suggestion["action"]) not in TERMINAL:

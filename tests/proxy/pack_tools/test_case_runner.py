@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.pack_tools.case_runner import answer, try_pack
+from corrigible.proxy.pack_tools.case_runner import answer_lookup, run_cases
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 WritePack = Callable[..., Path]
@@ -30,9 +30,9 @@ SILENT = case("another", "no_match: true", code="other")
 def tried(folder: Path, cases: dict[str, str]) -> tuple[list[str], list[str], int]:
     for name, text in cases.items():
         (folder / f"{name}.cases.yaml").write_text(text, "utf-8")
-    trial = try_pack(folder)
-    complaints = [f"{v.case.text.name}: {complaint}" for v in trial.verdicts for complaint in v.complaints]
-    return complaints, [str(problem).replace(f"{folder}/", "") for problem in trial.problems], trial.passed
+    result = run_cases(folder)
+    complaints = [f"{v.case.text.name}: {complaint}" for v in result.cases for complaint in v.failures]
+    return complaints, [str(problem).replace(f"{folder}/", "") for problem in result.problems], result.passed
 
 
 def test_a_pack_in_order(write_pack: WritePack) -> None:
@@ -44,13 +44,13 @@ def test_a_pack_in_order(write_pack: WritePack) -> None:
     ("text", "complaint"),
     [
         (case("n", SPEAKS.replace("300", "301")), "n: /suggestions/0/parameters/amount: expected 301, got 300"),
-        (case("n", SPEAKS, code="other"), "n: expected it to speak, it is silent"),
-        (case("n", "no_match: true"), 'n: expected silence, it says {"schema":"self-reflective-api/0.1",'),
+        (case("n", SPEAKS, code="other"), "n: expected a match, got none"),
+        (case("n", "no_match: true"), 'n: expected no match, got {"schema":"self-reflective-api/0.1",'),
         (
             case("n", SPEAKS, body="[1]"),
-            "n: expected it to speak, it crashed: apex.x: the request's body is no object, write the patch",
+            "n: expected a match, the rule failed: apex.x: the request's body is no object, write the patch",
         ),
-        (case("n", "no_match: true", body="[1]"), "n: expected silence, it crashed: apex.x: the request's body"),
+        (case("n", "no_match: true", body="[1]"), "n: expected no match, the rule failed: apex.x: the request's body"),
         (case("n", SPEAKS, more="  after: {body: {amount: 1}}\n"), "n: after/body/amount: expected 1, got 300"),
     ],
 )
@@ -70,7 +70,7 @@ def test_what_a_case_shows_must_keep_the_contract(write_pack: WritePack) -> None
         """
     rule = "suggest: [{action: PICK, message: m, parameters: {brnd: 1}, patch: [{op: add, path: /body/a, value: 1}]}]\n"
     complaints, _, _ = tried(write_pack(manifest=actions, x=rule), {"x": case("n", "expect: {recovery: correctable}")})
-    assert complaints == ["n: this may not be sent: suggestion 0: PICK: /parameters: 'brand' is a required property"]
+    assert complaints == ["n: the feedback is not valid: suggestion 0: PICK: /parameters: 'brand' is a required property"]
 
 
 def test_a_reader_that_stops(write_pack: WritePack) -> None:
@@ -87,7 +87,7 @@ def test_look_ups_are_answered_from_the_case(write_pack: WritePack) -> None:
     gone = case("gone", SPEAKS, more='  lookups: {"GET /v1/a": {answer: {status: 404}}}\n')
     complaints, problems, passed = tried(folder, {"x": live + gone + case("none", SPEAKS) + SILENT})
     assert complaints == [
-        f"{name}: expected it to speak, it crashed: apex.x: look-up x gave nothing" for name in ("gone", "none")
+        f"{name}: expected a match, the rule failed: apex.x: look-up x gave nothing" for name in ("gone", "none")
     ]
     assert (problems, passed) == ([], 2)
 
@@ -98,7 +98,7 @@ def test_look_ups_are_answered_from_the_case(write_pack: WritePack) -> None:
         ("/a", LookupAnswer(200, b'{"n":1}')),
         ("/b", LookupAnswer(500, b'{"e":1}')),
         ("/c", LookupAnswer(404, b"null")),
-        ("/d", LookupAnswer(404, b'{"error": {"message": "the case names no such look-up"}}')),
+        ("/d", LookupAnswer(404, b'{"error": {"message": "the case has no such look-up"}}')),
     ],
 )
 def test_answers(path: str, said: LookupAnswer) -> None:
@@ -107,17 +107,17 @@ def test_answers(path: str, said: LookupAnswer) -> None:
         "GET /b": {"answer": {"status": 500, "body": {"e": 1}}},
         "GET /c": {"answer": {"status": 404}},
     }
-    assert answer(recorded, Lookup(path)) == said
+    assert answer_lookup(recorded, Lookup(path)) == said
 
 
 def test_both_polarities_and_a_rule_are_needed(write_pack: WritePack) -> None:
     folder = write_pack(a=RULE, b=RULE.replace("bad", "worse"))
     _, problems, _ = tried(folder, {"a": case("n", SPEAKS), "stray": SILENT})
     assert problems == [
-        "a.cases.yaml:1: the rule needs a case where it stays silent",
-        "b.cases.yaml:1: the rule needs a case where it speaks",
-        "b.cases.yaml:1: the rule needs a case where it stays silent",
-        "stray.cases.yaml:1: there is no rule stray.yaml beside these cases",
+        "a.cases.yaml:1: the rule needs a case with no_match: true",
+        "b.cases.yaml:1: the rule needs a case that it matches (expect)",
+        "b.cases.yaml:1: the rule needs a case with no_match: true",
+        "stray.cases.yaml:1: these cases have no rule: stray.yaml does not exist",
     ]
 
 
@@ -125,12 +125,12 @@ def test_two_rules_that_speak_on_one_case(write_pack: WritePack) -> None:
     cases = {"a": case("n", SPEAKS) + SILENT, "b": case("m", SPEAKS) + SILENT}
     _, problems, _ = tried(write_pack(a=RULE, b=RULE), cases)
     assert problems == [
-        'a.cases.yaml:1: "n": apex.b speaks too, and nothing says which goes first (priority)',
-        'b.cases.yaml:1: "m": apex.a speaks before apex.b gets to',
-        'b.cases.yaml:1: "m": apex.a speaks too, and nothing says which goes first (priority)',
+        'a.cases.yaml:1: "n": apex.b matches too, with the same rank (set priority)',
+        'b.cases.yaml:1: "m": apex.a matches first, so apex.b is not used',
+        'b.cases.yaml:1: "m": apex.a matches too, with the same rank (set priority)',
     ]
     _, problems, _ = tried(write_pack(a="priority: 1\n" + RULE, b=RULE), cases)
-    assert problems == ['b.cases.yaml:1: "m": apex.a speaks before apex.b gets to']
+    assert problems == ['b.cases.yaml:1: "m": apex.a matches first, so apex.b is not used']
 
 
 def test_a_deprecated_rule_is_not_tried(write_pack: WritePack) -> None:

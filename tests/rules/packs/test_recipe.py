@@ -16,7 +16,7 @@ from corrigible.adapters.demo.recipe.operations import PATHS
 from corrigible.adapters.demo.recipe.service import answer, encoded
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate
-from corrigible.proxy.pack_tools.case_runner import try_pack
+from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
@@ -70,10 +70,10 @@ def _recover(path: str, body: Json) -> tuple[Json, Terminal | NeedsInput | None]
 
 
 def test_the_pack_is_in_order() -> None:
-    trial = try_pack("recipe")
-    assert [str(problem) for problem in trial.problems] == []
-    assert [(verdict.case.text.name, verdict.complaints) for verdict in trial.verdicts if verdict.complaints] == []
-    assert trial.passed == len(CASES)
+    result = run_cases("recipe")
+    assert [str(problem) for problem in result.problems] == []
+    assert [(verdict.case.text.name, verdict.failures) for verdict in result.cases if verdict.failures] == []
+    assert result.passed == len(CASES)
 
 
 def test_it_registers_the_actions_of_the_paper() -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.pack_tools.case_runner import Trial, losses_unsaid, try_pack
+from corrigible.proxy.pack_tools.case_runner import PackResult, run_cases, unclaimed_losses
 from corrigible.proxy.recording.reader import read_recording
 from corrigible.rules.errors import AuthoringError, gather
 from corrigible.rules.language.editor_schema import editor_schemas
@@ -90,8 +90,8 @@ def _lint(args: argparse.Namespace) -> int:
         try:
             pack = load_pack(name)
             cases = sum(len(load_cases(file)) for file in rule_files(pack.path))
-            if (unsaid := gather(list(losses_unsaid(name)))) is not None:
-                raise unsaid
+            if (losses := gather(list(unclaimed_losses(name)))) is not None:
+                raise losses
         except AuthoringError as error:
             mistakes += len(error.each())
             print(error, file=sys.stderr)
@@ -103,19 +103,20 @@ def _lint(args: argparse.Namespace) -> int:
 def _test(args: argparse.Namespace) -> int:
     failed = 0
     for name in args.packs or built_in():
-        trial = try_pack(name)
-        failed += _print(trial)
-        print(f"{name}: {trial.passed} passed, {len(trial.verdicts) - trial.passed} failed")
+        result = run_cases(name)
+        failed += _print(result)
+        print(f"{name}: {result.passed} passed, {len(result.cases) - result.passed} failed")
     return 1 if failed else 0
 
 
-def _print(trial: Trial) -> int:
-    for verdict in trial.verdicts:
-        for complaint in verdict.complaints:
-            print(f'{verdict.case.place}: "{verdict.case.text.name}": {complaint}', file=sys.stderr)
-    for problem in trial.problems:
+def _print(result: PackResult) -> int:
+    for case_result in result.cases:
+        case = case_result.case
+        for failure in case_result.failures:
+            print(f'{case.place}: "{case.text.name}": {failure}', file=sys.stderr)
+    for problem in result.problems:
         print(problem, file=sys.stderr)
-    return len(trial.verdicts) - trial.passed + len(trial.problems)
+    return len(result.cases) - result.passed + len(result.problems)
 
 
 def _explain(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Trying a pack: each rule on its own cases, then each case on the whole pack."""
+"""Run the cases of a pack: each rule on its own cases, then each case on the whole pack."""
 
 from __future__ import annotations
 
@@ -25,95 +25,97 @@ from corrigible.schema.writer import validate
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """How one case ended. No complaints means that it held."""
+class CaseResult:
+    """The result of one case. It passed if there are no failures."""
 
     case: Case
-    complaints: tuple[str, ...]
+    failures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What testing a pack found."""
+class PackResult:
+    """The result of all cases of a pack."""
 
-    verdicts: tuple[Verdict, ...]
+    cases: tuple[CaseResult, ...]
     problems: tuple[AuthoringError, ...]
-    """What is wrong with the pack as a whole: missing polarity, rivals, rules that never get a word in."""
+    """What is wrong with the pack as a whole: a missing kind of case, rules in conflict, rules that never apply."""
 
     @property
     def passed(self) -> int:
-        return sum(not verdict.complaints for verdict in self.verdicts)
+        return sum(not result.failures for result in self.cases)
 
 
-def try_pack(name_or_path: str | Path) -> Trial:
-    """Run every case of a pack. Raises AuthoringError where the pack or a case file is wrong."""
-    (known,) = load_profiles([name_or_path])
-    rules = {rule.id.partition(".")[2]: rule for rule in known.pack.rules}
-    verdicts: list[Verdict] = []
+def run_cases(name_or_path: str | Path) -> PackResult:
+    """Run every case of a pack. Raises AuthoringError if the pack or a case file is malformed."""
+    (profile,) = load_profiles([name_or_path])
+    rules = {rule.id.partition(".")[2]: rule for rule in profile.pack.rules}
+    results: list[CaseResult] = []
     problems: list[AuthoringError] = []
-    for file in rule_files(known.pack.path):
+    for file in rule_files(profile.pack.path):
         cases = load_cases(file)
         rule = rules[file.stem]
         if rule.status == "deprecated":
-            continue  # it never speaks again; its cases stay as a record
-        problems += _polarity(file, cases)
-        verdicts += [Verdict(case, tuple(_complaints(known, rule, case))) for case in cases]
-    problems += _strays(known.pack.path, set(rules))
-    for verdict in verdicts:
-        if verdict.case.text.expect is not None and not verdict.complaints:
-            problems += _rivals(known, rules[verdict.case.rule], verdict.case)
-    return Trial(tuple(verdicts), tuple(problems))
+            continue  # it never matches again; its cases stay as a record
+        problems += _missing_kinds(file, cases)
+        results += [CaseResult(case, tuple(_failures(profile, rule, case))) for case in cases]
+    problems += _orphans(profile.pack.path, set(rules))
+    for result in results:
+        if result.case.text.expect is not None and not result.failures:
+            problems += _conflicts(profile, rules[result.case.rule], result.case)
+    return PackResult(tuple(results), tuple(problems))
 
 
-def _polarity(file: Path, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:
-    for wanted, silent in (("a case where it speaks", False), ("a case where it stays silent", True)):
-        if not any(case.text.no_match is silent for case in cases):
-            yield AuthoringError(Place(case_file(file)), f"the rule needs {wanted}")
+def _missing_kinds(file: Path, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:
+    for missing, no_match in (("a case that it matches (expect)", False), ("a case with no_match: true", True)):
+        if not any(case.text.no_match is no_match for case in cases):
+            yield AuthoringError(Place(case_file(file)), f"the rule needs {missing}")
 
 
-def _strays(path: Path, rules: set[str]) -> Iterator[AuthoringError]:
+def _orphans(path: Path, rules: set[str]) -> Iterator[AuthoringError]:
     for file in sorted(path.glob("*.cases.yaml")):
         name = file.name.removesuffix(".cases.yaml")
         if name not in rules:
-            yield AuthoringError(Place(file), f"there is no rule {name}.yaml beside these cases")
+            yield AuthoringError(Place(file), f"these cases have no rule: {name}.yaml does not exist")
 
 
-def _complaints(known: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
-    said = speaks(known, (rule,), case)
+def _failures(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
+    result = evaluate_rules(profile, (rule,), case)
     if case.text.no_match:
-        if isinstance(said, Annotate):
-            yield f"expected silence, it says {orjson.dumps(said.feedback).decode()}"
-        elif said is not None:
-            yield f"expected silence, it crashed: {said}"
+        if isinstance(result, Annotate):
+            yield f"expected no match, got {orjson.dumps(result.feedback).decode()}"
+        elif result is not None:
+            yield f"expected no match, the rule failed: {result}"
         return
-    if not isinstance(said, Annotate):
-        yield ("expected it to speak, it is silent" if said is None else f"expected it to speak, it crashed: {said}")
+    if not isinstance(result, Annotate):
+        yield "expected a match, got none" if result is None else f"expected a match, the rule failed: {result}"
         return
-    yield from differences(case.text.expect, orjson.loads(said.encoded))
+    yield from differences(case.text.expect, orjson.loads(result.encoded))
     try:
-        validate(parse(said.feedback), vocabulary=known.pack.vocabulary)
+        validate(parse(result.feedback), vocabulary=profile.pack.vocabulary)
     except (FeedbackError, ReaderError) as problem:
-        yield f"this may not be sent: {problem}"
+        yield f"the feedback is not valid: {problem}"
     if case.text.after is not None:
-        following = apply(orjson.loads(said.encoded), case.exchange.request)
-        if isinstance(following, Next):
-            yield from (f"after{d}" for d in differences(case.text.after, following.request.document()))
+        outcome = apply(orjson.loads(result.encoded), case.exchange.request)
+        if isinstance(outcome, Next):
+            yield from (f"after{d}" for d in differences(case.text.after, outcome.request.document()))
         else:
-            yield f"after: the reader does not retry: {following}"
+            yield f"after: the feedback leads to no next request: {outcome}"
 
 
-def losses_unsaid(name_or_path: str | Path) -> Iterator[AuthoringError]:
-    """Yield each case whose rule takes something from the request, and neither of them says so."""
-    (known,) = load_profiles([name_or_path])
-    for file in rule_files(known.pack.path):
+def unclaimed_losses(name_or_path: str | Path) -> Iterator[AuthoringError]:
+    """Yield each case whose rule removes something from the request without claiming `changes_intent`."""
+    (profile,) = load_profiles([name_or_path])
+    for file in rule_files(profile.pack.path):
         for case in load_cases(file):
             if case.text.expect is None or _claims_change(case.text.expect):
                 continue
             explanation = Explanation()
-            speaks(known, known.pack.rules, case, explanation)
+            evaluate_rules(profile, profile.pack.rules, case, explanation)
             if explanation.unsaid:
-                said = f'"{case.text.name}": the edit loses {", ".join(explanation.unsaid)}: claim changes_intent: true'
-                yield AuthoringError(case.place, said)
+                lost = ", ".join(explanation.unsaid)
+                yield AuthoringError(
+                    case.place, f'"{case.text.name}": the edit loses {lost}: claim changes_intent: true'
+                )
 
 
 def _claims_change(claimed: Json) -> bool:
@@ -125,43 +127,47 @@ def _claims_change(claimed: Json) -> bool:
     return False
 
 
-def speaks(
-    known: ApiProfile, rules: tuple[Rule, ...], case: Case, explanation: Explanation | None = None
+def evaluate_rules(
+    profile: ApiProfile, rules: tuple[Rule, ...], case: Case, explanation: Explanation | None = None
 ) -> Annotate | str | None:
-    """Return what some rules say on a case: an annotation, None for silence, or a crash in words.
+    """Return the result of some rules on a case: an annotation, None if none matches, or the text of an error.
 
-    Where only the API's description has something to say, the rules are silent.
+    A result of the API's description alone counts as no match.
     """
-    # An index of the whole pack is there already; to make one takes longer than all that a case asks of it.
-    engine = Engine([known if rules is known.pack.rules else replace(known, index=RuleIndex(rules))])
+    # The pack's own index exists already; building one takes longer than using it for a case.
+    engine = Engine([profile if rules is profile.pack.rules else replace(profile, index=RuleIndex(rules))])
     decision = run_with_lookups_sync(
-        engine.decide(case.exchange, explanation), lambda lookup: answer(case.text.lookups, lookup)
+        engine.decide(case.exchange, explanation), lambda lookup: answer_lookup(case.text.lookups, lookup)
     )
     if isinstance(decision, Annotate):
         return decision if any(rule.id in decision.rules for rule in rules) else None
     return decision.reason if decision.fault else None
 
 
-def answer(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
-    """Answer a look-up from a case. `answer: {status, body}` stands for anything but a 200."""
-    said = recorded.get(f"{lookup.method} {lookup.path}")
-    if said is None and lookup.method != "GET":
+def answer_lookup(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
+    """Answer a look-up from a case. `answer: {status, body}` gives another status than 200."""
+    recorded_answer = recorded.get(f"{lookup.method} {lookup.path}")
+    if recorded_answer is None and lookup.method != "GET":
         return LookupAnswer(0)
-    if said is None:
-        return LookupAnswer(404, b'{"error": {"message": "the case names no such look-up"}}')
-    if isinstance(said, dict) and set(said) == {"answer"}:
-        return LookupAnswer(said["answer"].get("status", 200), orjson.dumps(said["answer"].get("body")))
-    return LookupAnswer(200, orjson.dumps(said))
+    if recorded_answer is None:
+        return LookupAnswer(404, b'{"error": {"message": "the case has no such look-up"}}')
+    if isinstance(recorded_answer, dict) and set(recorded_answer) == {"answer"}:
+        return LookupAnswer(
+            recorded_answer["answer"].get("status", 200), orjson.dumps(recorded_answer["answer"].get("body"))
+        )
+    return LookupAnswer(200, orjson.dumps(recorded_answer))
 
 
-def _rivals(known: ApiProfile, rule: Rule, case: Case) -> Iterator[AuthoringError]:
-    whole = speaks(known, known.pack.rules, case)
+def _conflicts(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[AuthoringError]:
+    whole = evaluate_rules(profile, profile.pack.rules, case)
     if isinstance(whole, Annotate) and rule.id not in whole.rules and rule.status == "stable":
-        yield AuthoringError(case.place, f'"{case.text.name}": {whole.rules[0]} speaks before {rule.id} gets to')
-    for other in known.pack.rules:
+        yield AuthoringError(
+            case.place, f'"{case.text.name}": {whole.rules[0]} matches first, so {rule.id} is not used'
+        )
+    for other in profile.pack.rules:
         same_rank = (other.priority, other.match.specificity) == (rule.priority, rule.match.specificity)
-        rivals = other.id != rule.id and same_rank and {other.status, rule.status} == {"stable"}
-        if rivals and isinstance(speaks(known, (other,), case), Annotate):
+        conflicting = other.id != rule.id and same_rank and {other.status, rule.status} == {"stable"}
+        if conflicting and isinstance(evaluate_rules(profile, (other,), case), Annotate):
             yield AuthoringError(
-                case.place, f'"{case.text.name}": {other.id} speaks too, and nothing says which goes first (priority)'
+                case.place, f'"{case.text.name}": {other.id} matches too, with the same rank (set priority)'
             )

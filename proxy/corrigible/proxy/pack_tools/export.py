@@ -25,7 +25,7 @@ from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import rule_files
 from corrigible.schema.exchange import Json, Protocol
 
-from .case_runner import answer
+from .case_runner import answer_lookup
 
 Scalar = str | int | float
 
@@ -44,8 +44,8 @@ _ENDS = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
 
 def render(name_or_path: str | Path) -> Iterator[dict[str, Json]]:
     """Yield the documents of a pack. Raises AuthoringError where the pack or a case file is wrong."""
-    (known,) = load_profiles([name_or_path])
-    pack = known.pack
+    (profile,) = load_profiles([name_or_path])
+    pack = profile.pack
     rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
     adapters = files("corrigible.adapters")
     places = [Path(str(adapters.joinpath(group, pack.name, "tasks.yaml"))) for group in ("apis", "demo")]
@@ -60,12 +60,12 @@ def render(name_or_path: str | Path) -> Iterator[dict[str, Json]]:
         "tables": dict(pack.tables),
         "paraphrases": {value: list(phrases) for value, phrases in pack.text.paraphrases.items()},
     }
-    engine = Engine([known])
+    engine = Engine([profile])
     for file in rule_files(pack.path):
         rule = rules[file.stem]
         yield _rule(rule, file)
         for case in load_cases(file):
-            yield _case(known, engine, rule, case)
+            yield _case(profile, engine, rule, case)
 
 
 def _rule(rule: Rule, file: Path) -> dict[str, Json]:
@@ -148,9 +148,9 @@ def _quoted(expression: str) -> Iterator[str]:
             yield raw
 
 
-def _case(known: ApiProfile, engine: Engine, rule: Rule, case: Case) -> dict[str, Json]:
+def _case(profile: ApiProfile, engine: Engine, rule: Rule, case: Case) -> dict[str, Json]:
     exchange = case.exchange
-    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: answer(case.text.lookups, lookup))
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: answer_lookup(case.text.lookups, lookup))
     rpc = exchange.request.protocol is Protocol.GRPC
     return {
         "kind": "case",
