@@ -93,7 +93,7 @@ def test_test(write_pack: WritePack, capsys: Capture) -> None:
         1,
         [f"{folder}: 0 passed, 0 failed"],
         [
-            f"{folder}/x.cases.yaml:1: the rule needs a case where it speaks",
+            f"{folder}/x.cases.yaml:1: the rule needs a case that it matches (expect)",
             f"{folder}/x.cases.yaml:1: the rule needs a case with no_match: true",
         ],
     )

@@ -93,13 +93,13 @@ def _failures(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
     try:
         validate(parse(result.feedback), vocabulary=profile.pack.vocabulary)
     except (FeedbackError, ReaderError) as problem:
-        yield f"the feedback is not valid: {problem}"
+        yield f"invalid feedback: {problem}"
     if case.text.after is not None:
         outcome = apply(orjson.loads(result.encoded), case.exchange.request)
         if isinstance(outcome, Next):
             yield from (f"after{d}" for d in differences(case.text.after, outcome.request.document()))
         else:
-            yield f"after: the feedback leads to no next request: {outcome}"
+            yield f"after: no next request: {outcome}"
 
 
 def unclaimed_losses(name_or_path: str | Path) -> Iterator[AuthoringError]:
