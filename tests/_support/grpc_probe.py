@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-grpc: Any = pytest.importorskip("grpc", reason="grpcio is not installed")
+grpc: Any = importlib.import_module("grpc")
 
 PATIENCE = 20.0
 SERVICE = "probe.v1.Probe"
@@ -335,7 +335,6 @@ def proxied_channel(proxied: Started) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A CA, and a certificate of it for 127.0.0.1."""
-    pytest.importorskip("cryptography", reason="cryptography is not installed")
     made = importlib.import_module("corrigible.adapters.sandbox.certificate")
     folder: Path = tmp_path_factory.mktemp("certificates")
     return made.make_certificate(folder)

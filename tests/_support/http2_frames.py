@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hpack import Decoder, Encoder
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.proxy.tls_files import Identity, Trust
-
-pytest.importorskip("mitmproxy")
-from hpack import Decoder, Encoder
 
 PATIENCE = 60.0
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

@@ -37,8 +37,6 @@ def test_what_a_process_and_its_children_hold_is_counted() -> None:
 
 
 def test_mixed_traffic_is_answered_and_explained() -> None:
-    pytest.importorskip("mitmproxy")
-    pytest.importorskip("grpc")
     lines: list[str] = []
     measured, tally, _ = soak(3.0, 0.2, lines.append)
     assert not tally.wrong

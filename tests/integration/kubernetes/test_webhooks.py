@@ -6,6 +6,7 @@ The policies are other people's programs, each in an environment of its own: che
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import os
 import time
@@ -243,7 +244,7 @@ class TestCheckov:
             assert (answer.status_code, answer.headers.get("warning")) == (201, None)
 
     def test_the_python_client_finds_it_in_the_body(self, checkov: Policies, cluster: Any, pod: Any) -> None:
-        client = pytest.importorskip("kubernetes.client")
+        client = importlib.import_module("kubernetes.client")
         configuration = client.Configuration(host=cluster.direct.url)
         configuration.ssl_ca_cert = str(cluster.direct.ca)
         configuration.api_key = {"authorization": "Bearer admin-token"}

@@ -21,8 +21,6 @@ import pytest
 from corrigible.proxy.command import addresses
 from corrigible.proxy.command import proxy as command
 
-pytest.importorskip("mitmproxy")
-
 
 def arguments(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()

@@ -133,7 +133,6 @@ def test_none_leaves_everything(said: Callable[..., list[str]]) -> None:
 def test_a_packed_answer_of_a_flow_file_is_shown_unpacked(
     write_pack: Callable[..., Path], tmp_path: Path, capsys: Capture
 ) -> None:
-    pytest.importorskip("mitmproxy")
     from mitmproxy import http, io
     from mitmproxy.test import tflow, tutils
 

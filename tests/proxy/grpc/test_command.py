@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import socket
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-grpc: Any = pytest.importorskip("grpc", reason="grpcio is not installed")
+grpc: Any = importlib.import_module("grpc")
 
 
 def credentials(certificates: Any) -> Any:
@@ -96,7 +97,6 @@ class TestTls:
 
 def named(folder: Path, name: str) -> tuple[Path, Path]:
     """Write a certificate for a name that vouches for itself, and its key."""
-    pytest.importorskip("cryptography", reason="cryptography is not installed")
     from datetime import UTC, datetime, timedelta
 
     from cryptography import x509

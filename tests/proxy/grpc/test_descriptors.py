@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
 import time
@@ -11,12 +12,12 @@ from typing import Any
 
 import pytest
 
-grpc: Any = pytest.importorskip("grpc", reason="grpcio is not installed")
-reflection: Any = pytest.importorskip("grpc_reflection.v1alpha.reflection", reason="grpcio-reflection is not installed")
-reflection_pb2: Any = pytest.importorskip("grpc_reflection.v1alpha.reflection_pb2")
-health: Any = pytest.importorskip("grpc_health.v1.health", reason="grpcio-health-checking is not installed")
-health_pb2: Any = pytest.importorskip("grpc_health.v1.health_pb2")
-health_pb2_grpc: Any = pytest.importorskip("grpc_health.v1.health_pb2_grpc")
+grpc: Any = importlib.import_module("grpc")
+reflection: Any = importlib.import_module("grpc_reflection.v1alpha.reflection")
+reflection_pb2: Any = importlib.import_module("grpc_reflection.v1alpha.reflection_pb2")
+health: Any = importlib.import_module("grpc_health.v1.health")
+health_pb2: Any = importlib.import_module("grpc_health.v1.health_pb2")
+health_pb2_grpc: Any = importlib.import_module("grpc_health.v1.health_pb2_grpc")
 
 from google.protobuf import descriptor_pool  # noqa: E402  behind what may be missing
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet  # noqa: E402
@@ -52,7 +53,6 @@ RULE = """
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The service's `.proto` files, in a folder of their package."""
-    pytest.importorskip("grpc_tools", reason="grpcio-tools is not installed")
     folder: Path = tmp_path_factory.mktemp("protos")
     package = folder / "acme" / "v1"
     package.mkdir(parents=True)
@@ -130,7 +130,6 @@ class TestFiles:
             load(path)
 
     def test_a_mistake_in_a_proto_has_file_and_line(self, tmp_path: Path) -> None:
-        pytest.importorskip("grpc_tools", reason="grpcio-tools is not installed")
         path = tmp_path / "orders.proto"
         path.write_text('syntax = "proto3";\nmessage A {\n  strin a = 1;\n}\n', "utf-8")
         with pytest.raises(AuthoringError) as caught:
@@ -317,7 +316,7 @@ def test_health_and_reflection_of_the_upstream_are_its_own(rpc: Any, files: list
         told.set("acme.v1.Orders", health_pb2.HealthCheckResponse.SERVING)
         assert next(watching).status == health_pb2.HealthCheckResponse.SERVING
         watching.cancel()
-        database: Any = pytest.importorskip("grpc_reflection.v1alpha.proto_reflection_descriptor_database")
+        database: Any = importlib.import_module("grpc_reflection.v1alpha.proto_reflection_descriptor_database")
         found = database.ProtoReflectionDescriptorDatabase(channel)
         assert list(found.get_services()) == ["acme.v1.Orders"]
         assert found.FindFileContainingSymbol("acme.v1.Orders").SerializeToString() == files[-1].SerializeToString()

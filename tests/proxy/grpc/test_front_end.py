@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import threading
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 
 import pytest
 
-grpc: Any = pytest.importorskip("grpc", reason="grpcio is not installed")
-aio: Any = pytest.importorskip("grpc.aio")
+grpc: Any = importlib.import_module("grpc")
+aio: Any = importlib.import_module("grpc.aio")
 
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
 from corrigible.proxy.grpc.forwarder import FULL, CallResult, Metadata, Room, serve  # noqa: E402  behind what may be missing
@@ -144,7 +145,6 @@ def test_look_ups_end_before_the_deadline_of_the_call(
     seconds: float | None, spoken: bool, rpc: Any, write_pack: Any, tmp_path: Path
 ) -> None:
     """An answer that takes half a second is waited for, but not by a caller who has not so much time."""
-    pytest.importorskip("grpc_tools", reason="grpcio-tools is not installed")
     proto = tmp_path / "orders.proto"
     proto.write_text(PROTO, "utf-8")
     pack = write_pack(manifest="lookups: [/apex.v1.Orders/Get]\n", mine=RULE)

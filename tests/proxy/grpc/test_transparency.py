@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
 from collections.abc import Iterator
@@ -9,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-grpc: Any = pytest.importorskip("grpc", reason="grpcio is not installed")
-status_pb2: Any = pytest.importorskip("google.rpc.status_pb2")
+grpc: Any = importlib.import_module("grpc")
+status_pb2: Any = importlib.import_module("google.rpc.status_pb2")
 
 NONE = (("recovery-feedback", "none"),)
 REFLECTIVE = (("recovery-feedback", "reflective"),)

@@ -13,17 +13,9 @@ NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
 BODY = b'{"error": {"message": "no"}}' * 40
 
 
-def installed(name: str) -> None:
-    if name == "br":
-        pytest.importorskip("brotli")
-    if name == "zstd":
-        pytest.importorskip("zstandard")
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("body", [b"", b"x", BODY])
 def test_round_trip(name: str, body: bytes) -> None:
-    installed(name)
     scheme = coding(f" {name.upper()} ")
     assert scheme is not None
     assert scheme.decode(scheme.encode(body), len(body)) == body
@@ -31,7 +23,6 @@ def test_round_trip(name: str, body: bytes) -> None:
 
 @pytest.mark.parametrize("name", NAMES[1:])
 def test_what_would_grow_past_the_limit_is_refused(name: str) -> None:
-    installed(name)
     scheme = coding(name)
     assert scheme is not None
     packed = scheme.encode(BODY)
@@ -41,7 +32,6 @@ def test_what_would_grow_past_the_limit_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES[1:])
 def test_a_bomb_takes_no_memory(name: str) -> None:
-    installed(name)
     scheme = coding(name)
     assert scheme is not None
     bomb = scheme.encode(bytes(1 << 27))
@@ -57,7 +47,6 @@ def test_a_bomb_takes_no_memory(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES[1:])
 def test_broken_streams_are_refused(name: str) -> None:
-    installed(name)
     scheme = coding(name)
     assert scheme is not None
     packed = scheme.encode(BODY)
@@ -68,7 +57,6 @@ def test_broken_streams_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "br"])
 def test_half_a_stream_is_refused(name: str) -> None:
-    installed(name)
     scheme = coding(name)
     assert scheme is not None
     with pytest.raises(ValueError):
@@ -76,7 +64,6 @@ def test_half_a_stream_is_refused(name: str) -> None:
 
 
 def test_every_frame_of_zstd_counts() -> None:
-    installed("zstd")
     scheme = coding("zstd")
     assert scheme is not None
     assert scheme.decode(scheme.encode(b"one ") + scheme.encode(b"two"), 100) == b"one two"

@@ -13,8 +13,6 @@ from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 
-pytest.importorskip("mitmproxy")
-
 JSON = b"Content-Type: application/json\r\n"
 MEBIBYTE = 1 << 20
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
-
 OK = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
-
 JSON = b"Content-Type: application/json\r\n"
 
 

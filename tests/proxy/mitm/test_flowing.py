@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
-
 JSON = b"Content-Type: application/json\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: x\r\n"
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
-
 JSON = b"Content-Type: application/json\r\n"
 
 

@@ -13,8 +13,6 @@ import pytest
 
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
-pytest.importorskip("mitmproxy")
-
 MEBIBYTE = 1 << 20
 PLAIN = b'{"free": 7}'
 JSON = b"Content-Type: application/json\r\n"

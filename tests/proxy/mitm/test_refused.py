@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
-
 HOST = b"Host: x\r\n"
 CHUNKED = b"POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"

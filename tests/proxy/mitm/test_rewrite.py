@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
-
 JSON = b"Content-Type: application/json\r\n"
 BODY = b'amount=1&a=%20\x00\xff&big={"n": 1e400}'
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
-
 OK = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nok"
 
 

@@ -16,15 +16,13 @@ from typing import Any
 
 import httpx
 import pytest
+from h2.config import H2Configuration  # type: ignore[import-untyped]  # h2 4.1, which mitmproxy 11.0 pins
+from h2.connection import H2Connection  # type: ignore[import-untyped]
+from h2.events import RequestReceived  # type: ignore[import-untyped]
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.proxy.cli import main
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
-
-pytest.importorskip("mitmproxy")
-from h2.config import H2Configuration  # type: ignore[import-untyped]  # h2 4.1, which mitmproxy 11.0 pins
-from h2.connection import H2Connection  # type: ignore[import-untyped]
-from h2.events import RequestReceived  # type: ignore[import-untyped]
 
 PATIENCE = 10.0
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
-
 JSON = b"Content-Type: application/json\r\n"
 HOSTILE = b'{"b": 1, "a": 2, "a": 3, "big": 9223372036854775808, "e": 1e400, "f": 1.10, "s": "\\u0000\\ud800"} '
 MEBIBYTE = 1 << 20

@@ -6,10 +6,6 @@ import asyncio
 from collections import Counter
 from itertools import pairwise
 
-import pytest
-
-pytest.importorskip("mitmproxy")
-
 BUSY, TURNS, ROUNDS = 8, 5, 4
 
 

@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mitmproxy")
 if not Path("/proc/self/task").exists():
     pytest.skip("children are looked up in /proc", allow_module_level=True)
 

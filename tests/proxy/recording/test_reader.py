@@ -136,7 +136,6 @@ def test_a_capture_of_the_least(tmp_path: Path) -> None:
 
 
 def test_flow_files(tmp_path: Path) -> None:
-    pytest.importorskip("mitmproxy")
     from mitmproxy import http, io
     from mitmproxy.test import tflow, tutils
 
@@ -187,8 +186,6 @@ def test_flow_files(tmp_path: Path) -> None:
     ],
 )
 def test_files_that_are_none(tmp_path: Path, data: bytes, said: str) -> None:
-    if data[:1].isdigit():
-        pytest.importorskip("mitmproxy")
     path = written(tmp_path, data)
     with pytest.raises(AuthoringError) as caught:
         read_recording(path)
