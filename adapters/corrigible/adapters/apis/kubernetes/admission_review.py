@@ -122,9 +122,9 @@ def _path(asked: Mapping[str, Any], resource: Mapping[str, Any], operation: str)
     return "/" + "/".join(quote(part, safe="") for part in parts)
 
 
-def _status(webhook: str, said: Json) -> dict[str, Any]:
+def _status(webhook: str, refusal: Json) -> dict[str, Any]:
     """Return the Status that the API server makes of a denial (apiserver's admission/plugin/webhook/errors)."""
-    given = dict(said) if isinstance(said, dict) else {}
+    given = dict(refusal) if isinstance(refusal, dict) else {}
     denied = f'admission webhook "{webhook.strip("/") or "webhook"}" denied the request'
     text = given.get("message") or given.get("reason")
     code = given.get("code")

@@ -1,4 +1,4 @@
-"""The Kubernetes API's Status object, and what admission plugins and webhooks put into its message.
+"""The Kubernetes API's Status object, and the complaints of admission plugins and webhooks in its message.
 
 Knows where things are. Whether they are right is for rules.
 """
@@ -16,7 +16,7 @@ from corrigible.adapters.apis.kubernetes.errors.field_path import field_pointer
 from corrigible.adapters.apis.kubernetes.errors.status_errors import (
     MOST_COMPLAINTS,
     MOST_TEXT,
-    Said,
+    Refusal,
     field_error,
     field_errors,
     listed,
@@ -53,17 +53,17 @@ class KubernetesFormat:
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         if not isinstance(body, Mapping) or body.get("kind") != "Status" or body.get("status") != "Failure":
             return ()
-        said = Said(exchange, body)
-        denied = _WEBHOOK.match(said.text)
+        refusal = Refusal(exchange, body)
+        denied = _WEBHOOK.match(refusal.text)
         if denied is not None:
-            said = Said(exchange, body, denied["name"])
-        causes = [one for one in said.details.get("causes") or () if _complains(one, said.reason)]
-        found = [violation for cause in causes[:MOST_COMPLAINTS] for violation in _cause(said, cause)]
-        if found:
-            return found
+            refusal = Refusal(exchange, body, denied["name"])
+        causes = [one for one in refusal.details.get("causes") or () if _complains(one, refusal.reason)]
+        violations = [violation for cause in causes[:MOST_COMPLAINTS] for violation in _cause(refusal, cause)]
+        if violations:
+            return violations
         if denied is not None:
-            return read_webhook(said, said.text[denied.end() :])
-        return list(islice(_read(said, exchange.status), MOST_COMPLAINTS))
+            return read_webhook(refusal, refusal.text[denied.end() :])
+        return list(islice(_read(refusal, exchange.status), MOST_COMPLAINTS))
 
 
 def _complains(cause: Json, reason: str) -> bool:
@@ -73,151 +73,148 @@ def _complains(cause: Json, reason: str) -> bool:
     return reason != "InternalError" or bool(cause.get("field"))
 
 
-def _cause(said: Said, cause: Mapping[str, Json]) -> Iterator[Violation]:
+def _cause(refusal: Refusal, cause: Mapping[str, Json]) -> Iterator[Violation]:
     message, field, reason = (text(cause, name)[:MOST_TEXT] for name in ("message", "field", "reason"))
     policy = _VAP.match(message)
     if policy is not None:
-        yield said.violation(
-            "VAP", policy["text"], param=policy["policy"], policy=policy["policy"], rule=policy["binding"]
-        )
+        yield _denied_by_policy(refusal, policy)
         return
     if reason == "FieldManagerConflict":
         manager = _CONFLICT_WITH.match(message)
-        pointer = field_pointer(said.request, field)
-        yield said.violation(
-            reason,
-            message,
-            param=field,
-            pointer=pointer,
-            manager=manager["manager"] if manager else "",
-            places=[pointer],
-        )
+        pointer = field_pointer(refusal.request, field)
+        by = manager["manager"] if manager else ""
+        yield refusal.about(reason, message, [pointer], param=field, manager=by, value=None)
         return
     if reason == "NamespaceTerminating":
-        found = _TERMINATING.search(message)
-        namespace = found["namespace"] if found else ""
-        yield said.violation(reason, message, param=field, pointer="/path", namespace=namespace)
+        match = _TERMINATING.search(message)
+        namespace = match["namespace"] if match else ""
+        yield refusal.violation(reason, message, param=field, pointer="/path", namespace=namespace)
         return
-    if field == "patch" and said.request.method == "PATCH":
+    if field == "patch" and refusal.request.method == "PATCH":
         detail = field_error(field, message).detail
-        undecoded = list(read_bad_request(Said(said.exchange, {**said.status, "message": detail, "details": {}})))
+        undecoded = list(
+            read_bad_request(Refusal(refusal.exchange, {**refusal.status, "message": detail, "details": {}}))
+        )
         if undecoded and undecoded[0].code == "QUANTITY_FORMAT":
             yield undecoded[0]
             return
         if undecoded and undecoded[0].code != "BAD_REQUEST":
             yield undecoded[0]._replace(code=reason or "FieldValueInvalid", param=field, message=detail)
             return
-    if said.webhook and not field and not reason.startswith("FieldValue"):
+    if refusal.webhook and not field and not reason.startswith("FieldValue"):
         return  # its text says the same, and its dialect is known
-    yield said.field(field_error(field, message), reason)
+    yield refusal.field(field_error(field, message), reason)
 
 
-def _read(said: Said, status: int) -> Iterator[Violation]:
-    unreachable = _UNREACHABLE.search(said.text)
+def _denied_by_policy(refusal: Refusal, policy: re.Match[str]) -> Violation:
+    name = policy["policy"]
+    return refusal.violation("VAP", policy["text"], param=name, policy=name, rule=policy["binding"])
+
+
+def _read(refusal: Refusal, status: int) -> Iterator[Violation]:
+    unreachable = _UNREACHABLE.search(refusal.text)
     if unreachable is not None:
-        yield said.violation("WEBHOOK_UNREACHABLE", said.text, webhook=unreachable["name"])
+        yield refusal.violation("WEBHOOK_UNREACHABLE", refusal.text, webhook=unreachable["name"])
         return
-    policy = _VAP.match(said.body)
+    policy = _VAP.match(refusal.body)
     if policy is not None:
-        yield said.violation(
-            "VAP", policy["text"], param=policy["policy"], policy=policy["policy"], rule=policy["binding"]
-        )
+        yield _denied_by_policy(refusal, policy)
         return
-    read = _BY_REASON.get(said.reason) or _BY_STATUS.get(status) or _unknown
-    yield from read(said)
+    read = _BY_REASON.get(refusal.reason) or _BY_STATUS.get(status) or _unknown
+    yield from read(refusal)
 
 
-def _invalid(said: Said) -> Iterator[Violation]:
-    found = field_errors(said.body)
-    if not found:
-        code = "PATCH_REJECTED" if said.request.method == "PATCH" else "INVALID"
-        yield said.violation(code, said.body, pointer="/body")
-    for error in found:
-        yield said.field(error)
+def _invalid(refusal: Refusal) -> Iterator[Violation]:
+    errors = field_errors(refusal.body)
+    if not errors:
+        code = "PATCH_REJECTED" if refusal.request.method == "PATCH" else "INVALID"
+        yield refusal.violation(code, refusal.body, pointer="/body")
+    for error in errors:
+        yield refusal.field(error)
 
 
-def _not_found(said: Said) -> Iterator[Violation]:
-    found = _NOT_FOUND.match(said.text)
-    if found is None:
-        yield said.violation("PATH_UNKNOWN", said.text, pointer="/path")
+def _not_found(refusal: Refusal) -> Iterator[Violation]:
+    match, text = _NOT_FOUND.match(refusal.text), refusal.text
+    if match is None:
+        yield refusal.violation("PATH_UNKNOWN", text, pointer="/path")
         return
-    kind, name = found["kind"], found["name"]
+    path = refusal.request.path
+    kind, name = match["kind"], match["name"]
     segment = f"/namespaces/{name}/"
-    if kind == "namespaces" and segment in said.request.path + "/" and not said.request.path.endswith(segment[:-1]):
-        yield said.violation(
-            "NAMESPACE_NOT_FOUND", said.text, param="namespace", pointer="/path", name=name, kind=kind, namespace=name
+    if kind == "namespaces" and segment in path + "/" and not path.endswith(segment[:-1]):
+        yield refusal.violation(
+            "NAMESPACE_NOT_FOUND", text, param="namespace", pointer="/path", name=name, kind=kind, namespace=name
         )
         return
-    yield said.violation("NOT_FOUND", said.text, param=kind, pointer="/path", kind=kind, name=name)
+    yield refusal.violation("NOT_FOUND", text, param=kind, pointer="/path", kind=kind, name=name)
 
 
-def _exists(said: Said) -> Iterator[Violation]:
-    found = _EXISTS.match(said.text)
-    extra = {"kind": found["kind"], "name": found["name"]} if found else {}
-    yield said.violation("ALREADY_EXISTS", said.text, param="metadata.name", pointer="/body/metadata/name", **extra)
+def _exists(refusal: Refusal) -> Iterator[Violation]:
+    match, pointer = _EXISTS.match(refusal.text), "/body/metadata/name"
+    native = match.groupdict() if match else {}
+    yield refusal.violation("ALREADY_EXISTS", refusal.text, param="metadata.name", pointer=pointer, **native)
 
 
-def _conflict(said: Said) -> Iterator[Violation]:
-    if _MODIFIED in said.text:
-        pointer = field_pointer(said.request, "metadata.resourceVersion")
-        yield said.violation(
-            "CONFLICT", said.text, param="metadata.resourceVersion", pointer=pointer, rule="modified", places=[pointer]
-        )
+def _conflict(refusal: Refusal) -> Iterator[Violation]:
+    if _MODIFIED in refusal.text:
+        pointer = field_pointer(refusal.request, "metadata.resourceVersion")
+        param = "metadata.resourceVersion"
+        yield refusal.about("CONFLICT", refusal.text, [pointer], param=param, rule="modified", value=None)
     else:
-        rule = "precondition" if _PRECONDITION.search(said.text) else ""
-        yield said.violation("CONFLICT", said.text, rule=rule)
+        rule = "precondition" if _PRECONDITION.search(refusal.text) else ""
+        yield refusal.violation("CONFLICT", refusal.text, rule=rule)
 
 
-def _too_many(said: Said) -> Iterator[Violation]:
-    code = "DisruptionBudget" if "disruption budget" in said.text else "TOO_MANY_REQUESTS"
-    yield said.violation(code, said.text)
+def _too_many(refusal: Refusal) -> Iterator[Violation]:
+    code = "DisruptionBudget" if "disruption budget" in refusal.text else "TOO_MANY_REQUESTS"
+    yield refusal.violation(code, refusal.text)
 
 
-def _media_type(said: Said) -> Iterator[Violation]:
-    yield said.violation(
-        "UNSUPPORTED_MEDIA_TYPE", said.text, param="content-type", pointer="/headers/content-type",
-        value=said.request.headers.get("content-type"), supported=listed(said.text),
+def _media_type(refusal: Refusal) -> Iterator[Violation]:
+    yield refusal.violation(
+        "UNSUPPORTED_MEDIA_TYPE", refusal.text, param="content-type", pointer="/headers/content-type",
+        value=refusal.request.headers.get("content-type"), supported=listed(refusal.text),
     )  # fmt: skip
 
 
-def _not_acceptable(said: Said) -> Iterator[Violation]:
-    if field_errors(said.body):
-        yield from _invalid(said)
+def _not_acceptable(refusal: Refusal) -> Iterator[Violation]:
+    if field_errors(refusal.body):
+        yield from _invalid(refusal)
         return
-    yield said.violation(
-        "NOT_ACCEPTABLE", said.text, param="accept", pointer="/headers/accept",
-        value=said.request.headers.get("accept"), supported=listed(said.text),
+    yield refusal.violation(
+        "NOT_ACCEPTABLE", refusal.text, param="accept", pointer="/headers/accept",
+        value=refusal.request.headers.get("accept"), supported=listed(refusal.text),
     )  # fmt: skip
 
 
-def _method(said: Said) -> Iterator[Violation]:
-    allow = said.exchange.headers.get("allow", "")
+def _method(refusal: Refusal) -> Iterator[Violation]:
+    allow = refusal.exchange.headers.get("allow", "")
     supported: list[Json] = [part.strip() for part in allow.split(",") if part.strip()]
-    yield said.violation("METHOD_NOT_ALLOWED", said.text, pointer="/method", supported=supported)
+    yield refusal.violation("METHOD_NOT_ALLOWED", refusal.text, pointer="/method", supported=supported)
 
 
-def _expired(said: Said) -> Iterator[Violation]:
-    param = "continue" if "continue" in said.request.query else "resourceVersion"
-    yield said.violation("EXPIRED", said.text, param=param, pointer=f"/query/{param}")
+def _expired(refusal: Refusal) -> Iterator[Violation]:
+    param = "continue" if "continue" in refusal.request.query else "resourceVersion"
+    yield refusal.violation("EXPIRED", refusal.text, param=param, pointer=f"/query/{param}")
 
 
-def _internal(said: Said) -> Iterator[Violation]:
-    found = list(read_bad_request(said))
-    if found and (found[0].code != "BAD_REQUEST" or found[0].pointer):
-        yield from found
+def _internal(refusal: Refusal) -> Iterator[Violation]:
+    violations = list(read_bad_request(refusal))
+    if violations and (violations[0].code != "BAD_REQUEST" or violations[0].pointer):
+        yield from violations
     else:
-        yield said.violation("INTERNAL", said.text)
+        yield refusal.violation("INTERNAL", refusal.text)
 
 
-def _plain(code: str, pointer: str = "") -> Callable[[Said], Iterator[Violation]]:
-    def read(said: Said) -> Iterator[Violation]:
-        yield said.violation(code, said.text, pointer=pointer)
+def _plain(code: str, pointer: str = "") -> Callable[[Refusal], Iterator[Violation]]:
+    def read(refusal: Refusal) -> Iterator[Violation]:
+        yield refusal.violation(code, refusal.text, pointer=pointer)
 
     return read
 
 
 _unknown = _plain("UNKNOWN")
-_BY_REASON: Mapping[str, Callable[[Said], Iterator[Violation]]] = {
+_BY_REASON: Mapping[str, Callable[[Refusal], Iterator[Violation]]] = {
     "AlreadyExists": _exists,
     "BadRequest": read_bad_request,
     "Conflict": _conflict,
@@ -237,7 +234,7 @@ _BY_REASON: Mapping[str, Callable[[Said], Iterator[Violation]]] = {
     "Unauthorized": _plain("UNAUTHORIZED"),
     "UnsupportedMediaType": _media_type,
 }
-_BY_STATUS: Mapping[int, Callable[[Said], Iterator[Violation]]] = {
+_BY_STATUS: Mapping[int, Callable[[Refusal], Iterator[Violation]]] = {
     400: read_bad_request,
     401: _BY_REASON["Unauthorized"],
     403: read_forbidden,

@@ -1,4 +1,4 @@
-"""What the admission plugins of the Kubernetes API write into a 403: limits, quotas, Pod Security, PSP, RBAC."""
+"""Complaints of the Kubernetes API's admission plugins in a 403: limits, quotas, Pod Security, PSP, RBAC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
 from .field_path import Container, members
-from .status_errors import FieldError, Said, field_errors
+from .status_errors import FieldError, Refusal, field_errors
 
 _RANGE = re.compile(
     r"(?P<bound>maximum|minimum) (?P<resource>\S+) usage per (?P<scope>\w+) is (?P<allowed>[\w.+-]*\w)"
@@ -42,9 +42,17 @@ _RBAC = re.compile(
 _ESCALATION = re.compile(
     r'user "(?P<user>[^"]*)".{0,400}? attempting to grant RBAC permissions not currently held', re.S
 )
-_ACCOUNT = re.compile(r"error looking up service account (?P<namespace>[^/\s]+)/(?P<name>[^:\s]+)")
-_PRIORITY = re.compile(r"no PriorityClass with name (?P<name>\S+) was found")
-_RUNTIME = re.compile(r'RuntimeClass "(?P<name>[^"]*)" not found')
+_REFERENCES = (
+    (
+        re.compile(r"error looking up service account [^/\s]+/(?P<name>[^:\s]+)"),
+        "SERVICE_ACCOUNT_NOT_FOUND", "serviceAccountName",
+    ),
+    (
+        re.compile(r"no PriorityClass with name (?P<name>\S+) was found"),
+        "PRIORITY_CLASS_NOT_FOUND", "priorityClassName",
+    ),
+    (re.compile(r'RuntimeClass "(?P<name>[^"]*)" not found'), "RUNTIME_CLASS_NOT_FOUND", "runtimeClassName"),
+)  # fmt: skip
 _TERMINATING = re.compile(
     r"unable to create new content in namespace (?P<namespace>\S+) because it is being terminated"
 )
@@ -70,56 +78,53 @@ _CHECKS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def read_forbidden(said: Said) -> Iterator[Violation]:
+def read_forbidden(refusal: Refusal) -> Iterator[Violation]:
     """Yield what a 403 of the server itself refuses."""
     for reader in (_rbac, _limits, _quotas, pod_security, _pod_security_policy, _objects):
-        found = list(reader(said))
-        if found:
-            yield from found
+        violations = list(reader(refusal))
+        if violations:
+            yield from violations
             return
-    yield said.violation("FORBIDDEN", said.body)
+    yield refusal.violation("FORBIDDEN", refusal.body)
 
 
-def _rbac(said: Said) -> Iterator[Violation]:
-    escalation = _ESCALATION.search(said.body)
+def _rbac(refusal: Refusal) -> Iterator[Violation]:
+    escalation = _ESCALATION.search(refusal.body)
     if escalation is not None:
-        yield said.violation("RBAC_ESCALATION", said.body, user=escalation["user"])
+        yield refusal.violation("RBAC_ESCALATION", refusal.body, user=escalation["user"])
         return
-    found = _RBAC.search(said.text)
-    if found is not None:
-        native: dict[str, Json] = {
-            name: found[name] or "" for name in ("user", "verb", "resource", "subresource", "api_group", "namespace")
-        }
-        yield said.violation(
-            "RBAC", found[0], param=found["resource"] or found["path"] or "", pointer="/path", **native
-        )
+    match = _RBAC.search(refusal.text)
+    if match is not None:
+        native: dict[str, Json] = {name: value or "" for name, value in match.groupdict().items()}
+        path = native.pop("path")
+        param = str(native["resource"] or path)
+        yield refusal.violation("RBAC", match[0], param=param, pointer="/path", **native)
 
 
-def _limits(said: Said) -> Iterator[Violation]:
-    for match in _RANGE.finditer(said.body):
+def _limits(refusal: Refusal) -> Iterator[Violation]:
+    for match in _RANGE.finditer(refusal.body):
         bound = "max" if match["bound"] == "maximum" else "min"
         side = f"{match['side'] or match['absent'] or ('limit' if bound == 'max' else 'request')}s"
-        yield _limit(said, bound, match, side)
-    for match in _RATIO.finditer(said.body):
-        yield _limit(said, "ratio", match, f"{match['absent']}s" if match["absent"] else "ratio")
+        yield _limit(refusal, bound, match, side)
+    for match in _RATIO.finditer(refusal.body):
+        yield _limit(refusal, "ratio", match, f"{match['absent']}s" if match["absent"] else "ratio")
 
 
-def _limit(said: Said, bound: str, match: re.Match[str], side: str) -> Violation:
+def _limit(refusal: Refusal, bound: str, match: re.Match[str], side: str) -> Violation:
     resource, scope, given = match["resource"], match["scope"], match["given"] or ""
     concerned: list[Container] = []
     if scope == "PersistentVolumeClaim":
         places = [f"/body/spec/resources/{side}/{escape(resource)}"]
     else:
         under = "requests" if side == "ratio" else side
-        counted = [one for one in said.containers if _amount(one, under, resource) is not None] or said.containers
+        counted = [one for one in refusal.containers if _amount(one, under, resource) is not None] or refusal.containers
         concerned = [one for one in counted if scope == "Pod"]
-        concerned = concerned or [one for one in said.containers if _is_meant(one, resource, side, given)]
+        concerned = concerned or [one for one in refusal.containers if _is_meant(one, resource, side, given)]
         places = [f"{one.pointer}/resources/{under}/{escape(resource)}" for one in concerned]
-    there = said.at(places[0]) if places else MISSING
-    return said.violation(
-        "LIMIT_RANGE", match[0], param=resource, pointer=places[0] if places else said.pod, places=places,
+    return refusal.about(
+        "LIMIT_RANGE", match[0], places, param=resource, fallback=refusal.pod, rule=side,
         containers=[one.name for one in concerned], resource=resource, bound=bound, scope=scope,
-        allowed=match["allowed"], given=given, rule=side, value=None if there is MISSING else there,
+        allowed=match["allowed"], given=given,
     )  # fmt: skip
 
 
@@ -144,24 +149,22 @@ def _amount(container: Container, side: str, resource: str) -> float | None:
     return None
 
 
-def _quotas(said: Said) -> Iterator[Violation]:
-    for match in _EXCEEDED.finditer(said.body):
+def _quotas(refusal: Refusal) -> Iterator[Violation]:
+    for match in _EXCEEDED.finditer(refusal.body):
         requested, used, limited = (_amounts(match[name]) for name in ("requested", "used", "limited"))
         for resource, given in requested.items():
-            places, names = _counted(said, resource)
-            yield said.violation(
-                "QUOTA_EXCEEDED", match[0], param=resource, pointer=places[0] if places else "", places=places,
-                containers=names, quota=match["quota"], resource=resource, given=given, used=used.get(resource, ""),
-                allowed=limited.get(resource, ""),
+            places, names = _counted(refusal, resource)
+            yield refusal.about(
+                "QUOTA_EXCEEDED", match[0], places, param=resource, value=None, containers=names, resource=resource,
+                quota=match["quota"], given=given, used=used.get(resource, ""), allowed=limited.get(resource, ""),
             )  # fmt: skip
-    for match in _UNSPECIFIED.finditer(said.body):
+    for match in _UNSPECIFIED.finditer(refusal.body):
         for resource, lacking in _lacking(match["what"]):
-            places, names = _counted(said, resource, absent=True)
+            places, names = _counted(refusal, resource, absent=True)
             named = [one for one in zip(names, places, strict=True) if not lacking or one[0] in lacking]
-            yield said.violation(
-                "QUOTA_MUST_SPECIFY", match[0], param=resource, pointer=named[0][1] if named else "",
-                places=[place for _, place in named], containers=[name for name, _ in named], quota=match["quota"],
-                resource=resource,
+            yield refusal.about(
+                "QUOTA_MUST_SPECIFY", match[0], [place for _, place in named], param=resource,
+                containers=[name for name, _ in named], quota=match["quota"], resource=resource,
             )  # fmt: skip
 
 
@@ -180,35 +183,36 @@ def _lacking(what: str) -> Iterator[tuple[str, list[str]]]:
         yield from ((resource.strip(), []) for resource in what.split(",") if resource.strip())
 
 
-def _counted(said: Said, resource: str, *, absent: bool = False) -> tuple[list[str], list[str]]:
+def _counted(refusal: Refusal, resource: str, *, absent: bool = False) -> tuple[list[str], list[str]]:
     """Return where a request says how much of a quota's resource it takes, and the containers that do."""
     side, dot, name = resource.partition(".")
     if side not in ("requests", "limits") or not dot:
         side, name = "requests", resource
-    if name == "storage" and said.at("/body/spec/resources") is not MISSING and not said.pod:
+    if name == "storage" and refusal.at("/body/spec/resources") is not MISSING and not refusal.pod:
         return ["/body/spec/resources/requests/storage"], [""]
     if not (dot or name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-")):
         return [], []
-    found = [one for one in said.containers if "/initContainers/" not in one.pointer or not absent]
-    found = [one for one in found if (_amount(one, side, name) is None) == absent]
-    return [f"{one.pointer}/resources/{side}/{escape(name)}" for one in found], [one.name for one in found]
+    counted = [
+        one
+        for one in refusal.containers
+        if (_amount(one, side, name) is None) == absent and not (absent and "/initContainers/" in one.pointer)
+    ]
+    return [f"{one.pointer}/resources/{side}/{escape(name)}" for one in counted], [one.name for one in counted]
 
 
-def pod_security(said: Said) -> Iterator[Violation]:
+def pod_security(refusal: Refusal) -> Iterator[Violation]:
     """Yield one violation for every clause of a Pod Security denial."""
-    found = _POD_SECURITY.search(said.text)
-    if found is None:
+    match = _POD_SECURITY.search(refusal.text)
+    if match is None:
         return
-    for clause in _clauses(found["clauses"]):
+    for clause in _clauses(match["clauses"]):
         head, _, detail = clause.partition(" (")
         detail = detail.removesuffix(")")
         check, member = next((known for start, known in _CHECKS.items() if head.startswith(start)), (head, ""))
-        names, places = _pod_places(said, check, member, detail)
-        there = said.at(places[0]) if places else MISSING
-        yield said.violation(
-            "POD_SECURITY", detail or head, param=check, pointer=places[0] if places else said.pod, places=places,
-            containers=names, level=found["level"], profile=found["profile"] or "latest", rule=head,
-            value=there if isinstance(there, (str, int, bool)) else None,
+        names, places = _pod_places(refusal, check, member, detail)
+        yield refusal.about(
+            "POD_SECURITY", detail or head, places, param=check, fallback=refusal.pod, containers=names,
+            level=match["level"], profile=match["profile"] or "latest", rule=head,
         )  # fmt: skip
 
 
@@ -225,27 +229,27 @@ def _clauses(text: str) -> list[str]:
     return [clause for clause in (*out, text[start:].strip()) if clause]
 
 
-def _pod_places(said: Said, check: str, member: str, detail: str) -> tuple[list[str], list[str]]:
+def _pod_places(refusal: Refusal, check: str, member: str, detail: str) -> tuple[list[str], list[str]]:
     """Return the containers that a clause names, and the members that it is about."""
-    pod = said.pod
+    pod = refusal.pod
     if check == "hostNamespaces":
         return [], [f"{pod}/{flag}" for flag in re.findall(r"(host\w+)=true", detail)]
     if check == "sysctls":
-        return [], _named(said, f"{pod}/securityContext/sysctls", [name.strip() for name in detail.split(",")])
+        return [], _named(refusal, f"{pod}/securityContext/sysctls", [name.strip() for name in detail.split(",")])
     if check in ("hostPath", "volumeTypes"):
         volumes = [name for names in _SUBJECTS.findall(detail) for name in re.findall(r'"([^"]*)"', names)]
         tail = "/hostPath" if check == "hostPath" else ""
-        return [], [f"{place}{tail}" for place in _named(said, f"{pod}/volumes", volumes)]
+        return [], [f"{place}{tail}" for place in _named(refusal, f"{pod}/volumes", volumes)]
     names: list[str] = []
     places: list[str] = []
     for part in detail.split("; "):
         subject = _SUBJECTS.search(part)
-        asked = re.findall(r'"([^"]*)"', subject["names"]) if subject else []
+        named = re.findall(r'"([^"]*)"', subject["names"]) if subject else []
         deeper = member
         if check == "capabilities":
             deeper = f"{member}/{'drop' if 'capabilities.drop' in part else 'add'}"
-        for container in said.containers:
-            if container.name in asked:
+        for container in refusal.containers:
+            if container.name in named:
                 names.append(container.name)
                 places += _host_ports(container) if check == "hostPort" else [f"{container.pointer}/{deeper}"]
         if subject is None and member and part.startswith("pod "):
@@ -262,8 +266,8 @@ def _host_ports(container: Container) -> list[str]:
     ]
 
 
-def _named(said: Said, pointer: str, names: Sequence[str]) -> list[str]:
-    there = said.at(pointer)
+def _named(refusal: Refusal, pointer: str, names: Sequence[str]) -> list[str]:
+    there = refusal.at(pointer)
     return [
         f"{pointer}/{index}"
         for index, one in enumerate(there if isinstance(there, list) else ())
@@ -271,21 +275,14 @@ def _named(said: Said, pointer: str, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _pod_security_policy(said: Said) -> Iterator[Violation]:
-    if "PodSecurityPolicy: no providers available" in said.body:
-        yield said.violation("PSP_NO_PROVIDER", said.body, pointer=said.pod)
-        return
-    found = _POLICY.search(said.body)
-    if found is None:
-        return
-    usable = _UNUSABLE.sub("", found["list"])
-    if not usable.strip("[], "):
-        yield said.violation("PSP_NO_PROVIDER", said.body, pointer=said.pod)
+def _pod_security_policy(refusal: Refusal) -> Iterator[Violation]:
+    match = _POLICY.search(refusal.body)
+    usable = _UNUSABLE.sub("", match["list"]) if match is not None else ""
+    if "PodSecurityPolicy: no providers available" in refusal.body or (match and not usable.strip("[], ")):
+        yield refusal.violation("PSP_NO_PROVIDER", refusal.body, pointer=refusal.pod)
         return
     for error in _once(field_errors(usable)):
-        moved = _moved(said, error)
-        violation = said.field(moved, "PSP")
-        yield violation._replace(param=error.field)
+        yield refusal.field(_moved(refusal, error), "PSP")._replace(param=error.field)
 
 
 def _once(errors: Iterable[FieldError]) -> list[FieldError]:
@@ -293,7 +290,7 @@ def _once(errors: Iterable[FieldError]) -> list[FieldError]:
     return list({(error.field, error.rendered): error for error in errors}.values())
 
 
-def _moved(said: Said, error: FieldError) -> FieldError:
+def _moved(refusal: Refusal, error: FieldError) -> FieldError:
     """Turn the places of a PodSecurityPolicy into those of the API: the host flags stand right in the spec."""
     flag = _HOST_FLAG.match(error.field)
     if flag is not None:
@@ -301,34 +298,24 @@ def _moved(said: Said, error: FieldError) -> FieldError:
     port = _HOST_PORT.match(error.field)
     if port is not None:
         base = "/body/" + re.sub(r"[.\[\]]+", "/", port["container"].removeprefix("pod.")).strip("/")
-        ports = said.at(f"{base}/ports")
-        held = [there for there in members(ports, "hostPort", "") if resolve(ports, there) == error.value]
-        if held:
-            return error._replace(field=f"{port['container']}.ports[{held[0].split('/')[1]}].hostPort")
+        ports = refusal.at(f"{base}/ports")
+        with_value = [place for place in members(ports, "hostPort", "") if resolve(ports, place) == error.value]
+        if with_value:
+            return error._replace(field=f"{port['container']}.ports[{with_value[0].split('/')[1]}].hostPort")
     return error
 
 
-def _objects(said: Said) -> Iterator[Violation]:
-    """What a pod refers to and is not there, and a namespace that is going away."""
-    for pattern, code, member in (
-        (_ACCOUNT, "SERVICE_ACCOUNT_NOT_FOUND", "serviceAccountName"),
-        (_PRIORITY, "PRIORITY_CLASS_NOT_FOUND", "priorityClassName"),
-        (_RUNTIME, "RUNTIME_CLASS_NOT_FOUND", "runtimeClassName"),
-    ):
-        found = pattern.search(said.body)
-        if found is not None:
-            pointer = f"{said.pod}/{member}" if said.pod else ""
-            yield said.violation(code, said.body, param=member, pointer=pointer, value=found["name"], places=[pointer])
+def _objects(refusal: Refusal) -> Iterator[Violation]:
+    """Objects that a pod refers to and that are not there, and a namespace that is going away."""
+    for pattern, code, member in _REFERENCES:
+        match = pattern.search(refusal.body)
+        if match is not None:
+            pointer = f"{refusal.pod}/{member}" if refusal.pod else ""
+            yield refusal.about(code, refusal.body, [pointer], param=member, value=match["name"])
             return
-    found = _TERMINATING.search(said.body)
-    if found is not None:
-        yield said.violation(
-            "NAMESPACE_TERMINATING",
-            said.body,
-            param="metadata.namespace",
-            pointer="/path",
-            namespace=found["namespace"],
-        )
-
-
-__all__ = ["pod_security", "read_forbidden"]
+    match = _TERMINATING.search(refusal.body)
+    if match is not None:
+        yield refusal.violation(
+            "NAMESPACE_TERMINATING", refusal.body, param="metadata.namespace", pointer="/path",
+            namespace=match["namespace"],
+        )  # fmt: skip

@@ -1,10 +1,10 @@
-"""What the Kubernetes API says of a body that it cannot take in: decoding, kinds and versions, patches, selectors."""
+"""Complaints of the Kubernetes API about a body it cannot decode: types, kinds and versions, patches, selectors."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from corrigible.rules.language.quantity import quantity
 from corrigible.rules.pointer import MISSING, escape, segments
@@ -12,9 +12,9 @@ from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
-from .field_locator import amounts, dotted, first, reached_by, scalars
+from .field_locator import amounts, dotted, first, reached_by, values_inside
 from .field_path import field_pointer, spread
-from .status_errors import Said, field_errors
+from .status_errors import Refusal, field_errors
 
 _STRICT = re.compile(r'(?P<what>unknown|duplicate) field "(?P<field>(?:[^"\\]|\\.)*)"')
 _APPLIED = r"(?<!\S)(?P<field>\.(?:[^\s:\[\]]|\[[^\[\]]{0,300}\]){1,500}): "
@@ -39,25 +39,29 @@ _QUANTITY = re.compile(
     "quantities must match the regular expression|unable to parse (?:quantity's suffix|numeric part of quantity)"
 )
 _KIND_UNKNOWN = re.compile(
-    r'no kind "(?P<kind>[^"]*)" is registered for (?:version|the internal version of group) "(?P<version>[^"]*)"'
+    r'no kind "(?P<got>[^"]*)" is registered for (?:version|the internal version of group) "(?P<profile>[^"]*)"'
 )
-_KIND_OTHER = re.compile(
+_HANDLED = re.compile(r'^\w+ in version "[^"]*" cannot be handled as an? (?P<expected>\w+): ')
+_CONVERSION = re.compile(
     r"converting \((?:[\w.]{0,253}\.)?(?P<got>\w{1,253})\) to \((?:[\w.]{0,253}\.)?(?P<expected>\w{1,253})\)"
     ": unknown conversion"
 )
-_HANDLED = re.compile(r'^(?P<got>\w+) in version "(?P<version>[^"]*)" cannot be handled as an? (?P<expected>\w+): ')
-_API_VERSION = re.compile(
-    r"API version in the data \((?P<got>[^)]*)\) does not match the expected API version \((?P<expected>[^)]*)\)"
+_DIFFERENT = re.compile(
+    r"(?P<what>kind in the data|API version in the data|the name of the object) \((?P<got>[^)]*)\) does not match "
+    r"the (?:expected kind|expected API version|name on the URL) \((?P<expected>[^)]*)\)"
 )
-_KIND_DATA = re.compile(r"kind in the data \((?P<got>[^)]*)\) does not match the expected kind \((?P<expected>[^)]*)\)")
-_KIND_TYPE = re.compile(r"the object provided is unrecognized \(must be of type (?P<expected>\w+)\)")
-_NAME_OTHER = re.compile(
-    r"the name of the object \((?P<got>[^)]*)\) does not match the name on the URL \((?P<expected>[^)]*)\)"
-)
+_IDENTITIES = {
+    "kind in the data": ("KIND_MISMATCH", "kind"),
+    "API version in the data": ("VERSION_MISMATCH", "apiVersion"),
+    "the name of the object": ("NAME_MISMATCH", "metadata.name"),
+}
 _NAMESPACE_OTHER = re.compile(
     r"the namespace of the (?:provided )?object (?:\((?P<got>[^)]*)\) )?does not match the namespace (?:sent )?on the "
     r"(?:request|URL)(?: \((?P<expected>[^)]*)\))?"
 )
+_KIND_MISSING = re.compile("Object '(?:Kind|apiVersion)' is missing")
+_KIND_TYPE = re.compile(r"the object provided is unrecognized \(must be of type (?P<expected>\w+)\)")
+_NAME_REQUIRED = re.compile("name must be provided|^name is required|unable to find api field.*metadata")
 _UNPARSED = (
     "json parse error", "invalid character", "error converting YAML to JSON", "unexpected end of JSON input",
     "yaml: ", "unexpected EOF", "error parsing",
@@ -67,6 +71,7 @@ _FIELD_LABEL = re.compile(
     r'field label not supported: (?P<label>\S+)|"(?P<quoted>[^"]*)" is not a known field selector'
 )
 _UNSELECTED = re.compile("requirement|selector|^found '[^']*', expected: ")
+_PATCH = re.compile("patch|jsonpatch|cannot unmarshal|our request due to an error", re.I)
 _NAMESPACE_PATH = re.compile(r"/namespaces/([^/]+)/")
 _INLINE = frozenset(
     {
@@ -86,160 +91,160 @@ _GO_TYPES = {
 }  # fmt: skip
 
 
-def read_bad_request(said: Said) -> Iterator[Violation]:
+def read_bad_request(refusal: Refusal) -> Iterator[Violation]:
     """Yield what a body was refused for, one violation for every field that is named."""
-    for reader in (_strict, _apply, _quantity, _go_json, _jsoniter, _selector, _kind, _identity, _patch):
-        found = list(reader(said))
-        if found:
-            yield from found
+    for reader in _READERS:
+        violations = list(reader(refusal))
+        if violations:
+            yield from violations
             return
-    errors = field_errors(said.body)
+    errors = field_errors(refusal.body)
     if errors:
         for error in errors:
-            yield said.field(error)
+            yield refusal.field(error)
         return
-    if (unread := _UNREAD.search(said.text)) is not None:
-        pointer = _holding(said, unread["value"])
-        yield said.violation("BAD_REQUEST", said.text, param=dotted(pointer), pointer=pointer, value=unread["value"])
-        return
-    if said.request.method not in ("GET", "DELETE") and any(words in said.text for words in _UNPARSED):
-        yield said.violation("MALFORMED", said.text, pointer="/body")
-        return
-    yield said.violation("BAD_REQUEST", said.text)
+    text = refusal.text
+    if (unread := _UNREAD.search(text)) is not None:
+        pointer = _holding(refusal, unread["value"])
+        yield refusal.violation("BAD_REQUEST", text, param=dotted(pointer), pointer=pointer, value=unread["value"])
+    elif refusal.request.method not in ("GET", "DELETE") and _is_unparsed(text):
+        yield refusal.violation("MALFORMED", text, pointer="/body")
+    else:
+        yield refusal.violation("BAD_REQUEST", text)
 
 
-def _holding(said: Said, value: str) -> str:
+def _is_unparsed(text: str) -> bool:
+    return any(words in text for words in _UNPARSED)
+
+
+def _holding(refusal: Refusal, value: str) -> str:
     """Return the one query parameter, or else the version, that is a text; empty where that is not clear."""
-    found = [f"/query/{escape(name)}" for name, there in said.request.query.items() if there == value]
+    pointers = [f"/query/{escape(name)}" for name, there in refusal.request.query.items() if there == value]
     version = "/body/metadata/resourceVersion"
-    found += [version] if said.at(version) == value else []
-    return found[0] if len(found) == 1 else ""
+    pointers += [version] if refusal.at(version) == value else []
+    return pointers[0] if len(pointers) == 1 else ""
 
 
-def _strict(said: Said) -> Iterator[Violation]:
-    if "strict decoding error" not in said.text and "unknown field" not in said.text:
+def _strict(refusal: Refusal) -> Iterator[Violation]:
+    if "strict decoding error" not in refusal.text and "unknown field" not in refusal.text:
         return
-    for match in _STRICT.finditer(said.text):
+    for match in _STRICT.finditer(refusal.text):
         field = match["field"].replace('\\"', '"')
         code = "UNKNOWN_FIELD" if match["what"] == "unknown" else "DUPLICATE_FIELD"
-        yield _placed(said, code, field, match[0])
+        yield _of_field(refusal, code, field, match[0])
 
 
-def _apply(said: Said) -> Iterator[Violation]:
+def _apply(refusal: Refusal) -> Iterator[Violation]:
     """Server-side apply names places with a dot in front and elements by their keys."""
-    for match in _NOT_DECLARED.finditer(said.text):
-        yield _placed(said, "UNKNOWN_FIELD", match["field"], "field not declared in schema")
-    for match in _TYPED.finditer(said.text):
+    for match in _NOT_DECLARED.finditer(refusal.text):
+        yield _of_field(refusal, "UNKNOWN_FIELD", match["field"], "field not declared in schema")
+    for match in _TYPED.finditer(refusal.text):
         expected = "number" if "numeric" in match["expected"] else match["expected"].split()[0]
         expected = {"list": "array", "map": "object", "struct": "object"}.get(expected, expected)
-        yield _mismatch(said, match["field"], [field_pointer(said.request, match["field"])], expected, match[0])
+        pointer = field_pointer(refusal.request, match["field"])
+        yield _mismatch(refusal, match["field"], [pointer], expected, match[0])
 
 
-def _placed(said: Said, code: str, field: str, message: str) -> Violation:
-    pointer = field_pointer(said.request, field)
-    there = said.at(pointer)
-    return said.violation(
-        code, message, param=field, pointer=pointer, places=[pointer] if pointer else [],
-        value=there if isinstance(there, (str, int, float, bool)) else None,
-    )  # fmt: skip
+def _of_field(refusal: Refusal, code: str, field: str, message: str) -> Violation:
+    pointer = field_pointer(refusal.request, field)
+    return refusal.about(code, message, [pointer] if pointer else [], param=field)
 
 
-def _quantity(said: Said) -> Iterator[Violation]:
-    if _QUANTITY.search(said.text) is None:
+def _quantity(refusal: Refusal) -> Iterator[Violation]:
+    if _QUANTITY.search(refusal.text) is None:
         return
-    names = _member_chain(said.text)
-    reached = reached_by(said, names) if names else list(amounts(said))
-    places = [there for pointer in reached for there in scalars(said, pointer)]
-    places = [there for there in places if quantity(said.at(there)) is None] or places
-    context = _CONTEXT.search(said.text)
+    names = _member_chain(refusal.text)
+    reached = reached_by(refusal, names) if names else list(amounts(refusal))
+    places = [inner for pointer in reached for inner in values_inside(refusal, pointer)]
+    places = [place for place in places if quantity(refusal.at(place)) is None] or places
+    context = _CONTEXT.search(refusal.text)
     if context is not None:
-        places = [there for there in places if f'"{said.at(there)}"' in context["wide"]] or places
-    pointer = places[0] if places else ""
-    there = said.at(pointer)
-    yield said.violation(
-        "QUANTITY_FORMAT", "quantities must match the regular expression", param=dotted(pointer), pointer=pointer,
-        value=None if there is MISSING else there, places=places,
+        places = [place for place in places if f'"{refusal.at(place)}"' in context["wide"]] or places
+    value = refusal.at(places[0]) if places else MISSING
+    yield refusal.about(
+        "QUANTITY_FORMAT", "quantities must match the regular expression", places,
+        param=dotted(places[0]) if places else "", value=None if value is MISSING else value,
     )  # fmt: skip
 
 
-def _go_json(said: Said) -> Iterator[Violation]:
-    match = _GO_JSON.search(said.text)
+def _go_json(refusal: Refusal) -> Iterator[Violation]:
+    match = _GO_JSON.search(refusal.text)
     if match is None or not match["field"]:
         return
-    expected = next((name for go, name in _GO_TYPES.items() if match["type"].lstrip("*").startswith(go)), "object")
-    if match["type"].lstrip("*").startswith("[]"):
-        expected = "array"
     names = match["field"].split(".")
     got = {"bool": "boolean"}.get(match["got"], match["got"])
-    places = [there for there in _deeper(said, reached_by(said, names), got)]
-    yield _mismatch(said, match["field"], places or [first(said, names)], expected, match[0], got)
+    places = [place for pointer in reached_by(refusal, names) for place in _of_type(refusal, pointer, got)]
+    expected = _json_type(match["type"].lstrip("*")) or "object"
+    yield _mismatch(refusal, match["field"], places or [first(refusal, names)], expected, match[0], got)
 
 
-def _deeper(said: Said, pointers: Sequence[str], got: str) -> Iterator[str]:
-    """Yield the places whose JSON type is the one that was not wanted: the member itself, else what is right in it."""
-    for pointer in pointers:
-        if kind_of(said.at(pointer)) == got or (got == "number" and kind_of(said.at(pointer)) == "integer"):
-            yield pointer
-            continue
-        for inner in scalars(said, pointer):
-            kind = kind_of(said.at(inner))
-            if inner != pointer and (kind == got or (got == "number" and kind == "integer")):
-                yield inner
+def _json_type(go_type: str) -> str:
+    return next((name for start, name in _GO_TYPES.items() if go_type.startswith(start)), "")
 
 
-def _jsoniter(said: Said) -> Iterator[Violation]:
-    found = _READ.search(said.text)
-    names = _member_chain(said.text)
-    unmarshalled = _UNMARSHALLED.search(found["what"]) if found is not None else None
-    if found is None or not names or (found["reader"] == "unmarshalerDecoder" and unmarshalled is None):
+def _of_type(refusal: Refusal, pointer: str, kind: str) -> list[str]:
+    """Return a place if its value has a type, else the places right inside it whose values have it."""
+    if _has_type(refusal.at(pointer), kind):
+        return [pointer]
+    return [inner for inner in values_inside(refusal, pointer) if _has_type(refusal.at(inner), kind)]
+
+
+def _has_type(value: Json, kind: str) -> bool:
+    return kind_of(value) == kind or (kind == "number" and kind_of(value) == "integer")
+
+
+def _jsoniter(refusal: Refusal) -> Iterator[Violation]:
+    match = _READ.search(refusal.text)
+    names = _member_chain(refusal.text)
+    unmarshalled = _UNMARSHALLED.search(match["what"]) if match is not None else None
+    if match is None or not names or (match["reader"] == "unmarshalerDecoder" and unmarshalled is None):
         return
-    expected = next((kind for start, kind in _EXPECTED.items() if found["reader"].lower().startswith(start)), "")
     if unmarshalled is not None:
-        expected = next((kind for go, kind in _GO_TYPES.items() if unmarshalled["type"].startswith(go)), "")
-    reached = reached_by(said, names)
-    if not spread(said.request.body, names):
-        names = [part for part in segments(reached[0])[1:] if not part.isdecimal()] if reached else names
-    char = _FOUND.search(found["what"])
-    places = list(_mistaken(said, reached, expected, char["char"] if char else ""))
-    alike = list(_mistaken(said, reached, expected, "")) if places and expected else []
-    context = _CONTEXT.search(said.text)
+        expected = _json_type(unmarshalled["type"])
+    else:
+        expected = next((kind for start, kind in _EXPECTED.items() if match["reader"].lower().startswith(start)), "")
+    reached = reached_by(refusal, names)
+    if reached and not spread(refusal.request.body, names):
+        names = [part for part in segments(reached[0])[1:] if not part.isdecimal()]
+    char = _FOUND.search(match["what"])
+    places = _mistaken(refusal, reached, expected, char["char"] if char else "")
+    alike = _mistaken(refusal, reached, expected, "") if places and expected else []
+    context = _CONTEXT.search(refusal.text)
     if context is not None and len(places) > 1:
-        shown = [there for there in places if there.rpartition("/")[2] in context["wide"]]
-        places = shown or places
+        places = [place for place in places if place.rpartition("/")[2] in context["wide"]] or places
     # The decoder stops at the first one. Others in the same field are as wrong.
     inner = bool(places) and places[0] not in reached
-    places += [there for there in alike if there not in places and (there not in reached) == inner]
-    yield _mismatch(
-        said, ".".join(names), places or [first(said, names)], expected, f"{found['reader']}: {found['what']}"
-    )
+    places = [*places, *(one for one in alike if one not in places and (one not in reached) == inner)]
+    message = f"{match['reader']}: {match['what']}"
+    yield _mismatch(refusal, ".".join(names), places or [first(refusal, names)], expected, message)
 
 
-def _mistaken(said: Said, reached: Sequence[str], expected: str, char: str) -> Iterator[str]:
-    """Yield the places that a decoder may have stumbled on: what is right inside a list or an object, else itself."""
-    themselves = [there for there in reached if _is_wrong(said.at(there), expected, char)]
+def _mistaken(refusal: Refusal, reached: Sequence[str], expected: str, char: str) -> list[str]:
+    """Return the places that a decoder may have stopped at: what is right inside a list or an object, else itself."""
+    themselves = [place for place in reached if _is_wrong(refusal.at(place), expected, char)]
+    if expected in ("array", "object") and themselves:
+        return themselves
     inside = [
-        there
-        for pointer in reached
-        for there in scalars(said, pointer)
-        if there != pointer and _is_wrong(said.at(there), expected, char)
+        inner
+        for place in reached
+        for inner in values_inside(refusal, place)
+        if inner != place and _is_wrong(refusal.at(inner), expected, char)
     ]
-    yield from themselves if expected in ("array", "object") and themselves else inside or themselves
+    return inside or themselves
 
 
 def _is_wrong(value: Json, expected: str, char: str) -> bool:
     """Whether a value is not of the expected type, and begins with the character found where that is named."""
-    if value is MISSING or (expected and _fits(value, expected)):
+    if value is MISSING or (expected and (value is None or _has_type(value, expected))):
         return False
     return not char or json.dumps(value)[:1] == char
 
 
-def _mismatch(said: Said, param: str, places: Sequence[str], expected: str, message: str, got: str = "") -> Violation:
-    pointer = places[0] if places else ""
-    there = said.at(pointer)
-    return said.violation(
-        "TYPE_MISMATCH", message, param=param, pointer=pointer, places=list(places), expected=expected,
-        got=got or kind_of(there), value=there if isinstance(there, (str, int, float, bool)) else None,
-    )  # fmt: skip
+def _mismatch(
+    refusal: Refusal, param: str, places: Sequence[str], expected: str, message: str, got: str = ""
+) -> Violation:
+    got = got or kind_of(refusal.at(places[0]) if places else MISSING)
+    return refusal.about("TYPE_MISMATCH", message, places, param=param, expected=expected, got=got)
 
 
 def _member_chain(text: str) -> list[str]:
@@ -264,95 +269,67 @@ def _json_name(member: str) -> str:
     return upper.lower() + member[len(upper) :]
 
 
-def _fits(value: Json, expected: str) -> bool:
-    kind = kind_of(value)
-    return kind in (expected, "null") or (expected == "number" and kind == "integer")
-
-
-def _selector(said: Said) -> Iterator[Violation]:
-    query = said.request.query
-    label = _FIELD_LABEL.search(said.text)
+def _selector(refusal: Refusal) -> Iterator[Violation]:
+    query, text = refusal.request.query, refusal.text
+    label = _FIELD_LABEL.search(text)
     if label is not None:
-        yield said.violation(
-            "SELECTOR", said.text, param="fieldSelector", pointer="/query/fieldSelector",
-            value=label["label"] or label["quoted"], supported=_only(said.text),
-        )  # fmt: skip
-    elif "labelSelector" in query and _UNSELECTED.search(said.text) is not None:
-        yield said.violation(
-            "SELECTOR", said.text, param="labelSelector", pointer="/query/labelSelector", value=query["labelSelector"]
-        )
-    elif "fieldSelector" in query and "selector" in said.text:
-        yield said.violation(
-            "SELECTOR", said.text, param="fieldSelector", pointer="/query/fieldSelector", value=query["fieldSelector"]
-        )
+        supported: list[Json] = [*re.findall(r'"([^"]*)"', text.partition("only ")[2])]
+        yield _in_query(refusal, "fieldSelector", label["label"] or label["quoted"], supported=supported)
+    elif "labelSelector" in query and _UNSELECTED.search(text) is not None:
+        yield _in_query(refusal, "labelSelector", query["labelSelector"])
+    elif "fieldSelector" in query and "selector" in text:
+        yield _in_query(refusal, "fieldSelector", query["fieldSelector"])
 
 
-def _only(text: str) -> list[str]:
-    _, _, rest = text.partition("only ")
-    return re.findall(r'"([^"]*)"', rest)
+def _in_query(refusal: Refusal, param: str, value: Json, **native: Json) -> Violation:
+    return refusal.violation("SELECTOR", refusal.text, param=param, pointer=f"/query/{param}", value=value, **native)
 
 
-def _kind(said: Said) -> Iterator[Violation]:
-    text, body = said.text, said.request.body
-    handled = _HANDLED.match(text)
-    if (found := _KIND_UNKNOWN.search(text)) is not None:
-        version = f"{found['version']}"
-        yield said.violation(
-            "KIND_UNKNOWN", text, param="kind", pointer="/body/kind", got=found["kind"], value=found["kind"],
-            expected=handled["expected"] if handled else "", profile=version,
-        )  # fmt: skip
-    elif (found := _KIND_OTHER.search(text) or _KIND_DATA.search(text)) is not None:
-        yield said.violation(
-            "KIND_MISMATCH", text, param="kind", pointer="/body/kind", got=found["got"], expected=found["expected"],
-            value=found["got"],
-        )  # fmt: skip
-    elif (found := _API_VERSION.search(text)) is not None:
-        yield said.violation(
-            "VERSION_MISMATCH", text, param="apiVersion", pointer="/body/apiVersion", got=found["got"],
-            expected=found["expected"], value=found["got"],
-        )  # fmt: skip
-    elif (
-        "Object 'Kind' is missing" in text
-        or "Object 'apiVersion' is missing" in text
-        or ((found := _KIND_TYPE.search(text)) is not None and not any(words in text for words in _UNPARSED))
-    ):
+def _identity(refusal: Refusal) -> Iterator[Violation]:
+    """Kinds, versions, names and namespaces that are missing, unknown, or not those of the URL."""
+    text, body = refusal.text, refusal.request.body
+    if (match := _KIND_UNKNOWN.search(text)) is not None:
+        handled = _HANDLED.match(text)
+        expected = handled["expected"] if handled else ""
+        yield _other(refusal, "KIND_UNKNOWN", "kind", match["got"], expected, profile=match["profile"])
+    elif (match := _CONVERSION.search(text)) is not None:
+        yield _other(refusal, "KIND_MISMATCH", "kind", match["got"], match["expected"])
+    elif (match := _DIFFERENT.search(text)) is not None:
+        yield _other(refusal, *_IDENTITIES[match["what"]], match["got"], match["expected"])
+    elif ((wanted := _KIND_TYPE.search(text)) and not _is_unparsed(text)) or _KIND_MISSING.search(text):
         missing = "apiVersion" if "'apiVersion'" in text or (isinstance(body, Mapping) and "kind" in body) else "kind"
-        found = _KIND_TYPE.search(text)
-        yield said.violation(
-            "KIND_MISSING", text, param=missing, pointer=f"/body/{missing}", expected=found["expected"] if found else ""
-        )
-
-
-def _identity(said: Said) -> Iterator[Violation]:
-    text, metadata = said.text, "/body/metadata"
-    if (found := _NAME_OTHER.search(text)) is not None:
-        yield said.violation(
-            "NAME_MISMATCH", text, param="metadata.name", pointer=f"{metadata}/name", got=found["got"],
-            expected=found["expected"], value=found["got"],
-        )  # fmt: skip
-    elif (found := _NAMESPACE_OTHER.search(text)) is not None:
-        there = said.at(f"{metadata}/namespace")
-        path = _NAMESPACE_PATH.search(said.request.path)
-        got = there if isinstance(there, str) else found["got"] or ""
-        yield said.violation(
-            "NAMESPACE_MISMATCH", text, param="metadata.namespace", pointer=f"{metadata}/namespace", got=got, value=got,
-            expected=path[1] if path else found["expected"] or "",
-        )  # fmt: skip
-    elif re.search(r"name must be provided|^name is required|unable to find api field.*metadata", text):
-        yield said.violation("NAME_REQUIRED", text, param="metadata.name", pointer=f"{metadata}/name")
+        expected = wanted["expected"] if wanted else ""
+        yield refusal.violation("KIND_MISSING", text, param=missing, pointer=f"/body/{missing}", expected=expected)
+    elif (match := _NAMESPACE_OTHER.search(text)) is not None:
+        there = refusal.at("/body/metadata/namespace")
+        path = _NAMESPACE_PATH.search(refusal.request.path)
+        got = there if isinstance(there, str) else match["got"] or ""
+        expected = path[1] if path else match["expected"] or ""
+        yield _other(refusal, "NAMESPACE_MISMATCH", "metadata.namespace", got, expected)
+    elif _NAME_REQUIRED.search(text) is not None:
+        yield refusal.violation("NAME_REQUIRED", text, param="metadata.name", pointer="/body/metadata/name")
     elif "resourceVersion should not be set on objects to be created" in text:
-        there = said.at(f"{metadata}/resourceVersion")
-        yield said.violation(
-            "RESOURCE_VERSION_SET", text, param="metadata.resourceVersion", pointer=f"{metadata}/resourceVersion",
-            value=there if isinstance(there, str) else None,
-        )  # fmt: skip
-
-
-def _patch(said: Said) -> Iterator[Violation]:
-    if said.request.method != "PATCH":
-        return
-    text = said.text
-    if re.search(r"patch|jsonpatch|cannot unmarshal|our request due to an error", text, re.I) or not text:
-        yield said.violation(
-            "PATCH_REJECTED", text, param=said.request.headers.get("content-type", ""), pointer="/body"
+        pointer = "/body/metadata/resourceVersion"
+        there = refusal.at(pointer)
+        value = there if isinstance(there, str) else None
+        yield refusal.violation(
+            "RESOURCE_VERSION_SET", text, param="metadata.resourceVersion", pointer=pointer, value=value
         )
+
+
+def _other(refusal: Refusal, code: str, param: str, got: str, expected: str, **native: Json) -> Violation:
+    """Return the violation of a member that has one value and should have another."""
+    native = {"got": got, "value": got, "expected": expected, **native}
+    return refusal.violation(code, refusal.text, param=param, pointer=f"/body/{param.replace('.', '/')}", **native)
+
+
+def _patch(refusal: Refusal) -> Iterator[Violation]:
+    if refusal.request.method == "PATCH" and (not refusal.text or _PATCH.search(refusal.text) is not None):
+        media_type = refusal.request.headers.get("content-type", "")
+        yield refusal.violation("PATCH_REJECTED", refusal.text, param=media_type, pointer="/body")
+
+
+_READERS: Sequence[Callable[[Refusal], Iterator[Violation]]] = (
+    *(_strict, _apply, _quantity, _go_json, _jsoniter, _selector, _identity, _patch),
+)
+"""The first that finds something decides."""

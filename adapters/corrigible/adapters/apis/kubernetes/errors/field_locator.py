@@ -10,7 +10,7 @@ from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.schema.exchange import Json
 
 from .field_path import spread
-from .status_errors import Said
+from .status_errors import Refusal
 
 _AMOUNT = re.compile(
     r"/(?:limits|requests|hard|capacity|min|max|default|defaultRequest|overhead)/[^/]+$"
@@ -19,17 +19,17 @@ _AMOUNT = re.compile(
 """Where an amount stands, for complaints that do not say it."""
 
 
-def reached_by(said: Said, names: Sequence[str]) -> list[str]:
+def reached_by(refusal: Refusal, names: Sequence[str]) -> list[str]:
     """Return the places a chain of names leads to, whatever lists are on the way; a spelling of another case counts."""
-    body = said.request.body
-    if said.request.method == "PATCH" and isinstance(body, list):
+    body = refusal.request.body
+    if refusal.request.method == "PATCH" and isinstance(body, list):
         return _in_operations(body, names)
     pointers = spread(body, names)
     if pointers or not names:
         return pointers
     # ObjectMeta is `metadata`, and Go spells some names in its own way: the last name decides.
     last = names[-1].lower()
-    return [there for there in _every(said.request.body) if there.rpartition("/")[2].lower() == last]
+    return [there for there in _every(refusal.request.body) if there.rpartition("/")[2].lower() == last]
 
 
 def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str]:
@@ -48,15 +48,15 @@ def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str
     return out
 
 
-def amounts(said: Said) -> Iterator[str]:
+def amounts(refusal: Refusal) -> Iterator[str]:
     """Yield the texts of a request that stand where an amount belongs and are none."""
-    body = said.request.body
-    for index, operation in enumerate(body if said.request.method == "PATCH" and isinstance(body, list) else ()):
+    body = refusal.request.body
+    for index, operation in enumerate(body if refusal.request.method == "PATCH" and isinstance(body, list) else ()):
         path = operation.get("path") if isinstance(operation, Mapping) else None
         if isinstance(path, str) and _AMOUNT.search(path) and isinstance(operation.get("value"), str):
             yield f"/body/{index}/value"
     for pointer in _every(body):
-        if _AMOUNT.search(pointer) and isinstance(said.at(pointer), str) and quantity(said.at(pointer)) is None:
+        if _AMOUNT.search(pointer) and isinstance(refusal.at(pointer), str) and quantity(refusal.at(pointer)) is None:
             yield pointer
 
 
@@ -70,9 +70,9 @@ def _every(value: Json, pointer: str = "/body") -> Iterator[str]:
             yield from _every(inner, f"{pointer}/{index}")
 
 
-def scalars(said: Said, pointer: str) -> Iterator[str]:
+def values_inside(refusal: Refusal, pointer: str) -> Iterator[str]:
     """Yield a place, or the members right inside it where it is an object or a list."""
-    there = said.at(pointer)
+    there = refusal.at(pointer)
     if isinstance(there, Mapping):
         yield from (f"{pointer}/{escape(str(name))}" for name in there)
     elif isinstance(there, list):
@@ -81,10 +81,10 @@ def scalars(said: Said, pointer: str) -> Iterator[str]:
         yield pointer
 
 
-def first(said: Said, names: Sequence[str]) -> str:
+def first(refusal: Refusal, names: Sequence[str]) -> str:
     """Return where a chain of names would lead, through the first element of every list."""
-    pointer, here = "/body", said.request.body
-    if said.request.method == "PATCH" and isinstance(here, list):
+    pointer, here = "/body", refusal.request.body
+    if refusal.request.method == "PATCH" and isinstance(here, list):
         return pointer
     for name in names:
         while isinstance(here, list):

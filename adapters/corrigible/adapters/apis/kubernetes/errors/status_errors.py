@@ -1,4 +1,4 @@
-"""What one Kubernetes Status says as a whole, and how its complaints become violations."""
+"""One Kubernetes Status as a whole, and how its complaints become violations."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class FieldError(NamedTuple):
 
 
 @dataclass(slots=True)
-class Said:
-    """One refusal: the Status, the request it answers, and what all its violations have in common."""
+class Refusal:
+    """One Status, the request it answers, and what all its violations have in common."""
 
     exchange: Exchange
     status: Mapping[str, Any]
@@ -129,6 +129,15 @@ class Said:
         return Violation(
             code=code, message=message, pointer=pointer, type=self.reason, param=param, native={**self.common, **native}
         )
+
+    def about(
+        self, code: str, message: str, places: Sequence[str], *, param: str = "", fallback: str = "", **native: Json
+    ) -> Violation:
+        """Return a violation of some places: the first is its pointer, or `fallback` without any, and has its value."""
+        value = self.at(places[0]) if places else None
+        native = {"value": value if isinstance(value, (str, int, float, bool)) else None, **native}
+        pointer = places[0] if places else fallback
+        return self.violation(code, message, param=param, pointer=pointer, places=list(places), **native)
 
     def field(self, error: FieldError, code: str = "") -> Violation:
         """Return the violation that a field error is; its words decide about the code where no cause gave one."""

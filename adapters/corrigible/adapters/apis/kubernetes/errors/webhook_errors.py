@@ -1,4 +1,4 @@
-"""What admission webhooks write into their denials: Gatekeeper, Kyverno, Istio, checkov and others."""
+"""Denials of admission webhooks: Gatekeeper, Kyverno, Istio, checkov and others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
 from .admission_errors import pod_security
-from .status_errors import MOST_COMPLAINTS, Said, field_errors, mentioned
+from .status_errors import MOST_COMPLAINTS, Refusal, field_errors, mentioned
 
 _GATEKEEPER = re.compile(
     r"^\[(?:denied by )?(?P<constraint>[a-z0-9][\w.-]*)\] (?P<text>.*?)(?=^\[(?:denied by )?[a-z0-9][\w.-]*\] |\Z)",
@@ -31,38 +31,35 @@ _MAPS = frozenset({"annotations", "data", "labels", "matchLabels", "nodeSelector
 _MOST_TEXT = 64 * 1024
 
 
-def read_webhook(said: Said, denial: str) -> list[Violation]:
+def read_webhook(refusal: Refusal, denial: str) -> list[Violation]:
     """Return what a denial complains about, by the dialect it is written in; else all of it as one complaint."""
     denial = denial.strip("\n ")
-    readers: Sequence[Callable[[Said, str], Iterator[Violation]]] = (_kyverno, _gatekeeper, _checkov, _istio, _fields)
-    for reader in readers:
-        found = list(islice(reader(said, denial), MOST_COMPLAINTS))
-        if found:
-            return found
-    return list(pod_security(said)) or [said.violation("WEBHOOK", denial, param=said.webhook, policy=said.webhook)]
+    for reader in _READERS:
+        violations = list(islice(reader(refusal, denial), MOST_COMPLAINTS))
+        if violations:
+            return violations
+    webhook = refusal.webhook
+    return list(pod_security(refusal)) or [refusal.violation("WEBHOOK", denial, param=webhook, policy=webhook)]
 
 
-def _gatekeeper(said: Said, denial: str) -> Iterator[Violation]:
+def _gatekeeper(refusal: Refusal, denial: str) -> Iterator[Violation]:
     for match in _GATEKEEPER.finditer(denial):
         text = match["text"].strip()
-        places, names = _containers(said, text)
-        yield said.violation(
-            "GATEKEEPER", text, param=match["constraint"], pointer=places[0] if places else "", places=places,
-            containers=names, policy=match["constraint"],
-        )  # fmt: skip
+        places, names = _containers(refusal, text)
+        constraint = match["constraint"]
+        yield refusal.about("GATEKEEPER", text, places, param=constraint, containers=names, policy=constraint)
 
 
-def _containers(said: Said, text: str) -> tuple[list[str], list[str]]:
+def _containers(refusal: Refusal, text: str) -> tuple[list[str], list[str]]:
     """Return the containers a text names: in angle brackets or quotes anywhere, bare only after the word itself."""
     marked = {*_ANGLED.findall(text), *re.findall(r'"([^"]{1,253})"', text)}
-    bare = {
-        name for name in mentioned([one.name for one in said.containers], text) if f"container {name}" in text.lower()
-    }
-    found = [one for one in said.containers if one.name in marked | bare]
-    return [one.pointer for one in found], [one.name for one in found]
+    containers = refusal.containers
+    bare = [name for name in mentioned([one.name for one in containers], text) if f"container {name}" in text.lower()]
+    named = [one for one in containers if one.name in marked.union(bare)]
+    return [one.pointer for one in named], [one.name for one in named]
 
 
-def _kyverno(said: Said, denial: str) -> Iterator[Violation]:
+def _kyverno(refusal: Refusal, denial: str) -> Iterator[Violation]:
     header = _KYVERNO.search(denial[:_MOST_TEXT])
     if header is None:
         return
@@ -73,27 +70,25 @@ def _kyverno(said: Said, denial: str) -> Iterator[Violation]:
     for policy, rules in policies.items() if isinstance(policies, Mapping) else ():
         for rule, text in rules.items() if isinstance(rules, Mapping) else (("", rules),):
             if isinstance(text, str):
-                yield _kyverno_rule(said, str(policy), str(rule), text)
+                yield _kyverno_rule(refusal, str(policy), str(rule), text)
 
 
-def _kyverno_rule(said: Said, policy: str, rule: str, text: str) -> Violation:
+def _kyverno_rule(refusal: Refusal, policy: str, rule: str, text: str) -> Violation:
     path = _KYVERNO_PATH.search(text)
-    pointer = _slash_pointer(said, path["path"]) if path else ""
-    there = said.at(pointer)
+    pointer = _slash_pointer(refusal, path["path"]) if path else ""
     message = text[: path.start()] if path else text
     message = re.sub(rf"\s*rule {re.escape(rule)}\s*$", "", message).removeprefix("validation error: ").strip()
-    return said.violation(
-        "KYVERNO", message, param=rule.removeprefix("autogen-cronjob-").removeprefix("autogen-"), pointer=pointer,
-        places=[pointer] if pointer else [], policy=policy, rule=rule,
-        value=there if isinstance(there, (str, int, float, bool)) else None,
-        containers=[one.name for one in said.containers if f"{pointer}/".startswith(f"{one.pointer}/")],
+    return refusal.about(
+        "KYVERNO", message, [pointer] if pointer else [], policy=policy, rule=rule,
+        param=rule.removeprefix("autogen-cronjob-").removeprefix("autogen-"),
+        containers=[one.name for one in refusal.containers if f"{pointer}/".startswith(f"{one.pointer}/")],
     )  # fmt: skip
 
 
-def _slash_pointer(said: Said, path: str) -> str:
+def _slash_pointer(refusal: Refusal, path: str) -> str:
     """Turn Kyverno's `/metadata/labels/app.kubernetes.io/name/` into a pointer: keys have slashes of their own."""
     parts = path.strip("/").split("/")
-    here: Json = said.request.body
+    here: Json = refusal.request.body
     pointer = "/body"
     at = 0
     while at < len(parts):
@@ -113,28 +108,31 @@ def _key_length(here: Json, parts: Sequence[str], keyed: bool) -> int:
     return len(parts) if keyed else 1
 
 
-def _checkov(said: Said, denial: str) -> Iterator[Violation]:
-    containers = said.containers
+def _checkov(refusal: Refusal, denial: str) -> Iterator[Violation]:
+    containers = refusal.containers
     for match in _CHECKOV.finditer(denial):
-        yield said.violation(
+        yield refusal.violation(
             "CHECKOV", (match["description"] or match["rest"] or "").strip(), param=match["id"],
-            pointer=said.pod, places=[one.pointer for one in containers],
+            pointer=refusal.pod, places=[one.pointer for one in containers],
             containers=[one.name for one in containers], policy=match["id"],
         )  # fmt: skip
 
 
-def _istio(said: Said, denial: str) -> Iterator[Violation]:
+def _istio(refusal: Refusal, denial: str) -> Iterator[Violation]:
     if not denial.startswith(_ISTIO):
         return
     text = denial[len(_ISTIO) :]
     for problem in _BULLET.findall(text) or [text]:
-        yield said.violation("ISTIO", problem.strip(), param=said.webhook)
+        yield refusal.violation("ISTIO", problem.strip(), param=refusal.webhook)
 
 
-def _fields(said: Said, denial: str) -> Iterator[Violation]:
+def _fields(refusal: Refusal, denial: str) -> Iterator[Violation]:
     """Kubernetes' own field errors, as cert-manager and other controllers written in Go list them."""
     errors = field_errors(denial)
     starts = errors and denial.removeprefix("[").startswith(errors[0].field)
     subject = re.match(r'[\w.\-/]+ "[^"]*" is invalid: ', denial)
     if starts or subject:
-        yield from (said.field(error) for error in errors)
+        yield from (refusal.field(error) for error in errors)
+
+
+_READERS: Sequence[Callable[[Refusal, str], Iterator[Violation]]] = (_kyverno, _gatekeeper, _checkov, _istio, _fields)
