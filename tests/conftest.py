@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests._support.skips import pytest_addoption as pytest_addoption
+from tests._support.skips import pytest_make_collect_report as pytest_make_collect_report
+from tests._support.skips import pytest_runtest_makereport as pytest_runtest_makereport
 from tests._support.time_limit import heed_interrupts
 from tests._support.time_limit import pytest_timeout_set_timer as pytest_timeout_set_timer
 

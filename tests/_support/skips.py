@@ -1,0 +1,50 @@
+"""Which tests may be skipped, where: with `--allowed-skips-only`, as CI runs them, any other skip is a failure."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+ALLOWED: list[tuple[str, bool]] = [
+    (r"KUBEBUILDER_ASSETS names no folder with a kube-apiserver", not os.environ.get("KUBEBUILDER_ASSETS")),
+    (r"no kubectl on PATH", shutil.which("kubectl") is None),
+    (r"\w+ (is|are) looked up in /proc|finds the servers in /proc", sys.platform != "linux"),
+    (r"there is no fork", sys.platform == "win32"),
+]
+"""Reasons, and whether they are true here."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--allowed-skips-only", action="store_true", help="fail tests that are skipped without need")
+
+
+def forbidden(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    """Return why a test or a file was skipped, where that is not allowed here."""
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return None
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    return None if any(true and re.fullmatch(text, reason) for text, true in ALLOWED) else reason
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    return judged((yield), item.config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    return judged((yield), collector.config)
+
+
+def judged(report: Any, config: pytest.Config) -> Any:
+    """Make a failure of a skip that is not allowed."""
+    if config.getoption("--allowed-skips-only") and (reason := forbidden(report)) is not None:
+        report.outcome, report.longrepr = "failed", f"skipped, and tests/_support/skips.py does not allow it: {reason}"
+    return report
