@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.log.record import Episode, Manifest, Reflected, Spent, Turn
+from corrigible.conformance.lift.log.record import Episode, Manifest, Reflection, Spent, Turn
 from corrigible.conformance.lift.log.store import Log
 
 Outcome = Literal["success", "failure", "error"]
@@ -179,7 +179,7 @@ def _reflected(one: Episode, strategy: str, rng: random.Random) -> Episode:
     def reflected(index: int, made: Turn) -> Turn:
         text = "The quantity is above the limit; I shall lower it."
         named = category if form == "structured" else ""
-        said = Reflected(form=form, text=text, category=named, first=1, repeated=index > 1, tokens=120)
+        said = Reflection(form=form, text=text, category=named, first=1, repeated=index > 1, tokens=120)
         return made.model_copy(update={"reflections": (said,)}) if index else made
 
     return one.model_copy(update={"turns": tuple(reflected(n, made) for n, made in enumerate(one.turns))})

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from corrigible.conformance.lift.agents.model.loop import ModelAgent
 from corrigible.conformance.lift.agents.model.provider import PROVIDERS, build
-from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Seen, Stop
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Stop
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.plan import AgentPlan
 from corrigible.schema.exchange import Json, Request
 
@@ -32,13 +33,13 @@ FEEDBACK: dict[str, Json] = {
 }
 
 
-def api(request: Request) -> Seen:
+def api(request: Request) -> Response:
     """An API that wants 300, says so, and has something to read."""
     if request.method == "GET":
-        return Seen(200, {"amount_left": 300}, succeeded=True)
+        return Response(200, {"amount_left": 300}, succeeded=True)
     if request.body == {"amount": 300, "charge": "ch_1"}:
-        return Seen(200, {"id": "re_1"}, succeeded=True)
-    return Seen(400, {"error": {"message": "too much"}, "recovery_feedback": FEEDBACK}, {"warning": "299"})
+        return Response(200, {"id": "re_1"}, succeeded=True)
+    return Response(400, {"error": {"message": "too much"}, "recovery_feedback": FEEDBACK}, {"warning": "299"})
 
 
 def agent(
@@ -52,11 +53,13 @@ def agent(
     return replace(build(plan, environ={}), sleep=slept.append)
 
 
-def played(who: Agent, briefing: Briefing = BRIEFING, seed: int = 1, at: Callable[[Request], Seen] = api) -> list[Move]:
+def played(
+    who: Agent, briefing: Briefing = BRIEFING, seed: int = 1, at: Callable[[Request], Response] = api
+) -> list[Move]:
     """Play one episode as the run does, and return the moves."""
     moves: list[Move] = []
-    course = who.play(briefing, seed)
-    move = next(course)
+    state = who.play(briefing, seed)
+    move = next(state)
     used = 0
     while True:
         moves.append(move)
@@ -65,9 +68,9 @@ def played(who: Agent, briefing: Briefing = BRIEFING, seed: int = 1, at: Callabl
         seen = at(move.request)
         used += move.lost + (move.settles or move.request.method != "GET" or not seen.succeeded)
         if (seen.succeeded and move.settles) or used >= briefing.attempts:
-            course.close()
+            state.close()
             return moves
-        move = course.send(seen)
+        move = state.send(seen)
 
 
 def saying(*said: Speaks) -> Mind:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Seen, Stop
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Move, Stop
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 
@@ -33,8 +34,8 @@ def suggested(*suggestions: Mapping[str, Json], **members: Json) -> dict[str, Js
     return {"type": "recovery_guidance", "message": "Refused.", "suggestions": given, **members}
 
 
-def seen(feedback: Json = None, **body: Json) -> Seen:
-    return Seen(422, {**body, "recovery_feedback": feedback} if feedback is not None else body)
+def seen(feedback: Json = None, **body: Json) -> Response:
+    return Response(422, {**body, "recovery_feedback": feedback} if feedback is not None else body)
 
 
 REPLACE = suggested(
@@ -101,7 +102,7 @@ def cooked(index: int, **members: Json) -> Request:
     return changed(QUICHE, ingredients=lines)
 
 
-def rekeyed(request: Request, key: str) -> Request:
+def with_idempotency_suffix(request: Request, key: str) -> Request:
     return replace(request, headers={"idempotency-key": key})
 
 
@@ -131,7 +132,7 @@ SHOP: dict[str, Json] = {
 ORDER = Request("POST", "/orders/7", body={"size": "hug", "count": 12})
 
 
-def moves(agent: Agent, briefing: Briefing, answers: Sequence[Seen], seed: int = 0) -> list[Move]:
+def moves(agent: Agent, briefing: Briefing, answers: Sequence[Response], seed: int = 0) -> list[Move]:
     playing = agent.play(briefing, seed)
     made = [next(playing)]
     for answer in answers:

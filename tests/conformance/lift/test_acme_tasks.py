@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from corrigible.adapters.demo.recipe.tasks import tasks as recipe_tasks
-from corrigible.conformance.lift.episode.score import at, unlike
+from corrigible.conformance.lift.episode.score import unlike, value_at
 from corrigible.conformance.lift.tasks.task import TASKS, Call, Read, Task, fill, read_tasks
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.engine import Annotate
@@ -35,7 +35,7 @@ class Episode:
         for setup in task.setup:
             answer = self.send(setup.request.request(self.saved, form=False), setup.caller)
             assert 200 <= answer[0] < 300, answer
-            self.saved |= {name: at(answer[1], pointer) for name, pointer in setup.save.items()}
+            self.saved |= {name: value_at(answer[1], pointer) for name, pointer in setup.save.items()}
 
     def send(self, request: Request, caller: str = "agent") -> tuple[int, Json]:
         headers = {name: str(value) for name, value in request.headers.items()}
@@ -48,7 +48,7 @@ class Episode:
         return body
 
     def holds(self, read: Read) -> bool:
-        there = at(self.read(read.read), read.at)
+        there = value_at(self.read(read.read), read.at)
         counted = read.count is None or (isinstance(there, list) and len(there) == read.count)
         return counted and (read.has is None or not list(unlike(there, fill(read.has, self.saved))))
 
@@ -71,7 +71,7 @@ def filled(request: Request, feedback: Mapping[str, Json], facts: Mapping[str, J
     assert asked, feedback
     for one in asked:
         *way, name = one.pointer.split("/")[1:]
-        place = at(document, "".join(f"/{part}" for part in way))
+        place = value_at(document, "".join(f"/{part}" for part in way))
         place[name] = facts[name]
         choices = (one.schema_ or {}).get("enum")
         assert choices is None or facts[name] in choices

@@ -21,7 +21,7 @@ class Server:
     def __init__(self, answer: bytes = ANSWER, most: int = 100) -> None:
         self.sent: list[bytes] = []
         self.connections = 0
-        self._answer, self._most = answer, most
+        self._response, self._most = answer, most
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
@@ -40,7 +40,7 @@ class Server:
                     while b"content-length: " in sent.lower() and sent.endswith(b"\r\n\r\n"):
                         sent += connection.recv(65536)
                     self.sent.append(sent)
-                    connection.sendall(self._answer)
+                    connection.sendall(self._response)
 
     def close(self) -> None:
         self._socket.close()

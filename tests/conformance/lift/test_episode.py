@@ -7,18 +7,19 @@ from typing import Any, Literal
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Reflection, Seen, Send, Stop, Usage
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop, Usage
 from corrigible.conformance.lift.agents.scripted.patch_executor import PatchExecutor
 from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.environment.environment import Site, World
-from corrigible.conformance.lift.environment.http_client import Answer, Unreachable
+from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment
+from corrigible.conformance.lift.environment.http_client import Unreachable
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.episode.play import Job, play
-from corrigible.conformance.lift.log.record import Episode
+from corrigible.conformance.lift.log.record import Episode, Reflection
 from corrigible.conformance.lift.tasks.task import TaskFile
 from corrigible.conformance.transport.process import ServerProcess
 from corrigible.schema.exchange import Json, Request
 
-WORLD = World(why="w", upstream="u", proxy="p", callers={"owner": {"authorization": "Bearer key-12345678"}})
+WORLD = Environment(why="w", upstream="u", proxy="p", callers={"owner": {"authorization": "Bearer key-12345678"}})
 FILE: dict[str, Any] = {
     "domain": "till",
     "about": "A till. Yours is {tenant}.",
@@ -47,18 +48,18 @@ class Till:
 
     def close(self) -> None: ...
 
-    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer:
+    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response:
         self.calls.append((request, headers))
         match request.method, request.path:
             case "POST", "/tills":
-                return Answer(201, {"id": "till_1"}, succeeded=True)
+                return Response(201, {"id": "till_1"}, succeeded=True)
             case "GET", "/tills/till_1":
-                return Answer(200, {"paid": self.paid}, succeeded=True)
+                return Response(200, {"paid": self.paid}, succeeded=True)
             case "POST", "/pay" if request.body["amount"] == 5:
                 self.paid += 5
-                return Answer(200, {"paid": 5}, succeeded=True)
+                return Response(200, {"paid": 5}, succeeded=True)
             case "POST", "/pay":
-                return Answer(400, self.said(request), {"retry-after": "1", "x-secret": "s"})
+                return Response(400, self.said(request), {"retry-after": "1", "x-secret": "s"})
             case _:
                 raise Unreachable(f"{request.method} {request.path}: connection refused")
 
@@ -77,17 +78,17 @@ class Script:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {}
 
-    def __init__(self, moves: Callable[[Briefing], Generator[Move, Seen, None]]) -> None:
+    def __init__(self, moves: Callable[[Briefing], Generator[Move, Response, None]]) -> None:
         self.moves = moves
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         return self.moves(briefing)
 
 
 def played(agent: Any, till: Till | None = None, file: Mapping[str, Any] = FILE, **more: Any) -> Episode:
     server = till or Till()
     nothing = ServerProcess([], address="127.0.0.1:1")
-    site = Site(WORLD, server, server, nothing, nothing, "127.0.0.1:1")
+    site = RunningEnvironment(WORLD, server, server, nothing, nothing, "127.0.0.1:1")
     tasks = TaskFile.model_validate(file)
     job = Job("0123456789abcdef", "till", tasks, tasks.tasks[0], more.pop("arm", Arm.PATCHES), agent, 0, **more)
     return play(job, site)
@@ -114,7 +115,7 @@ def test_the_proxy_is_asked_for_the_arm_and_told_the_episode_and_set_ups_are_not
 def test_an_agent_is_told_what_it_needs_and_never_the_arm() -> None:
     told: list[Briefing] = []
 
-    def moves(briefing: Briefing) -> Generator[Move, Seen, None]:
+    def moves(briefing: Briefing) -> Generator[Move, Response, None]:
         told.append(briefing)
         yield Stop("gave up")
 
@@ -126,9 +127,9 @@ def test_an_agent_is_told_what_it_needs_and_never_the_arm() -> None:
 
 
 def test_only_headers_that_a_client_acts_on_are_seen() -> None:
-    seen: list[Seen] = []
+    seen: list[Response] = []
 
-    def moves(briefing: Briefing) -> Generator[Move, Seen, None]:
+    def moves(briefing: Briefing) -> Generator[Move, Response, None]:
         seen.append((yield Send(briefing.request)))
         yield Stop("gave up")
 
@@ -136,7 +137,7 @@ def test_only_headers_that_a_client_acts_on_are_seen() -> None:
     assert seen[0].headers == {"retry-after": "1"}
 
 
-def stubborn(briefing: Briefing) -> Generator[Move, Seen, None]:
+def stubborn(briefing: Briefing) -> Generator[Move, Response, None]:
     while True:
         yield Send(briefing.request, wait=100.0)
 
@@ -148,7 +149,7 @@ def test_attempts_end_and_nobody_waits_for_scripts() -> None:
 
 
 def test_the_agents_word_is_not_taken_for_the_end_state() -> None:
-    def boastful(briefing: Briefing) -> Generator[Move, Seen, None]:
+    def boastful(briefing: Briefing) -> Generator[Move, Response, None]:
         yield Send(briefing.request)
         yield Stop("done", "all paid")
 
@@ -157,7 +158,7 @@ def test_the_agents_word_is_not_taken_for_the_end_state() -> None:
 
 
 def test_look_ups_are_no_attempts_and_do_not_end_an_episode() -> None:
-    def careful(briefing: Briefing) -> Generator[Move, Seen, None]:
+    def careful(briefing: Briefing) -> Generator[Move, Response, None]:
         yield Send(Request("GET", "/tills/till_1"), settles=False)
         yield from PatchExecutor().play(briefing, 0)
 
@@ -167,7 +168,7 @@ def test_look_ups_are_no_attempts_and_do_not_end_an_episode() -> None:
 
 
 def test_endless_look_ups_end() -> None:
-    def curious(briefing: Briefing) -> Generator[Move, Seen, None]:
+    def curious(briefing: Briefing) -> Generator[Move, Response, None]:
         while True:
             yield Send(Request("GET", "/tills/till_1"), settles=False)
 
@@ -175,9 +176,9 @@ def test_endless_look_ups_end() -> None:
 
 
 def test_attempts_that_came_to_no_call_count() -> None:
-    def muddled(briefing: Briefing) -> Generator[Move, Seen, None]:
-        yield Send(briefing.request, lost=2, reflections=(Reflection("free", "hm"),))
-        yield Stop("gave up", lost=1, reflections=(Reflection("free", "no"),))
+    def muddled(briefing: Briefing) -> Generator[Move, Response, None]:
+        yield Send(briefing.request, lost=2, reflections=(Reflection(form="free", text="hm"),))
+        yield Stop("gave up", lost=1, reflections=(Reflection(form="free", text="no"),))
 
     found = played(Script(muddled))
     assert found.attempts == 4 and found.turns[0].lost == 2
@@ -185,7 +186,7 @@ def test_attempts_that_came_to_no_call_count() -> None:
 
 
 def test_what_was_billed_adds_up_by_turn() -> None:
-    def billed(briefing: Briefing) -> Generator[Move, Seen, None]:
+    def billed(briefing: Briefing) -> Generator[Move, Response, None]:
         yield Send(briefing.request, usage=Usage(10, 5, 2, 1))
         yield Stop("gave up", usage=Usage(20, 1, 0, 2))
 
@@ -194,12 +195,12 @@ def test_what_was_billed_adds_up_by_turn() -> None:
     assert (spent.input, spent.output, spent.cached, spent.calls, spent.by_turn) == (30, 6, 2, 3, (15,))
 
 
-def crashing(briefing: Briefing) -> Generator[Move, Seen, None]:
+def crashing(briefing: Briefing) -> Generator[Move, Response, None]:
     yield Send(briefing.request)
     raise KeyError("no such thing")
 
 
-def calling_nobody(briefing: Briefing) -> Generator[Move, Seen, None]:
+def calling_nobody(briefing: Briefing) -> Generator[Move, Response, None]:
     yield Send(Request("DELETE", "/nowhere"))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.conformance.lift.environment.environment import worlds
+from corrigible.conformance.lift.environment.environment import environments
 from corrigible.conformance.lift.tasks.task import fill
 
 from .live import played, unexpected
@@ -19,13 +19,13 @@ def test_bytes_are_written_as_the_text_that_they_are() -> None:
 
 
 def test_nobody_signs_in_with_a_token_that_was_never_saved() -> None:
-    etcd = worlds()["etcd"]
+    etcd = environments()["etcd"]
     assert etcd.credentials("agent", {"tenant": "e1"}) == {}
     assert etcd.credentials("agent", {"token": "t.1"}) == {"token": "t.1"}
 
 
 @pytest.mark.parametrize("domain", ["kubernetes", "etcd"])
 def test_the_feedback_is_enough_and_nothing_else_is(domain: str, tmp_path: Path) -> None:
-    if lacking := worlds()[domain].lacks():
+    if lacking := environments()[domain].lacks():
         pytest.skip(lacking)
     assert unexpected(played(domain, tmp_path)) == []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.log.record import Episode, Reflected, Spent
+from corrigible.conformance.lift.log.record import Episode, Reflection, Spent
 from corrigible.conformance.lift.stats.comparison import compare, comparisons
-from corrigible.conformance.lift.stats.conduct import circles, harms, uptakes
+from corrigible.conformance.lift.stats.conduct import harms, repeated_errors, uptakes
 from corrigible.conformance.lift.stats.effort import effort
 from corrigible.conformance.lift.stats.group import Group, groups, latest, observations
-from corrigible.conformance.lift.stats.missing import crashes, dropped
+from corrigible.conformance.lift.stats.missing import dropped, error_groups
 from corrigible.conformance.lift.stats.rate import pass_k, rate, rates, rates_by
-from corrigible.conformance.lift.stats.reflection import deaths, flips, is_death_loop
+from corrigible.conformance.lift.stats.reflection import compare_strategies, degenerate_loops, is_degenerate_loop
 
 from .logs import episode, manifest, turn
 
@@ -211,7 +211,7 @@ def test_stuck_is_the_same_refusal_to_the_end_whatever_the_feedback_says() -> No
     other = turn(shown={"error": {"code": "gone", "message": "Gone."}}, status=410)
     moving = episode("b", "reflective", outcome="failure", turns=(turn(told=True), other))
     once = episode("c", "reflective", outcome="failure", turns=(turn(),), ending="stopped by loop breaker: told so")
-    (found,) = circles(group(same, moving, once))
+    (found,) = repeated_errors(group(same, moving, once))
     assert (found.n, found.warned, found.answers, found.stopped, found.stuck) == (3, 1, 1, 1, 1)
 
 
@@ -219,7 +219,7 @@ def test_stuck_is_the_same_refusal_to_the_end_whatever_the_feedback_says() -> No
 
 
 def reflected(*categories: str, outcome: str = "failure", form: str = "structured", **more: object) -> Episode:
-    said = [Reflected(form=form, text="x", category=one) for one in categories]
+    said = [Reflection(form=form, text="x", category=one) for one in categories]
     turns = (turn(), *(turn(n).model_copy(update={"reflections": (one,)}) for n, one in enumerate(said)))
     return episode(kind="model", outcome=outcome, turns=turns, **more)  # type: ignore[arg-type]
 
@@ -237,12 +237,12 @@ DEATHS = {
 @pytest.mark.parametrize("name", DEATHS)
 def test_a_death_loop_is_a_failure_with_one_category_throughout(name: str) -> None:
     made, expected = DEATHS[name]
-    assert is_death_loop(made) is expected
+    assert is_degenerate_loop(made) is expected
 
 
 def test_reflections_are_counted_by_what_was_diagnosed_first() -> None:
     made = [reflected("a", "a"), reflected("a", "b", seed=1), reflected("b", "b", seed=2, outcome="success")]
-    (found,) = deaths(group(*made, kind="model"))
+    (found,) = degenerate_loops(group(*made, kind="model"))
     assert found.loops.value == pytest.approx(1 / 3)
     assert (found.episodes, found.first) == (3, {"a": 2, "b": 1})
 
@@ -261,7 +261,7 @@ def test_flips_pools_and_tokens_are_those_of_the_second_strategy() -> None:
         one("d", "free", "success", 1, 1), one("d", "structured", "success", 1, 300),
         one("e", "free", "failure", 5, 1),
     ]  # fmt: skip
-    (found,) = flips(group(*made, kind="model", **{"m+free": "m", "m+structured": "m"}), seed=0)
+    (found,) = compare_strategies(group(*made, kind="model", **{"m+free": "m", "m+structured": "m"}), seed=0)
     assert (found.model, found.baseline, found.strategy, found.table) == ("m", "free", "structured", (2, 1, 1, 0))
     assert {flip.name: (flip.n, flip.tokens) for flip in found.flips} == {
         "success to success": (2, 200.0),
@@ -283,7 +283,7 @@ def test_crashes_are_put_together_by_reason_and_shown_by_arm() -> None:
         episode("b", "reflective", outcome="error", why="time is out: 60 s"),
         episode("c", outcome="error", why="set-up: POST /x: 500"),
     ]
-    found = crashes(group(*made))
+    found = error_groups(group(*made))
     assert [(one.why, one.n, one.arms) for one in found] == [
         ("time is out: N s", 2, {"reflective": 1, "verbose": 1}),
         ("set-up: POST /x: N", 1, {"verbose": 1}),

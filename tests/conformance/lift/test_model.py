@@ -8,8 +8,15 @@ from dataclasses import dataclass
 import pytest
 
 from corrigible.conformance.lift.agents.model import anthropic, openai_responses
-from corrigible.conformance.lift.agents.model.conversation import Question, Said, Sampling, Spoke, Told
-from corrigible.conformance.lift.agents.protocol import Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.model.conversation import (
+    ModelMessage,
+    Question,
+    Sampling,
+    ToolResult,
+    UserMessage,
+)
+from corrigible.conformance.lift.agents.protocol import Move, Send, Stop
+from corrigible.conformance.lift.environment.response import Response
 
 from .fake_provider import FakeProvider, calls, follower, stubborn
 from .shop import BRIEFING, FIRST, WIRES, agent, api, call, played, saying, told
@@ -68,7 +75,7 @@ def test_reflections_go_over_every_wire_and_into_the_moves(wire: str, strategy: 
 
 
 def test_a_reflection_that_no_call_came_after_is_kept_as_well() -> None:
-    silent = Seen(400, {"error": {"message": "too much"}})
+    silent = Response(400, {"error": {"message": "too much"}})
     with FakeProvider("openai", follower) as fake:
         stop = played(agent(fake, strategy="structured"), at=lambda request: silent)[-1]
     assert isinstance(stop, Stop) and [one.category for one in stop.reflections] == ["FORMAT_MISMATCH"]
@@ -97,14 +104,14 @@ def test_a_model_is_told_the_api_the_wish_and_the_answer_and_no_fact_of_a_script
 
 
 def test_the_words_about_feedback_are_the_same_whatever_an_arm_shows() -> None:
-    def system(vocabulary: str, seen: Seen) -> str:
+    def system(vocabulary: str, seen: Response) -> str:
         watched = Watched([])
         with FakeProvider("openai", watched) as fake:
             played(agent(fake, vocabulary=vocabulary), at=lambda request: seen)
         return watched.heard[0].system
 
     for vocabulary in ("none", "sentence", "words"):
-        assert system(vocabulary, api(FIRST)) == system(vocabulary, Seen(400, {"error": {}}))
+        assert system(vocabulary, api(FIRST)) == system(vocabulary, Response(400, {"error": {}}))
     assert "recovery_feedback" not in system("none", api(FIRST))
     assert "MODIFY_PARAMS" not in system("sentence", api(FIRST))
     assert "MODIFY_PARAMS" in system("words", api(FIRST))
@@ -141,7 +148,7 @@ def test_signed_thoughts_go_back_as_they_came_and_empty_words_do_not() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     content = [thought, {"type": "text", "text": " "}, {"type": "tool_use", "id": "a", "name": "finish", "input": {}}]
     reply = anthropic.decode({"content": content, "stop_reason": "tool_use", "usage": None})
-    document = anthropic.encode(Question("", (Said("x"), Spoke(reply), Told("a", "y"))), SAMPLING)
+    document = anthropic.encode(Question("", (UserMessage("x"), ModelMessage(reply), ToolResult("a", "y"))), SAMPLING)
     assert document["messages"][1]["content"] == [thought, content[2]]
 
 
@@ -151,5 +158,7 @@ def test_encrypted_thoughts_go_back_with_the_id_of_their_call_and_others_with_ne
     for kept, thought in ((True, {"encrypted_content": "ZW5j"}), (False, {})):
         reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], **thought}
         reply = openai_responses.decode({"status": "completed", "output": [reasoning, call]})
-        document = openai_responses.encode(Question("", (Said("x"), Spoke(reply), Told("c", "y"))), SAMPLING)
+        document = openai_responses.encode(
+            Question("", (UserMessage("x"), ModelMessage(reply), ToolResult("c", "y"))), SAMPLING
+        )
         assert document["input"][1:-1] == ([reasoning, {**sent, "id": "fc_1"}] if kept else [sent])

@@ -13,7 +13,7 @@ import yaml
 from corrigible.conformance.cli import parser
 from corrigible.conformance.lift.agents.model import options as option
 from corrigible.conformance.lift.agents.model import provider
-from corrigible.conformance.lift.agents.model.loop import Unanswered
+from corrigible.conformance.lift.agents.model.loop import ProviderFailed
 from corrigible.conformance.lift.agents.model.provider import build, named
 from corrigible.conformance.lift.agents.registry import agents
 from corrigible.conformance.lift.plan import AgentPlan, made
@@ -34,7 +34,7 @@ def test_a_model_on_this_machine_is_none_but_our_own_fakes_cannot_pass_for_one()
     with FakeProvider("compatible", follower) as fake:
         who = agent(fake, local=True)
         assert who.identity["fake"] is False and who.name == "compatible:some-model"
-        with pytest.raises(Unanswered, match="fake"):
+        with pytest.raises(ProviderFailed, match="fake"):
             played(who)
 
 
@@ -42,7 +42,7 @@ def test_a_name_tells_provider_model_and_strategy() -> None:
     plan = AgentPlan(name="anthropic", model="claude-haiku-4-5", strategy="structured")
     who = build(plan, environ={"ANTHROPIC_API_KEY": KEY})
     assert who.name == "anthropic:claude-haiku-4-5+structured" and who.identity["strategy"] == "structured"
-    assert who.line.url == "https://api.anthropic.com/v1/messages" and who.line.headers["x-api-key"] == KEY
+    assert who.endpoint.url == "https://api.anthropic.com/v1/messages" and who.endpoint.headers["x-api-key"] == KEY
 
 
 WRONG: tuple[tuple[str, dict[str, Any], dict[str, str], str], ...] = (
@@ -73,9 +73,9 @@ def test_an_unknown_strategy_is_said_with_the_one_that_was_meant() -> None:
 
 def test_a_program_on_this_machine_gets_no_key_that_is_not_named_for_it() -> None:
     plan = AgentPlan(name="openai", model="m", settings={"base_url": "http://127.0.0.1:9/v1"})
-    assert "authorization" not in build(plan, environ={"OPENAI_API_KEY": KEY}).line.headers
+    assert "authorization" not in build(plan, environ={"OPENAI_API_KEY": KEY}).endpoint.headers
     compatible = AgentPlan(name="compatible", model="m", settings={"base_url": "https://models.example/v1"})
-    assert "authorization" not in build(compatible, environ={"OPENAI_API_KEY": KEY}).line.headers
+    assert "authorization" not in build(compatible, environ={"OPENAI_API_KEY": KEY}).endpoint.headers
 
 
 def test_a_model_is_named_by_its_provider_and_may_hold_colons() -> None:

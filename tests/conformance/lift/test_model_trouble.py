@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from corrigible.conformance.lift.agents.model.loop import Unanswered
+from corrigible.conformance.lift.agents.model.loop import ProviderFailed
 from corrigible.conformance.lift.agents.model.provider import build
 from corrigible.conformance.lift.agents.protocol import Send
 from corrigible.conformance.lift.plan import AgentPlan
@@ -60,10 +60,10 @@ def test_an_answer_that_takes_its_time_is_waited_for() -> None:
 
 def test_repetition_is_bounded_and_then_the_episode_is_an_error_that_names_what_was_billed() -> None:
     with FakeProvider("anthropic", stubborn, [None] + [error("anthropic", 529, "overloaded_error", "no")] * 9) as fake:
-        course = agent(fake, strategy="free", retries=2).play(BRIEFING, 1)
-        next(course)
-        with pytest.raises(Unanswered, match=r"529 .*asked 3 times") as caught:
-            course.send(api(FIRST))
+        state = agent(fake, strategy="free", retries=2).play(BRIEFING, 1)
+        next(state)
+        with pytest.raises(ProviderFailed, match=r"529 .*asked 3 times") as caught:
+            state.send(api(FIRST))
     assert len(fake.asked) == 4
     assert caught.value.usage is not None and caught.value.usage.calls == 4 and caught.value.usage.output > 0
 
@@ -84,10 +84,10 @@ def test_what_no_repetition_helps_ends_the_episode_at_once_without_the_key(troub
     with FakeProvider("openai", follower, [trouble]) as fake:
         plan = AgentPlan(name="openai", model="m", settings={"base_url": fake.base_url, "key_env": "MINE"})
         who = build(plan, environ={"MINE": KEY})
-        course = who.play(BRIEFING, 1)
-        next(course)
-        with pytest.raises(Unanswered) as caught:
-            course.send(api(FIRST))
+        state = who.play(BRIEFING, 1)
+        next(state)
+        with pytest.raises(ProviderFailed) as caught:
+            state.send(api(FIRST))
     assert said in str(caught.value) and "sk-" not in str(caught.value)
     assert len(fake.asked) == 1
     assert fake.asked[0].headers["authorization"] == f"Bearer {KEY}"

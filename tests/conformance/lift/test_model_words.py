@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Seen, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Send, Stop
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Request
 
 from .fake_provider import FakeProvider
@@ -132,7 +133,7 @@ def test_look_ups_that_work_are_no_attempts_and_those_that_are_refused_are() -> 
         moves = played(agent(fake))
     assert sum(isinstance(m, Send) and m.request.method == "POST" for m in moves) == 5
     with FakeProvider("openai", saying(look)) as fake:
-        moves = played(agent(fake), at=lambda request: Seen(404, None))
+        moves = played(agent(fake), at=lambda request: Response(404, None))
     assert len(moves) == 5
 
 

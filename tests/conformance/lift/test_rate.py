@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corrigible.conformance.lift.agents.model.rate_limiter import Rate
+from corrigible.conformance.lift.agents.model.rate_limiter import RateLimiter
 
 
 class Clock:
@@ -22,7 +22,7 @@ class Clock:
         self.now += seconds
 
 
-def entered(rate: Rate, clock: Clock, bills: Iterable[int]) -> list[float]:
+def entered(rate: RateLimiter, clock: Clock, bills: Iterable[int]) -> list[float]:
     times = []
     for tokens in bills:
         rate.enter()
@@ -33,14 +33,14 @@ def entered(rate: Rate, clock: Clock, bills: Iterable[int]) -> list[float]:
 
 def test_requests_are_spread_over_the_minute() -> None:
     clock = Clock()
-    assert entered(Rate(30, clock=clock, sleep=clock.sleep), clock, [1, 1, 1]) == [100, 102, 104]
+    assert entered(RateLimiter(30, clock=clock, sleep=clock.sleep), clock, [1, 1, 1]) == [100, 102, 104]
 
 
 def test_tokens_of_the_last_minute_hold_back_the_next_request() -> None:
     clock = Clock()
-    assert entered(Rate(None, 1000, clock=clock, sleep=clock.sleep), clock, [600, 600, 1]) == [100, 100, 160]
+    assert entered(RateLimiter(None, 1000, clock=clock, sleep=clock.sleep), clock, [600, 600, 1]) == [100, 100, 160]
 
 
 def test_no_rate_is_no_wait() -> None:
     clock = Clock()
-    assert entered(Rate(clock=clock, sleep=clock.sleep), clock, [10**9] * 3) == [100, 100, 100]
+    assert entered(RateLimiter(clock=clock, sleep=clock.sleep), clock, [10**9] * 3) == [100, 100, 100]

@@ -20,14 +20,15 @@ import yaml
 
 from corrigible.conformance.cli import main
 from corrigible.conformance.command.lift_options import CERTIFICATE
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Usage
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Usage
 from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.episode.play import play
 from corrigible.conformance.lift.log.record import Episode
 from corrigible.conformance.lift.log.store import LOG, opened, read
 from corrigible.conformance.lift.plan import digest_of, made
-from corrigible.conformance.lift.run.environment_pool import Shared
-from corrigible.conformance.lift.run.worker_pool import Planned, breaks_law, look_up, run
+from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
+from corrigible.conformance.lift.run.worker_pool import ResolvedPlan, feedback_caused_harm, resolve_plan, run
 from corrigible.conformance.lift.tasks.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
@@ -221,13 +222,13 @@ class Dear:
     kind: Literal["model"] = "model"
     identity: Mapping[str, Json] = {"model": "m"}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         while True:
             yield Send(briefing.request, usage=Usage(input=1_000_000))
 
 
-def planned(**more: object) -> Planned:
-    return look_up(made({"domains": ["recipe"], "tasks": ["*scale*"], "arms": ["none"], **more}, "here"))
+def planned(**more: object) -> ResolvedPlan:
+    return resolve_plan(made({"domains": ["recipe"], "tasks": ["*scale*"], "arms": ["none"], **more}, "here"))
 
 
 def test_a_run_stops_at_its_cost_cap_and_goes_on_under_a_higher_one(tmp_path: Path) -> None:
@@ -251,7 +252,7 @@ class Away:
     identity: Mapping[str, Json] = {"model": "m"}
     there = False
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         if not self.there:
             raise RuntimeError("no provider")
         yield Send(briefing.request)
@@ -273,25 +274,25 @@ def test_an_agent_that_only_breaks_is_given_up_and_asked_again_by_the_next_run(t
 
 def test_tasks_that_touch_what_all_share_have_servers_of_their_own(tmp_path: Path) -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
-    world = plan.worlds["recipe"].model_copy(update={"fresh": ("*_001", "*_002")})
+    environment = plan.environments["recipe"].model_copy(update={"fresh": ("*_001", "*_002")})
     with opened(tmp_path) as store:
-        tally = run(replace(plan, worlds={**plan.worlds, "recipe": world}), store)
-    assert tally.outcomes == {"success": 3}
+        totals = run(replace(plan, environments={**plan.environments, "recipe": environment}), store)
+    assert totals.outcomes == {"success": 3}
 
 
 def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else() -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
     one, two, other = (job.task.id for job in plan.jobs)
-    world = plan.worlds["recipe"].model_copy(update={"in_turn": (one, two)})
-    shared, got = Shared(world, "recipe", plan.jobs), threading.Event()
+    environment = plan.environments["recipe"].model_copy(update={"in_turn": (one, two)})
+    shared, got = EnvironmentPool(environment, "recipe", plan.jobs), threading.Event()
 
     def second() -> None:
-        with shared.site_for(two):
+        with shared.environment_for(two):
             got.set()
 
     waiting = threading.Thread(target=second)
     try:
-        with shared.site_for(one) as site, shared.site_for(other) as same:
+        with shared.environment_for(one) as site, shared.environment_for(other) as same:
             assert same is site
             waiting.start()
             assert not got.wait(0.3)
@@ -304,10 +305,14 @@ def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else() -> None:
 def test_where_episodes_may_be_slow_nobody_waits() -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
     one, two, other = (job.task.id for job in plan.jobs)
-    world = plan.worlds["recipe"].model_copy(update={"in_turn": (one, two)})
-    shared = Shared(world, "recipe", plan.jobs, slow=True)
+    environment = plan.environments["recipe"].model_copy(update={"in_turn": (one, two)})
+    shared = EnvironmentPool(environment, "recipe", plan.jobs, slow=True)
     try:
-        with shared.site_for(one) as first, shared.site_for(two) as second, shared.site_for(other) as third:
+        with (
+            shared.environment_for(one) as first,
+            shared.environment_for(two) as second,
+            shared.environment_for(other) as third,
+        ):
             assert len({first.address, second.address, third.address}) == 3
     finally:
         shared.close()
@@ -315,7 +320,7 @@ def test_where_episodes_may_be_slow_nobody_waits() -> None:
 
 def test_a_server_that_dies_makes_errors_and_is_started_again(tmp_path: Path) -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"], concurrency=1)
-    shared = Shared(plan.worlds["recipe"], "recipe", plan.jobs)
+    shared = EnvironmentPool(plan.environments["recipe"], "recipe", plan.jobs)
     try:
         site = shared.site()
         site.proxy.stop()
@@ -329,11 +334,11 @@ def test_a_server_that_dies_makes_errors_and_is_started_again(tmp_path: Path) ->
 
 def test_a_domain_that_cannot_start_is_skipped_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
-    planned = look_up(made({"agents": ["stubborn"]}, "here"))
+    planned = resolve_plan(made({"agents": ["stubborn"]}, "here"))
     assert "KUBEBUILDER_ASSETS" in planned.skipped["kubernetes"]
     assert "kubernetes" not in {job.domain for job in planned.jobs}
     with pytest.raises(UsageError, match="kubernetes cannot be started here"):
-        look_up(made({"domains": ["kubernetes"]}, "here"))
+        resolve_plan(made({"domains": ["kubernetes"]}, "here"))
 
 
 def test_keys_depend_on_all_that_determines_an_episode() -> None:
@@ -346,10 +351,10 @@ def test_keys_depend_on_all_that_determines_an_episode() -> None:
         {"tasks": ["*scale_002"]},
         {"attempts": 4},
     ]
-    keys = [[job.key for job in look_up(made({**base, **one}, "here")).jobs] for one in changed]
+    keys = [[job.key for job in resolve_plan(made({**base, **one}, "here")).jobs] for one in changed]
     assert all(len(found) == 1 for found in keys)
     assert len({found[0] for found in keys}) == len(changed)
-    same = look_up(made({**base, "concurrency": 7, "timeout": 9}, "here")).jobs
+    same = resolve_plan(made({**base, "concurrency": 7, "timeout": 9}, "here")).jobs
     assert same[0].key == keys[0][0]
 
 
@@ -368,7 +373,7 @@ def test_the_law_is_broken_by_harm_that_feedback_did(agent: str, arm: str, harm:
     one = Episode.model_validate(
         {**members, "outcome": "failure", "arm": arm, "agent": agent, "harm": [harm] if harm else []}
     )
-    assert breaks_law(one) is broken
+    assert feedback_caused_harm(one) is broken
 
 
 def test_the_paper_the_power_and_the_tasks_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.lift.agents import scripted
-from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Send, Stop
 from corrigible.conformance.lift.agents.scripted import AGENTS, SCRIPTED, named
 from corrigible.conformance.lift.agents.scripted.noisy_literal import NoisyLiteral
-from corrigible.conformance.lift.agents.scripted.reading.error_body import is_broken_off
+from corrigible.conformance.lift.agents.scripted.reading.error_body import is_escalated
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.model.vector import consumer, request_of
 from corrigible.schema import NeedsInput, Next, ReaderError, Request, Terminal, apply, find
@@ -35,7 +36,7 @@ def test_the_patch_executor_does_what_the_reader_does(group: Any) -> None:
         request = request_of(vector.given["request"])
         answer = vector.given.get("answer", {"recovery_feedback": vector.given.get("feedback")})
         found = find(answer)
-        move = moves(SCRIPTED["patch-executor"], Briefing("", "", request), [Seen(400, answer)])[1]
+        move = moves(SCRIPTED["patch-executor"], Briefing("", "", request), [Response(400, answer)])[1]
         try:
             outcome = None if found is None else apply(found, request)
         except ReaderError:
@@ -49,7 +50,7 @@ def test_the_patch_executor_does_what_the_reader_does(group: Any) -> None:
                 assert wanted == got, vector.id
                 assert (outcome.steps, outcome.wait_seconds, outcome.applied) == (move.steps, move.wait, move.applied)
             case Terminal(action=action), Stop():
-                broken = is_broken_off(found)
+                broken = is_escalated(found)
                 ending = "stopped by loop breaker" if broken else "done" if action == "ALREADY_DONE" else "impossible"
                 assert move.ending == ending, vector.id
             case None, Stop():
@@ -65,9 +66,9 @@ MAY_LEAVE_BODY_AND_QUERY = {"patch-executor", "informed", "mis-merger", "gullibl
 MAY_REKEY = MAY_LEAVE_BODY_AND_QUERY | {"oscillator"}
 
 
-def strange_answers(seed: int) -> Iterator[Seen]:
+def strange_answers(seed: int) -> Iterator[Response]:
     """Yield answers of every kind, some of them hostile, without end."""
-    dice = Random(seed)
+    rng = Random(seed)
     vectors = [v for group in consumer() for v in group.vectors if "feedback" in v.given]
     bodies: list[Json] = [
         None,
@@ -80,11 +81,11 @@ def strange_answers(seed: int) -> Iterator[Seen]:
         {"message": 'unknown field "size"', "recovery_feedback": {"suggestions": [{}]}},
     ]
     while True:
-        vector = dice.choice(vectors)
-        body = dice.choice(bodies)
-        if dice.random() < 0.7:
+        vector = rng.choice(vectors)
+        body = rng.choice(bodies)
+        if rng.random() < 0.7:
             body = {**(body if isinstance(body, dict) else {}), "recovery_feedback": vector.given["feedback"]}
-        yield Seen(dice.choice((400, 404, 422, 429, 500)), body)
+        yield Response(rng.choice((400, 404, 422, 429, 500)), body)
 
 
 @pytest.mark.parametrize("agent", [*AGENTS, NoisyLiteral(0.5)], ids=lambda agent: agent.name)
@@ -123,9 +124,9 @@ def test_no_agent_sends_what_its_kind_does_not_allow(agent: Agent) -> None:
 def test_an_agent_ends_after_success_and_plays_the_same_twice(agent: Agent) -> None:
     for seed in range(5):
         briefing = Briefing("", "Do it.", QUICHE, {}, SHOP)
-        answers = [seen(REPLACE), seen(error="no"), Seen(200, {}, succeeded=True)]
+        answers = [seen(REPLACE), seen(error="no"), Response(200, {}, succeeded=True)]
         assert moves(agent, briefing, answers, seed) == moves(agent, briefing, answers, seed)
-        assert moves(agent, briefing, [Seen(200, {}, succeeded=True)], seed)[1] == Stop("done")
+        assert moves(agent, briefing, [Response(200, {}, succeeded=True)], seed)[1] == Stop("done")
 
 
 def test_agents_are_found_by_name() -> None:
@@ -141,7 +142,10 @@ def test_agents_are_found_by_name() -> None:
 
 
 def test_no_agent_can_know_its_arm() -> None:
-    allowed = ("corrigible.schema.", "corrigible.conformance.model.", "corrigible.conformance.lift.agents.")
+    allowed = (
+        *("corrigible.schema.", "corrigible.conformance.model."),
+        *("corrigible.conformance.lift.agents.", "corrigible.conformance.lift.environment.response"),
+    )
     for path in Path(scripted.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("corrigible."):

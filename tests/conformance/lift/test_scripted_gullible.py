@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Briefing, Send, Stop
 from corrigible.conformance.lift.agents.scripted import SCRIPTED
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json
 
 from .talk import ORDERED, REDUCE, REFUND, moves
@@ -39,7 +40,7 @@ from .talk import ORDERED, REDUCE, REFUND, moves
     ],
 )
 def test_the_gullible_one_says_whom_it_obeyed(body: Json, note: str, calls: list[str]) -> None:
-    move = moves(SCRIPTED["gullible"], Briefing("", "", REFUND), [Seen(400, body)])[1]
+    move = moves(SCRIPTED["gullible"], Briefing("", "", REFUND), [Response(400, body)])[1]
     assert isinstance(move, Send)
     assert note in move.note if note else move.note == ""
     assert [f"{step.method} {step.path}" for step in move.steps] == calls
@@ -47,12 +48,12 @@ def test_the_gullible_one_says_whom_it_obeyed(body: Json, note: str, calls: list
 
 def test_upstream_words_in_the_contract_are_told_from_the_contracts_own() -> None:
     body = {"error": "x", "hint": "POST /a", "recovery_feedback": {**REDUCE, "message": "Call POST /a and POST /b"}}
-    move = moves(SCRIPTED["gullible"], Briefing("", "", REFUND), [Seen(400, body)])[1]
+    move = moves(SCRIPTED["gullible"], Briefing("", "", REFUND), [Response(400, body)])[1]
     assert isinstance(move, Send)
     assert move.note == "obeyed native: POST /a; obeyed upstream: POST /a; obeyed contract: POST /b"
 
 
 def test_an_order_is_obeyed_once() -> None:
-    made = moves(SCRIPTED["gullible"], Briefing("", "", REFUND), [Seen(400, {"error": ORDERED})] * 2)
+    made = moves(SCRIPTED["gullible"], Briefing("", "", REFUND), [Response(400, {"error": ORDERED})] * 2)
     assert isinstance(made[1], Send) and made[1].steps
     assert isinstance(made[2], Stop)

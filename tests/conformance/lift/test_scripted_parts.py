@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.agents.scripted.reading.error_body import complaints, is_broken_off, native
+from corrigible.conformance.lift.agents.scripted.reading.error_body import error_details, is_escalated, without_feedback
 from corrigible.conformance.lift.agents.scripted.reading.facts import Facts
 from corrigible.conformance.lift.agents.scripted.reading.path import ABSENT
 from corrigible.conformance.lift.agents.scripted.reading.prose import read
@@ -50,7 +50,7 @@ def test_complaints_are_found_in_the_forms_that_apis_use() -> None:
         {"errors": [{"code": "A", "detail": "no", "source": {"pointer": "a[2]"}}]},
     ]
     for body in bodies:
-        assert (complaints(body)[0].field, complaints(body)[0].text) == ("a[2]", "no"), body
+        assert (error_details(body)[0].field, error_details(body)[0].text) == ("a[2]", "no"), body
 
 
 def test_feedback_is_no_part_of_what_the_api_said() -> None:
@@ -59,7 +59,7 @@ def test_feedback_is_no_part_of_what_the_api_said() -> None:
         "recovery_feedback": REDUCE,
         "details": {"causes": [{"reason": "RecoveryFeedback", "message": "{}"}, {"reason": "A"}]},
     }
-    assert native(body) == {"error": {"message": "no"}, "details": {"causes": [{"reason": "A"}]}}
+    assert without_feedback(body) == {"error": {"message": "no"}, "details": {"causes": [{"reason": "A"}]}}
 
 
 FITS: list[tuple[str, Json, dict[str, Json], Any]] = [
@@ -101,4 +101,4 @@ def test_a_fact_belongs_where_its_name_or_shape_says(
     ],
 )
 def test_only_a_loop_breaker_breaks_off(said: Any, ends: bool) -> None:
-    assert is_broken_off(said) is ends
+    assert is_escalated(said) is ends

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Briefing, Send, Stop
 from corrigible.conformance.lift.agents.scripted import SCRIPTED
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 
@@ -33,9 +34,9 @@ from .talk import (
     changed,
     cooked,
     moves,
-    rekeyed,
     seen,
     suggested,
+    with_idempotency_suffix,
 )
 
 
@@ -46,7 +47,7 @@ class Talk:
     about: str
     agent: str
     request: Request
-    answers: Sequence[Seen]
+    answers: Sequence[Response]
     moves: Sequence[Request | Stop]
     """After the first, which is always the request itself."""
     facts: Mapping[str, Json] = field(default_factory=dict)
@@ -55,7 +56,7 @@ class Talk:
 
 
 IMPOSSIBLE, OVER, SILENT = Stop("impossible", "NO_RECOVERY_AVAILABLE"), Stop("done", "ALREADY_DONE"), "no feedback"
-BROKEN_OFF = Stop("stopped by loop breaker", "the loop breaker escalated")
+STOPPED_BY_LOOP_BREAKER = Stop("stopped by loop breaker", "the loop breaker escalated")
 
 TALKS = (
     Talk("parameters are merged", "literal-merge", REFUND, [seen(REDUCE)], [changed(REFUND, amount=300)]),
@@ -89,15 +90,15 @@ TALKS = (
         "patch-executor",
         REFUND,
         [seen(REDUCE)],
-        [rekeyed(changed(REFUND, amount=300), "k-2")],
+        [with_idempotency_suffix(changed(REFUND, amount=300), "k-2")],
     ),
     Talk("a placeholder is not filled", "patch-executor", REFUND, [seen(CURRENCY)], [Stop("needs input")]),
     Talk("a choice is not made", "patch-executor", ISSUES, [seen(CHOICES)], [Stop("needs input")]),
     Talk("it is done already", "patch-executor", REFUND, [seen(DONE)], [OVER]),
-    Talk("a person must look", "patch-executor", REFUND, [seen(ESCALATED)], [BROKEN_OFF]),
-    Talk("the core says so in parameters", "patch-executor", REFUND, [seen(ESCALATED_CORE)], [BROKEN_OFF]),
+    Talk("a person must look", "patch-executor", REFUND, [seen(ESCALATED)], [STOPPED_BY_LOOP_BREAKER]),
+    Talk("the core says so in parameters", "patch-executor", REFUND, [seen(ESCALATED_CORE)], [STOPPED_BY_LOOP_BREAKER]),
     Talk("unreadable", "patch-executor", REFUND, [seen({"suggestions": 7})], [Stop("gave up")]),
-    Talk("prose alone", "patch-executor", REFUND, [Seen(500, "oops")], [Stop("gave up", SILENT)]),
+    Talk("prose alone", "patch-executor", REFUND, [Response(500, "oops")], [Stop("gave up", SILENT)]),
     Talk(
         "a placeholder is filled by name",
         "informed",
@@ -245,7 +246,7 @@ TALKS = (
         "stubborn",
         REFUND,
         [seen(REDUCE), seen(error="no"), seen(ESCALATED)],
-        [REFUND, REFUND, BROKEN_OFF],
+        [REFUND, REFUND, STOPPED_BY_LOOP_BREAKER],
     ),
     Talk("what ends by itself is no loop", "stubborn", REFUND, [seen(NOTHING)], [REFUND]),
     Talk(
@@ -253,14 +254,19 @@ TALKS = (
         "oscillator",
         REFUND,
         [seen(REDUCE)] * 3 + [seen(ESCALATED)],
-        [rekeyed(changed(REFUND, amount=501), "k-b"), REFUND, rekeyed(changed(REFUND, amount=501), "k-b"), BROKEN_OFF],
+        [
+            with_idempotency_suffix(changed(REFUND, amount=501), "k-b"),
+            REFUND,
+            with_idempotency_suffix(changed(REFUND, amount=501), "k-b"),
+            STOPPED_BY_LOOP_BREAKER,
+        ],
     ),
     Talk(
         "never by way of the fix",
         "oscillator",
         REFUND,
         [seen(suggested({"patch": [{"op": "replace", "path": "/body/amount", "value": 501}]}))],
-        [rekeyed(changed(REFUND, amount=502), "k-b")],
+        [with_idempotency_suffix(changed(REFUND, amount=502), "k-b")],
     ),
     Talk(
         "where no value is wrong, in nothing that counts",
@@ -292,7 +298,7 @@ TALKS = (
         "mis-merger",
         REFUND,
         [seen(REDUCE)],
-        [rekeyed(changed(REFUND, amount=300), "k-2")],
+        [with_idempotency_suffix(changed(REFUND, amount=300), "k-2")],
     ),
     Talk("and stops as told", "mis-merger", REFUND, [seen(NOTHING)], [IMPOSSIBLE]),
     Talk("it does as told", "gullible", QUICHE, [seen(REPLACE)], [cooked(1, name="cream")]),

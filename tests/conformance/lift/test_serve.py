@@ -19,13 +19,14 @@ from urllib.request import urlopen
 import pytest
 
 from corrigible.conformance import lift
-from corrigible.conformance.lift.agents.protocol import Briefing, Seen, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Briefing, Send, Stop
 from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.episode.play import Job
 from corrigible.conformance.lift.log.store import opened, read
 from corrigible.conformance.lift.plan import made
-from corrigible.conformance.lift.run.worker_pool import look_up
-from corrigible.conformance.lift.serve.external_agent import Guest, Nobody, Visit
+from corrigible.conformance.lift.run.worker_pool import resolve_plan
+from corrigible.conformance.lift.serve.external_agent import ExternalAgent, ExternalEpisode, NoCalls
 from corrigible.conformance.lift.serve.server import HTTP_OF_GRPC, Desk, Server, allocation, read_call
 from corrigible.schema.exchange import Request
 
@@ -94,13 +95,13 @@ def desk(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
     folder = tmp_path / "tasks"
     folder.mkdir()
     (folder / "recipe.yaml").write_text(json.dumps(TASK), encoding="utf-8")
-    guest = Guest("somebody")
+    agent = ExternalAgent("somebody")
     plan = made(
         {"domains": ["recipe"], "arms": list(ARMS), "agents": ["somebody"], "seeds": [1, 2], "attempts": 3}, "test"
     )
-    planned = look_up(plan, folder, (guest,))
+    planned = resolve_plan(plan, folder, (agent,))
     with opened(tmp_path / "out") as store:
-        place = Desk(planned, store, guest, lambda line: None)
+        place = Desk(planned, store, agent, lambda line: None)
         with Server(place) as server:
             thread = threading.Thread(target=server.serve_forever, daemon=True)
             thread.start()
@@ -237,7 +238,7 @@ def test_a_body_is_read_as_the_api_would_and_refused_where_it_could_not(name: st
 
 def jobs(tasks: int, arms: int, seeds: int = 1) -> list[Job]:
     plan = made({"domains": ["recipe"], "arms": list(Arm)[:arms], "seeds": list(range(seeds)), "agents": ["x"]}, "test")
-    found = look_up(plan, agents=(Guest("x"),))
+    found = resolve_plan(plan, agents=(ExternalAgent("x"),))
     first = [task.id for task in found.files["recipe"].tasks][:tasks]
     return [job for job in found.jobs if job.task.id in first]
 
@@ -257,20 +258,20 @@ def test_arms_are_allocated_at_random_and_balanced_in_every_round() -> None:
 # visits, without servers
 
 
-def playing(visit: Visit, request: Request) -> tuple[list[Send | Stop], threading.Thread]:
+def playing(visit: ExternalEpisode, request: Request) -> tuple[list[Send | Stop], threading.Thread]:
     moves: list[Send | Stop] = []
 
     def played() -> None:
         generator = visit.play(Briefing("about", "prompt", request), 0)
-        seen: Seen | None = None
+        seen: Response | None = None
         try:
             while True:
                 move = generator.send(seen) if seen is not None else next(generator)
                 moves.append(move)
                 if isinstance(move, Stop):
                     break
-                seen = Seen(200, None, succeeded=True)
-        except (StopIteration, Nobody):
+                seen = Response(200, None, succeeded=True)
+        except (StopIteration, NoCalls):
             pass
         finally:
             visit.ended()
@@ -282,7 +283,7 @@ def playing(visit: Visit, request: Request) -> tuple[list[Send | Stop], threadin
 
 
 def test_look_ups_are_no_attempts_unless_reading_is_the_task() -> None:
-    writes = Visit(Guest("x"), attempts=1, timeout=30)
+    writes = ExternalEpisode(ExternalAgent("x"), attempts=1, timeout=30)
     moves, thread = playing(writes, Request("POST", "/x"))
     for _ in range(4):
         assert writes.call(Request("GET", "/x")) is not None
@@ -291,7 +292,7 @@ def test_look_ups_are_no_attempts_unless_reading_is_the_task() -> None:
     thread.join(5)
     assert writes.call(Request("POST", "/x")) is None
     assert [one.settles for one in moves if isinstance(one, Send)] == [False] * 4 + [True]
-    reads = Visit(Guest("x"), attempts=1, timeout=30)
+    reads = ExternalEpisode(ExternalAgent("x"), attempts=1, timeout=30)
     _, thread = playing(reads, Request("GET", "/x"))
     assert reads.call(Request("GET", "/x")) is not None
     thread.join(5)
@@ -299,13 +300,13 @@ def test_look_ups_are_no_attempts_unless_reading_is_the_task() -> None:
 
 
 def test_who_calls_and_then_says_nothing_is_scored_when_time_is_out_and_who_never_calls_is_not() -> None:
-    slow = Visit(Guest("x"), attempts=5, timeout=0.3)
+    slow = ExternalEpisode(ExternalAgent("x"), attempts=5, timeout=0.3)
     moves, thread = playing(slow, Request("POST", "/x"))
     assert slow.call(Request("POST", "/x")) is not None
     thread.join(5)
     assert moves[-1] == Stop("gave up", "its time was out")
-    absent = Visit(Guest("x"), attempts=5, timeout=0)
-    with pytest.raises(Nobody, match="nothing was called"):
+    absent = ExternalEpisode(ExternalAgent("x"), attempts=5, timeout=0)
+    with pytest.raises(NoCalls, match="nothing was called"):
         next(absent.play(Briefing("about", "prompt", Request("POST", "/x")), 0))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.agents.protocol import Seen
 from corrigible.conformance.lift.arms.apply import FILLER_MEMBER, noisy, shown
 from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
@@ -45,7 +45,7 @@ BODY: dict[str, Any] = {
     "validation_errors": [{"code": "X", "message": "too large"}],
     "recovery_feedback": FEEDBACK,
 }
-SEEN = Seen(400, BODY, {"warning": '299 - "amount=300"', "retry-after": "1"})
+SEEN = Response(400, BODY, {"warning": '299 - "amount=300"', "retry-after": "1"})
 
 
 @pytest.mark.parametrize("arm", [Arm.NONE, Arm.TRADITIONAL, Arm.VERBOSE, Arm.PATCHES])
@@ -132,4 +132,4 @@ def test_the_length_matched_answer_is_verbose_and_as_long() -> None:
 @pytest.mark.parametrize("body", [None, "text", [1, 2], {"error": "no feedback"}])
 @pytest.mark.parametrize("arm", list(Arm))
 def test_an_answer_without_feedback_stays_as_it_is(arm: Arm, body: object) -> None:
-    assert shown(Seen(500, body), arm, "0", [OTHER]).body == body
+    assert shown(Response(500, body), arm, "0", [OTHER]).body == body

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance.lift.agents.protocol import Reflection
 from corrigible.conformance.lift.agents.reflection.category import CATEGORIES, NAMES
 from corrigible.conformance.lift.agents.reflection.strategy import (
     LIFTED,
     SCHEMA,
     STRATEGIES,
     STRUCTURED,
-    Answer,
+    ModelAnswer,
+    PastCall,
     Trajectory,
-    Trial,
-    as_told,
+    as_prompt,
     is_repeated,
 )
+from corrigible.conformance.lift.log.record import Reflection
 from corrigible.schema.exchange import Json
 
 CALL = {"method": "POST", "path": "/v1/refunds", "body": {"amount": 500}}
 OTHER = {**CALL, "body": {"amount": "500"}}
-TRIALS = (Trial(CALL, '{"status": 400}'),)
-RULE = Reflection("structured", "Send the amount as a number.", "FORMAT_MISMATCH", 1)
+TRIALS = (PastCall(CALL, '{"status": 400}'),)
+RULE = Reflection(form="structured", text="Send the amount as a number.", category="FORMAT_MISMATCH", first=1)
 
 
 @dataclass
@@ -38,18 +38,18 @@ class Model:
     rule: str = "Send the amount as a number."
     asked: list[tuple[str, bool]] = field(default_factory=list)
 
-    def __call__(self, question: str, schema: Mapping[str, Json] | None) -> Answer:
+    def __call__(self, question: str, schema: Mapping[str, Json] | None) -> ModelAnswer:
         self.asked.append((question, schema is not None))
         if schema is None:
-            return Answer("Think again. ", 11)
-        return Answer(structured(self.category, self.rule), 7)
+            return ModelAnswer("Think again. ", 11)
+        return ModelAnswer(structured(self.category, self.rule), 7)
 
 
 def structured(category: str, rule: str, first: Json = 1) -> str:
     return json.dumps({"error_type": category, "first_error_in_call": first, "correction_rule": rule})
 
 
-def episode(*memory: Reflection, trials: tuple[Trial, ...] = TRIALS) -> Trajectory:
+def episode(*memory: Reflection, trials: tuple[PastCall, ...] = TRIALS) -> Trajectory:
     return Trajectory("A shop.", "Give 5 back.", trials, memory)
 
 
@@ -78,13 +78,13 @@ def test_without_reflection_nothing_is_asked() -> None:
 
 def test_free_text_is_kept_as_it_came() -> None:
     model = Model()
-    assert STRATEGIES["free"].reflect(episode(), model) == (Reflection("free", "Think again.", tokens=11),)
+    assert STRATEGIES["free"].reflect(episode(), model) == (Reflection(form="free", text="Think again.", tokens=11),)
     assert [constrained for _, constrained in model.asked] == [False]
 
 
 def test_a_structured_reflection_names_the_first_error_its_category_and_one_rule() -> None:
     model = Model()
-    assert STRATEGIES["structured"].reflect(episode(), model) == (replace(RULE, tokens=7),)
+    assert STRATEGIES["structured"].reflect(episode(), model) == (RULE.model_copy(update={"tokens": 7}),)
     ((question, constrained),) = model.asked
     assert constrained and "first error" in question and "only that one" in question
 
@@ -92,8 +92,11 @@ def test_a_structured_reflection_names_the_first_error_its_category_and_one_rule
 @pytest.mark.parametrize("name", ["free", "structured", "adaptive"])
 def test_a_reflection_sees_the_whole_episode_and_earlier_reflections_in_order(name: str) -> None:
     model = Model(rule="Something quite different from before, at last.")
-    earlier = (Reflection("structured", "first rule", "WRONG_TARGET", 1), Reflection("free", "second thought"))
-    trials = (Trial(CALL, '{"status": 400}'), Trial(OTHER, '{"status": 422}'))
+    earlier = (
+        Reflection(form="structured", text="first rule", category="WRONG_TARGET", first=1),
+        Reflection(form="free", text="second thought"),
+    )
+    trials = (PastCall(CALL, '{"status": 400}'), PastCall(OTHER, '{"status": 422}'))
     STRATEGIES[name].reflect(episode(*earlier, trials=trials), model)
     question = model.asked[0][0]
     parts = ("A shop.", "Give 5 back.", "Call 1", '"status": 400', "Call 2", '"500"', "422", "first rule", "second")
@@ -104,40 +107,51 @@ def test_a_reflection_sees_the_whole_episode_and_earlier_reflections_in_order(na
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        ("no JSON at all", Reflection("structured", "no JSON at all")),
-        ('{"error_type": "FORMAT_MISMATCH"}', Reflection("structured", '{"error_type": "FORMAT_MISMATCH"}')),
-        (structured("SOMETHING_ELSE", "rule"), Reflection("structured", "rule", "", 1)),
+        ("no JSON at all", Reflection(form="structured", text="no JSON at all")),
+        ('{"error_type": "FORMAT_MISMATCH"}', Reflection(form="structured", text='{"error_type": "FORMAT_MISMATCH"}')),
+        (structured("SOMETHING_ELSE", "rule"), Reflection(form="structured", text="rule", category="", first=1)),
         (
             structured("WRONG_TARGET", "rule", "two"),
-            Reflection("structured", structured("WRONG_TARGET", "rule", "two")),
+            Reflection(form="structured", text=structured("WRONG_TARGET", "rule", "two")),
         ),
-        (f"```json\n{structured('WRONG_TARGET', 'rule')}\n```", Reflection("structured", "rule", "WRONG_TARGET", 1)),
-        (structured("WRONG_TARGET", "rule", -3), Reflection("structured", "rule", "WRONG_TARGET", 0)),
+        (
+            f"```json\n{structured('WRONG_TARGET', 'rule')}\n```",
+            Reflection(form="structured", text="rule", category="WRONG_TARGET", first=1),
+        ),
+        (
+            structured("WRONG_TARGET", "rule", -3),
+            Reflection(form="structured", text="rule", category="WRONG_TARGET", first=0),
+        ),
     ],
 )
 def test_an_answer_that_does_not_fit_is_kept_without_a_category(said: str, kept: Reflection) -> None:
-    assert STRATEGIES["structured"].reflect(episode(), lambda question, schema: Answer(said)) == (kept,)
+    assert STRATEGIES["structured"].reflect(episode(), lambda question, schema: ModelAnswer(said)) == (kept,)
 
 
 REPEATS: tuple[tuple[str, Reflection, Trajectory, bool], ...] = (
     ("nothing came before", RULE, episode(), False),
     ("word for word", RULE, episode(RULE), True),
-    ("nearly", replace(RULE, text="Send the amount as a number!"), episode(RULE), True),
-    ("another rule", replace(RULE, text="Leave out the reason, which is unknown here."), episode(RULE), False),
-    ("another category", replace(RULE, category="WRONG_TARGET"), episode(RULE), False),
+    ("nearly", RULE.model_copy(update={"text": "Send the amount as a number!"}), episode(RULE), True),
+    (
+        "another rule",
+        RULE.model_copy(update={"text": "Leave out the reason, which is unknown here."}),
+        episode(RULE),
+        False,
+    ),
+    ("another category", RULE.model_copy(update={"category": "WRONG_TARGET"}), episode(RULE), False),
     (
         "another rule, but the call did not change",
-        replace(RULE, text="Leave out the reason, which is unknown here."),
-        episode(RULE, trials=(Trial(CALL, "a"), Trial(CALL, "b"))),
+        RULE.model_copy(update={"text": "Leave out the reason, which is unknown here."}),
+        episode(RULE, trials=(PastCall(CALL, "a"), PastCall(CALL, "b"))),
         True,
     ),
     (
         "another rule, and the call did change",
-        replace(RULE, text="Leave out the reason, which is unknown here."),
-        episode(RULE, trials=(Trial(CALL, "a"), Trial(OTHER, "b"))),
+        RULE.model_copy(update={"text": "Leave out the reason, which is unknown here."}),
+        episode(RULE, trials=(PastCall(CALL, "a"), PastCall(OTHER, "b"))),
         False,
     ),
-    ("free text in between does not hide it", RULE, episode(RULE, Reflection("free", "hm")), True),
+    ("free text in between does not hide it", RULE, episode(RULE, Reflection(form="free", text="hm")), True),
 )
 
 
@@ -171,5 +185,5 @@ def test_structured_alone_marks_a_death_loop_and_stays_in_it() -> None:
 
 
 def test_the_model_reads_a_correction_as_the_object_that_it_wrote() -> None:
-    assert json.loads(as_told(RULE)) == json.loads(structured("FORMAT_MISMATCH", "Send the amount as a number."))
-    assert as_told(Reflection("free", "words")) == "words"
+    assert json.loads(as_prompt(RULE)) == json.loads(structured("FORMAT_MISMATCH", "Send the amount as a number."))
+    assert as_prompt(Reflection(form="free", text="words")) == "words"

@@ -9,30 +9,30 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.environment.environment import WORLDS, World, start, worlds
-from corrigible.conformance.lift.environment.normalizer import Canon
+from corrigible.conformance.lift.environment.environment import ENVIRONMENTS, Environment, environments, start
+from corrigible.conformance.lift.environment.normalizer import Normalizer
 from corrigible.conformance.lift.tasks.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.transport.process import free_port
 
 
-def world(**more: Any) -> World:
+def environment(**more: Any) -> Environment:
     members = {
         "why": "w",
         "upstream": "u",
         "proxy": "p",
         "callers": {"owner": {"authorization": "Bearer {tenant}-key"}},
     }
-    return World.model_validate({**members, **more})
+    return Environment.model_validate({**members, **more})
 
 
 def test_every_task_file_has_a_world() -> None:
-    assert {path.stem for path in TASKS.glob("*.yaml")} <= set(worlds(WORLDS))
+    assert {path.stem for path in TASKS.glob("*.yaml")} <= set(environments(ENVIRONMENTS))
 
 
-@pytest.mark.parametrize("name", worlds())
+@pytest.mark.parametrize("name", environments())
 def test_every_world_has_an_owner_and_says_how_state_is_fresh(name: str) -> None:
-    one = worlds()[name]
+    one = environments()[name]
     assert "owner" in one.callers and one.why
     assert "{port}" in one.upstream and "{port}" in one.proxy and "{upstream}" in one.proxy
     assert bool(one.descriptors) is one.grpc
@@ -41,27 +41,27 @@ def test_every_world_has_an_owner_and_says_how_state_is_fresh(name: str) -> None
 def test_a_wrong_world_is_said_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "worlds.yaml").write_text("x: {why: w, upstream: u, proxy: p, callers: {}, restart: yes}")
     with pytest.raises(UsageError, match="restart"):
-        worlds(tmp_path / "worlds.yaml")
+        environments(tmp_path / "worlds.yaml")
 
 
 def test_what_is_missing_is_said() -> None:
-    one = world(needs={"ASSETS": "name a folder"})
+    one = environment(needs={"ASSETS": "name a folder"})
     assert one.lacks({}) == "ASSETS is not set: name a folder"
     assert one.lacks({"ASSETS": "/x"}) == ""
 
 
 def test_credentials_are_filled_in_and_left_out_where_nothing_was_saved() -> None:
-    one = world(callers={"owner": {"authorization": "Bearer {tenant}-key"}, "agent": {"token": "{token}"}})
+    one = environment(callers={"owner": {"authorization": "Bearer {tenant}-key"}, "agent": {"token": "{token}"}})
     assert one.credentials("owner", {"tenant": "e1"}) == {"authorization": "Bearer e1-key"}
     assert one.credentials("agent", {"tenant": "e1"}) == {}
     assert one.credentials("agent", {"token": "t"}) == {"token": "t"}
-    assert one.agent == "agent" and world().agent == "owner"
+    assert one.agent == "agent" and environment().agent == "owner"
     with pytest.raises(UsageError, match='did you mean "owner"'):
         one.credentials("ownr", {})
 
 
 def test_tasks_with_servers_of_their_own_are_named_by_patterns() -> None:
-    one = world(fresh=["users-*"])
+    one = environment(fresh=["users-*"])
     assert one.is_fresh("users-add") and not one.is_fresh("add-users")
 
 
@@ -74,7 +74,7 @@ def test_tasks_with_servers_of_their_own_are_named_by_patterns() -> None:
     ],
 )
 def test_an_upstream_that_does_not_come_up_is_said(upstream: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said), start(world(upstream=upstream)):
+    with pytest.raises(UsageError, match=said), start(environment(upstream=upstream)):
         pass
 
 
@@ -84,22 +84,22 @@ def test_a_port_that_somebody_else_took_meanwhile_is_not_taken_for_the_proxy(mon
         monkeypatch.setattr("corrigible.conformance.lift.environment.environment.free_port", lambda: next(ports))
         with (
             pytest.raises(UsageError, match=r"the proxy ended with exit status 1: .* address already in use"),
-            start(worlds()["recipe"]),
+            start(environments()["recipe"]),
         ):
             pass
 
 
 class TestCanon:
     def test_ids_are_numbered_by_appearance_and_keep_their_names(self) -> None:
-        canon = Canon(world(ids=[r"\bch_\w{8,}\b"]), {"tenant": "e12345678"})
-        assert canon({"charge": "ch_aaaaaaaa", "text": "no ch_bbbbbbbb for ch_aaaaaaaa of e12345678"}) == {
+        normalizer = Normalizer(environment(ids=[r"\bch_\w{8,}\b"]), {"tenant": "e12345678"})
+        assert normalizer({"charge": "ch_aaaaaaaa", "text": "no ch_bbbbbbbb for ch_aaaaaaaa of e12345678"}) == {
             "charge": "<id:1>",
             "text": "no <id:2> for <id:1> of <tenant>",
         }
-        assert canon(["ch_bbbbbbbb"]) == ["<id:2>"]
+        assert normalizer(["ch_bbbbbbbb"]) == ["<id:2>"]
 
     def test_clocks_times_and_numbers_of_the_server(self) -> None:
-        canon = Canon(world(clocks=["created"], numbered=["id"], times=[r"rev\d+"]), {})
+        normalizer = Normalizer(environment(clocks=["created"], numbered=["id"], times=[r"rev\d+"]), {})
         said = {
             "created": 1795251410,
             "id": 17,
@@ -108,7 +108,7 @@ class TestCanon:
             "rev": "rev22",
             "n": 17,
         }
-        assert canon(said) == {
+        assert normalizer(said) == {
             "created": "<time>",
             "id": "<id:1>",
             "at": "<time>",
@@ -118,29 +118,29 @@ class TestCanon:
         }
 
     def test_a_patch_of_a_clock(self) -> None:
-        canon = Canon(world(clocks=["resourceVersion"]), {})
+        normalizer = Normalizer(environment(clocks=["resourceVersion"]), {})
         edit = {"op": "replace", "path": "/body/metadata/resourceVersion", "value": "812"}
-        assert canon([edit]) == [{**edit, "value": "<time>"}]
+        assert normalizer([edit]) == [{**edit, "value": "<time>"}]
 
     def test_uuids_and_fingerprints_are_never_the_same(self) -> None:
         uid = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
-        assert Canon(world(), {})({"uid": uid, "fingerprint": "aa"}) == {
+        assert Normalizer(environment(), {})({"uid": uid, "fingerprint": "aa"}) == {
             "uid": "<id:1>",
             "fingerprint": "<fingerprint>",
         }
 
     def test_bytes_of_grpc_that_name_the_tenant(self) -> None:
         coded = base64.b64encode(b"/e12345678/flag").decode()
-        canon = Canon(world(grpc=True), {"tenant": "e12345678"})
-        assert canon({"key": coded, "value": "aW5hY3RpdmU="}) == {
+        normalizer = Normalizer(environment(grpc=True), {"tenant": "e12345678"})
+        assert normalizer({"key": coded, "value": "aW5hY3RpdmU="}) == {
             "key": "<base64:/<tenant>/flag>",
             "value": "aW5hY3RpdmU=",
         }
 
     def test_what_looks_like_an_id_and_is_none(self) -> None:
-        canon = Canon(world(ids=[r"\btok_\w+"], known=["tok_visa"]), {})
-        assert canon(["tok_visa", "tok_x"]) == ["tok_visa", "<id:1>"]
+        normalizer = Normalizer(environment(ids=[r"\btok_\w+"], known=["tok_visa"]), {})
+        assert normalizer(["tok_visa", "tok_x"]) == ["tok_visa", "<id:1>"]
 
     def test_plain_values_stay(self) -> None:
         said = {"a": [1, 2.5, True, None, "text"]}
-        assert Canon(world(), {})(said) == said
+        assert Normalizer(environment(), {})(said) == said

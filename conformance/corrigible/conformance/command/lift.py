@@ -14,7 +14,7 @@ from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.log.store import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
 from corrigible.conformance.lift.run.progress import progress
-from corrigible.conformance.lift.run.worker_pool import Tally, run
+from corrigible.conformance.lift.run.worker_pool import RunProgress, run
 from corrigible.schema.exchange import Json
 
 from . import lift_options as chosen
@@ -61,17 +61,17 @@ def _add_run(inner: Subparsers) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    planned = chosen.looked_up(_plan(args), args)
+    planned = chosen.resolve(_plan(args), args)
     with opened(args.out) as store:
         for warning in store.log.warnings if store.log is not None else ():
             print(warning, file=sys.stderr)
         with progress(len(planned.jobs)) as told:
-            tally = run(planned, store, told)
+            totals = run(planned, store, told)
     if not args.quiet:
-        print("\n".join(_summary(tally, args.out)))
+        print("\n".join(_summary(totals, args.out)))
         if any(agent.kind == "scripted" for agent in planned.agents):
             print("Scripted agents show that the payload is sufficient and safe, never what a model makes of it.")
-    return _status(tally, scripted=all(agent.kind == "scripted" for agent in planned.agents))
+    return _status(totals, scripted=all(agent.kind == "scripted" for agent in planned.agents))
 
 
 def _plan(args: argparse.Namespace) -> Plan:
@@ -89,30 +89,31 @@ def _split(given: list[Json]) -> list[Json]:
     return [part for one in given for part in (one.split(",") if isinstance(one, str) else [one]) if part != ""]
 
 
-def _status(tally: Tally, *, scripted: bool) -> int:
-    if tally.broken_law:
+def _status(totals: RunProgress, *, scripted: bool) -> int:
+    if totals.feedback_harms:
         return 1
-    observed = tally.outcomes["success"] + tally.outcomes["failure"]
-    return 2 if tally.stopped or not observed or (scripted and tally.errors) else 0
+    observed = totals.outcomes["success"] + totals.outcomes["failure"]
+    return 2 if totals.stopped or not observed or (scripted and totals.errors) else 0
 
 
-def _summary(tally: Tally, out: Path) -> list[str]:
-    pace = f" ({tally.done / tally.seconds:.1f} a second)" if tally.done and tally.seconds else ""
+def _summary(totals: RunProgress, out: Path) -> list[str]:
+    pace = f" ({totals.done / totals.seconds:.1f} a second)" if totals.done and totals.seconds else ""
     lines = [
-        f"{tally.planned} episodes: {tally.before} were in the log, {tally.done} played in {tally.seconds:.0f} s{pace}",
-        ", ".join(f"{tally.outcomes[name]} {name}" for name in ("success", "failure", "error")),
+        f"{totals.planned} episodes: {totals.before} were in the log,"
+        f" {totals.done} played in {totals.seconds:.0f} s{pace}",
+        ", ".join(f"{totals.outcomes[name]} {name}" for name in ("success", "failure", "error")),
     ]
-    if tally.tokens:
-        lines.append(f"{tally.tokens} tokens" + (f", cost {tally.cost:.2f}" if tally.cost else ""))
-    for episode in tally.errors[:10]:
+    if totals.tokens:
+        lines.append(f"{totals.tokens} tokens" + (f", cost {totals.cost:.2f}" if totals.cost else ""))
+    for episode in totals.errors[:10]:
         lines.append(f"ERROR {episode.domain}/{episode.task} {episode.arm} {episode.agent}: {episode.why}")
-    for episode in tally.broken_law[:10]:
+    for episode in totals.feedback_harms[:10]:
         lines.append(f"HARM  {episode.domain}/{episode.task} {episode.arm} {episode.agent}: {'; '.join(episode.harm)}")
-    if tally.stopped:
+    if totals.stopped:
         lines.append(
-            f"{tally.stopped}: {tally.planned - tally.before - tally.done} episodes are not played;"
+            f"{totals.stopped}: {totals.planned - totals.before - totals.done} episodes are not played;"
             f" run it again with --out {out} to go on"
         )
-    if tally.done:
+    if totals.done:
         lines.append(f"conformance lift report {out}")
     return lines

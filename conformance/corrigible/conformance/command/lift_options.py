@@ -16,7 +16,7 @@ from corrigible.conformance.audit.audit import audit, document, gather
 from corrigible.conformance.audit.subject import command
 from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.plan import Plan, digest_of
-from corrigible.conformance.lift.run.worker_pool import Planned, look_up
+from corrigible.conformance.lift.run.worker_pool import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.tasks.task import TASKS, TaskError
 from corrigible.conformance.model.usage_error import UsageError
 
@@ -38,11 +38,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unaudited", action="store_true", help="play though tasks or diagnoses may give the fix away")
 
 
-def looked_up(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) -> Planned:
+def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) -> ResolvedPlan:
     """Look up what a plan names, audit it, and say what cannot be started. Raises UsageError."""
     folder: Path = args.task_files or TASKS
     try:
-        planned = look_up(plan, folder, agents)
+        planned = resolve_plan(plan, folder, agents)
     except TaskError as problem:
         raise UsageError(str(problem)) from None
     if not args.unaudited:
@@ -52,7 +52,7 @@ def looked_up(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()
     return planned
 
 
-def _audited(planned: Planned, folder: Path, out: Path) -> Planned:
+def _audited(planned: ResolvedPlan, folder: Path, out: Path) -> ResolvedPlan:
     """Write the certificate that no text but the feedback gives a fix away. Raises UsageError for a leak."""
     done = audit(gather(sorted(planned.files), [folder / f"{name}.yaml" for name in planned.files], [], command()))
     if done.leaks:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.log.store import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
-from corrigible.conformance.lift.serve.external_agent import Guest
+from corrigible.conformance.lift.serve.external_agent import ExternalAgent
 from corrigible.conformance.lift.serve.server import Desk, Server
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
@@ -44,10 +44,10 @@ def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     if not 0 <= args.port < 1 << 16:
         raise UsageError(f"--port {args.port}: no port")
-    guest = Guest(args.agent)
-    planned = chosen.looked_up(_plan(args), args, (guest,))
+    agent = ExternalAgent(args.agent)
+    planned = chosen.resolve(_plan(args), args, (agent,))
     with opened(args.out) as store:
-        desk = Desk(planned, store, guest, lambda line: print(line, file=sys.stderr, flush=True))
+        desk = Desk(planned, store, agent, lambda line: print(line, file=sys.stderr, flush=True))
         try:
             with _listening(desk, args.port) as server:
                 print(f"listening on {server.url}: {desk.status()['left']} of {desk.total} episodes to play")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corrigible.conformance.lift.environment.environment import worlds
+from corrigible.conformance.lift.environment.environment import environments
 from corrigible.conformance.lift.run.worker_pool import task_files
 from corrigible.conformance.lift.tasks.task import TASKS, Task, TaskError
 from corrigible.conformance.model.usage_error import UsageError
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         files = task_files(args.task_files)
     except TaskError as problem:
         raise UsageError(str(problem)) from None
-    known = worlds()
+    known = environments()
     for domain in args.domain:
         if domain not in files:
             raise UsageError(f"no domain {domain!r} (there are {', '.join(files)})")

@@ -9,6 +9,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.log.record import Reflection
 from corrigible.schema.exchange import Json, Request
 
 Kind = Literal["scripted", "model", "external"]
@@ -55,25 +57,6 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Reflection:
-    """What a model made of a refusal before it went on."""
-
-    form: Literal["free", "structured"]
-    text: str
-    """Free text, or the correction rule."""
-    category: str = ""
-    """A name from `strategy.category`; empty: free text, or an answer that could not be read."""
-    first: int = 0
-    """The call that the first error was made in, counted from 1; 0: not said."""
-    repeated: bool = False
-    """The same correction as before, which did not help."""
-    lifted: bool = False
-    """Free text where structure was due: the structure had been repeated without success."""
-    tokens: int = 0
-    """Input and output together, as billed; part of the usage of the move."""
-
-
-@dataclass(frozen=True, slots=True)
 class Send:
     """Call the API: the steps first, in order, after the wait."""
 
@@ -109,18 +92,6 @@ class Stop:
 Move = Send | Stop
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """An answer as the arm shows it."""
-
-    status: int
-    body: Json
-    """Decoded JSON, or text where it is none. For gRPC: {code, message, details}."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Those a client acts on (retry-after, warning, link), names in lower case."""
-    succeeded: bool = False
-
-
 class Agent(Protocol):
     """Plays episodes. `play` yields moves, is sent what they led to, and ends with a Stop; after success it is closed.
 
@@ -137,4 +108,4 @@ class Agent(Protocol):
     def identity(self) -> Mapping[str, Json]:
         """What makes two runs of it comparable: version, model, parameters. Part of an episode's key; no secrets."""
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]: ...
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]: ...

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Seen
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.carrier import CAUSE
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
@@ -40,12 +40,12 @@ _WORDS: Final = (
 
 
 def shown(
-    seen: Seen,
+    seen: Response,
     arm: Arm,
     seed: str,
     pool: Sequence[Feedback] = (),
     plain: Callable[[Json], Json] = lambda value: value,
-) -> Seen:
+) -> Response:
     """Return what the arm shows of an answer that the proxy gave.
 
     `seed` is text: all that a control draws follows from it and from the shape of the feedback, never from its ids.

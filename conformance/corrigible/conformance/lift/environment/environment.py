@@ -27,9 +27,9 @@ from corrigible.conformance.transport.process import ServerProcess, free_port, s
 from corrigible.schema.exchange import Json
 
 from .http_client import Client, HttpClient
-from .process_reaper import Keeper
+from .process_reaper import ProcessReaper
 
-WORLDS: Final = Path(__file__).with_name("environments.yaml")
+ENVIRONMENTS: Final = Path(__file__).with_name("environments.yaml")
 _READY: Final = r"(?:listening on|corrigible:) (?:[a-z]+://)?127\.0\.0\.1:{port}\b"
 _UNSAVED: Final = re.compile(r"\{\w+\}")
 _WAIT: Final = 90.0
@@ -39,7 +39,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class World(_Model):
+class Environment(_Model):
     """One API: an entry of environments.yaml, where its members are explained."""
 
     why: str
@@ -88,23 +88,23 @@ class World(_Model):
 
 
 @cache
-def worlds(path: Path = WORLDS) -> Mapping[str, World]:
+def environments(path: Path = ENVIRONMENTS) -> Mapping[str, Environment]:
     """Read environments.yaml. Raises UsageError with the place of what is wrong."""
     try:
         entries: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return {name: World.model_validate(entry) for name, entry in entries.items()}
+        return {name: Environment.model_validate(entry) for name, entry in entries.items()}
     except (OSError, yaml.YAMLError, ValidationError) as problem:
         raise UsageError(f"{path}: {problem}") from None
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class RunningEnvironment:
     """An upstream and the proxy before it, running."""
 
-    world: World
-    direct: Client
+    environment: Environment
+    upstream_client: Client
     """Straight to the upstream."""
-    through: Client
+    proxy_client: Client
     """Through the proxy."""
     upstream: ServerProcess
     proxy: ServerProcess
@@ -121,44 +121,44 @@ class Site:
 
 
 @contextmanager
-def start(world: World, keeper: Keeper | None = None) -> Iterator[Site]:
+def start(environment: Environment, reaper: ProcessReaper | None = None) -> Iterator[RunningEnvironment]:
     """Start both. Raises UsageError where one does not come up."""
     with ExitStack() as stack:
-        behind = _Started("the upstream", stack, keeper, world.upstream, {})
+        behind = _Started("the upstream", stack, reaper, environment.upstream, {})
         address = f"127.0.0.1:{behind.port}"
         said = behind.said_when_ready()
         found: dict[str, str] = {}
-        for name, pattern in world.learn.items():
+        for name, pattern in environment.learn.items():
             hit = re.search(pattern, said)
             if hit is None:
                 raise UsageError(f"the upstream did not say its {name} ({pattern}): {said[-400:]}")
             found[name] = hit[1]
-        reached = address if world.grpc else f"{world.scheme}://{address}"
-        front = _Started("the proxy", stack, keeper, world.proxy, {**found, "upstream": reached})
+        reached = address if environment.grpc else f"{environment.scheme}://{address}"
+        front = _Started("the proxy", stack, reaper, environment.proxy, {**found, "upstream": reached})
         at = f"127.0.0.1:{front.port}"
         front.said_when_ready()
-        if world.grpc:
-            direct, through = _grpc(world, address), _grpc(world, at)
+        if environment.grpc:
+            upstream_client, proxy_client = _grpc(environment, address), _grpc(environment, at)
         else:
             ca = Path(found["ca"]) if "ca" in found else None
-            direct, through = HttpClient(reached, authority=ca), HttpClient(f"http://{at}")
-        for client in (direct, through):
+            upstream_client, proxy_client = HttpClient(reached, authority=ca), HttpClient(f"http://{at}")
+        for client in (upstream_client, proxy_client):
             stack.callback(client.close)
-        yield Site(world, direct, through, behind.program, front.program, at, found)
+        yield RunningEnvironment(environment, upstream_client, proxy_client, behind.program, front.program, at, found)
 
 
 class _Started:
     def __init__(
-        self, what: str, stack: ExitStack, keeper: Keeper | None, command: str, given: Mapping[str, str]
+        self, what: str, stack: ExitStack, reaper: ProcessReaper | None, command: str, given: Mapping[str, str]
     ) -> None:
         self.what = what
         self.port = free_port()
         filled = words(command, {**given, "port": str(self.port)})
 
         def told(group: int) -> None:
-            if keeper is not None:
-                keeper.started(group)
-                stack.callback(keeper.ended, group)  # pushed before the program, so called when it is stopped
+            if reaper is not None:
+                reaper.started(group)
+                stack.callback(reaper.ended, group)  # pushed before the program, so called when it is stopped
 
         self.program: ServerProcess = stack.enter_context(
             ServerProcess(filled, address=f"127.0.0.1:{self.port}", wait=_WAIT, grace=10.0, told=told)
@@ -181,14 +181,14 @@ class _Started:
         raise UsageError(f"{self.what} is not ready after {_WAIT:g} s: {self.program.last_words()[-400:]}")
 
 
-def _grpc(world: World, address: str) -> Client:
+def _grpc(environment: Environment, address: str) -> Client:
     try:
         from .grpc_client import GrpcClient
     except ModuleNotFoundError as problem:
         raise UsageError(
             f"this needs a package that is not installed: {problem.name}: corrigible[conformance]"
         ) from None
-    return GrpcClient(address, printed(world.descriptors))
+    return GrpcClient(address, printed(environment.descriptors))
 
 
 @cache

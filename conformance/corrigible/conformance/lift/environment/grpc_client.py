@@ -20,7 +20,8 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import MEMBER
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
-from .http_client import Answer, Unreachable
+from .http_client import Unreachable
+from .response import Response
 
 OURS: Final = "corrigible.schema.v0_1.RecoveryFeedback"
 _KNOWN: Final = error_details_pb2.DESCRIPTOR
@@ -43,7 +44,7 @@ class GrpcClient:
     def close(self) -> None:
         self._channel.close()
 
-    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer:
+    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response:
         """Call a method. Of a stream of answers the first is read. What is in `headers` no document changes."""
         known = self._method(request.method)
         sent = {name.lower(): scalar_text(value) for name, value in request.headers.items()}
@@ -56,7 +57,7 @@ class GrpcClient:
             try:
                 json_format.ParseDict(request.body or {}, message, descriptor_pool=self._pool)
             except (json_format.ParseError, TypeError, ValueError) as problem:
-                return Answer(_MALFORMED, {"code": _MALFORMED, "message": f"the client cannot encode it: {problem}"})
+                return Response(_MALFORMED, {"code": _MALFORMED, "message": f"the client cannot encode it: {problem}"})
             content = message.SerializeToString(deterministic=True)
             answers = message_factory.GetMessageClass(known.output_type)
             streams = known.client_streaming, known.server_streaming
@@ -65,7 +66,7 @@ class GrpcClient:
         except grpc.RpcError as refused:
             return self._refusal(refused, request.method)
         body = None if answers is None else self._plain(answers.FromString(got))
-        return Answer(0, body, succeeded=True)
+        return Response(0, body, succeeded=True)
 
     def _call(
         self, method: str, content: bytes, metadata: list[tuple[str, str]], timeout: float, streams: tuple[bool, bool]
@@ -95,7 +96,7 @@ class GrpcClient:
     def _plain(self, message: Any) -> Json:
         return json_format.MessageToDict(message, descriptor_pool=self._pool)
 
-    def _refusal(self, refused: Any, method: str) -> Answer:
+    def _refusal(self, refused: Any, method: str) -> Response:
         code, text = int(refused.code().value[0]), refused.details() or ""
         if code == grpc.StatusCode.UNAVAILABLE.value[0] and any(word in text for word in _GONE):
             raise Unreachable(f"{method}: {text}")
@@ -114,7 +115,7 @@ class GrpcClient:
             body["details"] = details
         if found is not None:
             body[MEMBER] = found
-        return Answer(code, body)
+        return Response(code, body)
 
     def _detail(self, detail: Any) -> Json:
         name = detail.type_url.rpartition("/")[2]

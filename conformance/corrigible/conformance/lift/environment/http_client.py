@@ -12,13 +12,14 @@ import socket
 import ssl
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 from corrigible.schema.document import SENDERS_OWN, form_pairs, query_pairs, scalar_text
 from corrigible.schema.exchange import Json, Request
+
+from .response import Response
 
 _SAFE_IN_PATHS: Final = "/%:@!$&'()*+,;=~-._"
 _IDEMPOTENT: Final = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
@@ -28,21 +29,10 @@ class Unreachable(Exception):
     """A server gave no answer. That says nothing about an agent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back. For gRPC the status is the code, and the body {code, message, details} of a refusal."""
-
-    status: int
-    body: Json
-    """Decoded JSON, or text where it is none."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    succeeded: bool = False
-
-
 class Client(Protocol):
     """Whatever carries a request document to a server. Usable from several threads."""
 
-    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer: ...
+    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response: ...
 
     def close(self) -> None: ...
 
@@ -61,7 +51,7 @@ class HttpClient:
         for connection in self._all:
             connection.close()
 
-    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Answer:
+    def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response:
         """Send one request and read its answer. What is in `headers`, such as credentials, no document changes."""
         sent = {n.lower(): scalar_text(v) for n, v in request.headers.items() if n.lower() not in SENDERS_OWN}
         sent |= {name.lower(): value for name, value in headers.items()}
@@ -77,7 +67,7 @@ class HttpClient:
             target += f"?{urlencode(list(query_pairs(request.query)))}"
         got = self._exchange(request.method, target, content, sent, timeout)
         body = got.read()
-        return _answer(got.status, got.getheaders(), body)
+        return _response(got.status, got.getheaders(), body)
 
     def _exchange(
         self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], timeout: float
@@ -125,7 +115,7 @@ def _says_something(connection: socket.socket) -> bool:
     return bool(poll.poll(0))
 
 
-def _answer(status: int, headers: list[tuple[str, str]], content: bytes) -> Answer:
+def _response(status: int, headers: list[tuple[str, str]], content: bytes) -> Response:
     text = content.decode("utf-8", "replace")
     try:
         body: Json = json.loads(text) if text else None
@@ -136,4 +126,4 @@ def _answer(status: int, headers: list[tuple[str, str]], content: bytes) -> Answ
         low = name.lower()
         joined[low] = f"{joined[low]}, {value}" if low in joined else value
     refused = isinstance(body, dict) and body.get("success") is False
-    return Answer(status, body, joined, 200 <= status < 300 and not refused)
+    return Response(status, body, joined, 200 <= status < 300 and not refused)

@@ -12,7 +12,7 @@ from typing import Final
 
 from corrigible.schema.exchange import Json
 
-from .environment import World
+from .environment import Environment
 
 _TIMES: Final = (
     r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\b",
@@ -24,18 +24,18 @@ _FINGERPRINT: Final = "fingerprint"
 """A member of `loop`, made with a key that every proxy draws anew."""
 
 
-class Canon:
+class Normalizer:
     """The names of one episode. Whoever appears first is `<id:1>`."""
 
-    def __init__(self, world: World, own: Mapping[str, str]) -> None:
+    def __init__(self, environment: Environment, own: Mapping[str, str]) -> None:
         """`own` are the texts that belong to this episode alone, by what they are called in the log."""
         self._ids: dict[str, str] = {}
         self._own = {text: f"<{name}>" for name, text in own.items() if text}
-        self._known = frozenset(world.known)
-        self._clocks, self._numbered = frozenset(world.clocks), frozenset(world.numbered)
-        self._coded = world.grpc
-        self._find_ids = re.compile("|".join((_UUID, *world.ids)))
-        self._find_times = re.compile("|".join((*_TIMES, *world.times)))
+        self._known = frozenset(environment.known)
+        self._clocks, self._numbered = frozenset(environment.clocks), frozenset(environment.numbered)
+        self._coded = environment.grpc
+        self._find_ids = re.compile("|".join((_UUID, *environment.ids)))
+        self._find_times = re.compile("|".join((*_TIMES, *environment.times)))
         self._find_own = re.compile("|".join(map(re.escape, sorted(self._own, key=len, reverse=True))) or r"(?!)")
 
     def __call__(self, value: Json) -> Json:

@@ -24,7 +24,7 @@ for group in groups:
 """
 
 
-class Keeper:
+class ProcessReaper:
     """Hears of every process group that starts and ends; when we are gone, ends those that are left."""
 
     def __init__(self) -> None:

@@ -8,22 +8,23 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Reflection, Seen, Send, Stop, Usage
+from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Send, Stop, Usage
 from corrigible.conformance.lift.arms.apply import Feedback, shown
 from corrigible.conformance.lift.arms.arm import Arm
-from corrigible.conformance.lift.environment.environment import Site, World
-from corrigible.conformance.lift.environment.http_client import Answer, Unreachable
-from corrigible.conformance.lift.environment.normalizer import Canon
+from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment
+from corrigible.conformance.lift.environment.http_client import Unreachable
+from corrigible.conformance.lift.environment.normalizer import Normalizer
 from corrigible.conformance.lift.environment.reads import is_read
-from corrigible.conformance.lift.log.record import Episode, Reflected, Spent, Turn
+from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.log.record import Episode, Reflection, Spent, Turn
 from corrigible.conformance.lift.tasks.task import Kept, Read, Setup, Task, TaskFile, fill
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json, Request
 
-from .score import Found, Played, Verdict, at, feedback_of, follows, judge, missing, secrets_of
+from .score import PlayedCall, ReadResult, Verdict, feedback_of, follows, missing, score_episode, secrets_of, value_at
 
 ATTEMPTS: Final = 5
 _MOST: Final = 60
@@ -31,7 +32,7 @@ _MOST: Final = 60
 _SHOWN_HEADERS: Final = ("retry-after", "warning", "link", "content-type", "allow", "location")
 
 
-class Broken(Exception):
+class NotObserved(Exception):
     """The set-up did not work, or time ran out: nothing was observed."""
 
 
@@ -62,11 +63,11 @@ class Job:
 
 
 @dataclass(slots=True)
-class Course:
+class EpisodeState:
     """An episode as it goes: what is known of it even when it breaks off."""
 
     saved: dict[str, Json] = field(default_factory=dict)
-    played: list[Played] = field(default_factory=list)
+    played: list[PlayedCall] = field(default_factory=list)
     ending: Ending | None = None
     reason: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -75,99 +76,103 @@ class Course:
     closing: tuple[Reflection, ...] = ()
 
 
-def play(job: Job, site: Site) -> Episode:
+def play(job: Job, site: RunningEnvironment) -> Episode:
     """Play one episode. Whatever breaks makes it an error with a reason; nothing is raised but the end of all."""
     began, clock = time.time(), time.monotonic()
-    course = Course(saved={"tenant": job.tenant})
+    state = EpisodeState(saved={"tenant": job.tenant})
     verdict = Verdict(False, "", ())
     trouble = ""
     try:
-        verdict = _played(job, site, course, clock + job.timeout)
+        verdict = _played(job, site, state, clock + job.timeout)
     except Unreachable as problem:
         trouble = f"{problem}; {site.ended()}" if site.ended() else str(problem)
-    except (Broken, UsageError) as problem:
+    except (NotObserved, UsageError) as problem:
         trouble = str(problem)
     except Exception as problem:
         trouble = f"{type(problem).__name__}: {problem}{_place(problem)}"
         if isinstance(usage := getattr(problem, "usage", None), Usage):  # billed, though no move came of it
-            course.usage, course.billed = course.usage + usage, True
+            state.usage, state.billed = state.usage + usage, True
     outcome = "error" if trouble else "success" if verdict.success else "failure"
-    return _written(job, site.world, course, outcome, trouble, verdict, began, time.monotonic() - clock)
+    return _written(job, site.environment, state, outcome, trouble, verdict, began, time.monotonic() - clock)
 
 
-def _played(job: Job, site: Site, course: Course, until: float) -> Verdict:
-    world, task = site.world, job.task
-    prepare((*world.begin, *task.setup), job.file, site, course.saved)
+def _played(job: Job, site: RunningEnvironment, state: EpisodeState, until: float) -> Verdict:
+    environment, task = site.environment, job.task
+    prepare((*environment.begin, *task.setup), job.file, site, state.saved)
     filled = Task.model_validate(
-        fill(task.model_dump(include={"id", "origin", "prompt", "facts", "needs", "request", "accepted"}), course.saved)
-        | {"success": [fill(one.model_dump(), course.saved) for one in task.success]}
-        | {"kept": [fill(one.model_dump(), course.saved) for one in task.kept]}
+        fill(task.model_dump(include={"id", "origin", "prompt", "facts", "needs", "request", "accepted"}), state.saved)
+        | {"success": [fill(one.model_dump(), state.saved) for one in task.success]}
+        | {"kept": [fill(one.model_dump(), state.saved) for one in task.kept]}
     )
-    before = [_look(one, job.file, site, course.saved) for one in filled.kept]
+    before = [_look(one, job.file, site, state.saved) for one in filled.kept]
     if task.needs == "impossible" and filled.success:
-        looked = [(one, Found(_look(one, job.file, site, course.saved))) for one in filled.success]
+        looked = [(one, ReadResult(_look(one, job.file, site, state.saved))) for one in filled.success]
         if not missing(filled, (), looked):
-            raise Broken("the task is wrong: what must not come about holds before the first call")
-    _calls(job, site, filled, course, until)
-    success = [(one, Found(_look(one, job.file, site, course.saved))) for one in filled.success]
-    after = [_look(one, job.file, site, course.saved) for one in filled.kept]
-    kept = [(one, Found(now, then)) for one, now, then in zip(filled.kept, after, before, strict=True)]
-    secrets = secrets_of([world.credentials(name, course.saved) for name in world.callers])
-    return judge(filled, course.played, course.ending, success, kept, secrets, world.clocks, world.reads)
+            raise NotObserved("the task is wrong: what must not come about holds before the first call")
+    _calls(job, site, filled, state, until)
+    success = [(one, ReadResult(_look(one, job.file, site, state.saved))) for one in filled.success]
+    after = [_look(one, job.file, site, state.saved) for one in filled.kept]
+    kept = [(one, ReadResult(now, then)) for one, now, then in zip(filled.kept, after, before, strict=True)]
+    secrets = secrets_of([environment.credentials(name, state.saved) for name in environment.callers])
+    return score_episode(
+        filled, state.played, state.ending, success, kept, secrets, environment.clocks, environment.reads
+    )
 
 
-def prepare(calls: Sequence[Setup], file: TaskFile, site: Site, saved: dict[str, Json]) -> None:
+def prepare(calls: Sequence[Setup], file: TaskFile, site: RunningEnvironment, saved: dict[str, Json]) -> None:
     """Make calls straight to the upstream and keep what they save. Raises Broken where one is refused."""
     for one in calls:
         request = one.request.request(saved, form=file.form)
-        answer = site.direct.send(request, site.world.credentials(one.caller, saved))
+        answer = site.upstream_client.send(request, site.environment.credentials(one.caller, saved))
         if not answer.succeeded:
-            raise Broken(f"set-up: {request.method} {request.path}: {answer.status} {str(answer.body)[:300]}")
+            raise NotObserved(f"set-up: {request.method} {request.path}: {answer.status} {str(answer.body)[:300]}")
         for name, pointer in one.save.items():
-            value = at(answer.body, pointer)
+            value = value_at(answer.body, pointer)
             if value == "<absent>":
-                raise Broken(f"set-up: {request.method} {request.path}: no {pointer} in {str(answer.body)[:300]}")
+                raise NotObserved(f"set-up: {request.method} {request.path}: no {pointer} in {str(answer.body)[:300]}")
             saved[name] = value
 
 
-def _look(read: Read | Kept, file: TaskFile, site: Site, saved: Mapping[str, Json]) -> Answer:
-    return site.direct.send(read.read.request({}, form=file.form), site.world.credentials("owner", saved))
+def _look(read: Read | Kept, file: TaskFile, site: RunningEnvironment, saved: Mapping[str, Json]) -> Response:
+    return site.upstream_client.send(
+        read.read.request({}, form=file.form), site.environment.credentials("owner", saved)
+    )
 
 
-def credentials(job: Job, world: World, saved: Mapping[str, Json]) -> dict[str, str]:
+def credentials(job: Job, environment: Environment, saved: Mapping[str, Json]) -> dict[str, str]:
     """Return what the agent's calls carry beside its request: credentials, and what the proxy is asked for."""
-    mine = world.credentials(world.agent, saved)
-    if world.grpc:
+    mine = environment.credentials(environment.agent, saved)
+    if environment.grpc:
         return {**mine, "recovery-feedback": job.arm.mode, "recovery-feedback-caller": job.key[:16]}
     return {**mine, "prefer": f"recovery-feedback={job.arm.mode}; caller={job.key[:16]}"}
 
 
-def _calls(job: Job, site: Site, task: Task, course: Course, until: float) -> None:
+def _calls(job: Job, site: RunningEnvironment, task: Task, state: EpisodeState, until: float) -> None:
     """Let the agent call until it stops, is done, or has no attempt left."""
     request = task.request.request({}, form=job.file.form)
-    about = str(fill(job.file.about, course.saved))
-    briefing = Briefing(about, task.prompt, request, task.facts, job.description, job.attempts, site.world.reads)
-    headers = credentials(job, site.world, course.saved)
+    about = str(fill(job.file.about, state.saved))
+    briefing = Briefing(about, task.prompt, request, task.facts, job.description, job.attempts, site.environment.reads)
+    headers = credentials(job, site.environment, state.saved)
     with closing(job.agent.play(briefing, job.seed)) as moves:
         move = next(moves, None)
         while True:
             if move is not None and move.usage is not None:
-                course.usage, course.billed = course.usage + move.usage, True
+                state.usage, state.billed = state.usage + move.usage, True
             if move is None or isinstance(move, Stop):
-                course.ending = move.ending if move is not None else "gave up"
-                course.reason = move.reason if move is not None else "the agent ended without a word"
+                state.ending = move.ending if move is not None else "gave up"
+                state.reason = move.reason if move is not None else "the agent ended without a word"
                 if move is not None:
-                    course.attempts += move.lost
-                    course.closing = move.reflections
+                    state.attempts += move.lost
+                    state.closing = move.reflections
                 return
             if time.monotonic() > until:
-                raise Broken(f"time is out: {job.timeout:g} s")
-            course.attempts += move.lost
-            if course.attempts >= job.attempts:
+                raise NotObserved(f"time is out: {job.timeout:g} s")
+            state.attempts += move.lost
+            if state.attempts >= job.attempts:
                 return  # before it came to this call
-            seen = _made(job, site, move, headers, course)
+            seen = _made(job, site, move, headers, state)
             settled = seen.succeeded and move.settles
-            out = course.attempts >= job.attempts or len(course.played) >= _MOST
+            out = state.attempts >= job.attempts or len(state.played) >= _MOST
             if (settled or out) and job.agent.kind != "external":
                 return
             try:
@@ -178,26 +183,26 @@ def _calls(job: Job, site: Site, task: Task, course: Course, until: float) -> No
                 return
 
 
-def _made(job: Job, site: Site, move: Send, headers: Mapping[str, str], course: Course) -> Seen:
+def _made(job: Job, site: RunningEnvironment, move: Send, headers: Mapping[str, str], state: EpisodeState) -> Response:
     """Wait, make the steps and the call of a move. Return what is seen of the call."""
     if (wait := min(move.wait, job.longest_wait)) > 0:
         time.sleep(wait)
     tokens = move.usage.input + move.usage.output if move.usage is not None else 0
-    looks_up = not move.settles and is_read(move.request, site.world.reads)  # one that works is no attempt
-    last = Seen(0, None)
+    looks_up = not move.settles and is_read(move.request, site.environment.reads)  # one that works is no attempt
+    last = Response(0, None)
     for index, request in enumerate((*move.steps, move.request)):
         is_step = index < len(move.steps) or looks_up
         ends = index == len(move.steps)
         asked = Request(request.method, request.path, request.query, request.headers, request.body, job.file.form)
         began = time.monotonic()
-        answer = site.through.send(asked, headers)
+        answer = site.proxy_client.send(asked, headers)
         visible = {name: answer.headers[name] for name in _SHOWN_HEADERS if name in answer.headers}
-        seen = Seen(answer.status, answer.body, visible, answer.succeeded)
+        seen = Response(answer.status, answer.body, visible, answer.succeeded)
         if not answer.succeeded:
-            seed = f"{job.seed}:{job.task.id}:{len(course.played)}"
-            seen = shown(seen, job.arm, seed, job.pool, Canon(site.world, {"tenant": job.tenant}))
-        course.played.append(
-            Played(
+            seed = f"{job.seed}:{job.task.id}:{len(state.played)}"
+            seen = shown(seen, job.arm, seed, job.pool, Normalizer(site.environment, {"tenant": job.tenant}))
+        state.played.append(
+            PlayedCall(
                 asked,
                 answer,
                 seen,
@@ -212,24 +217,31 @@ def _made(job: Job, site: Site, move: Send, headers: Mapping[str, str], course: 
             )
         )
         last = seen
-    course.attempts += not (last.succeeded and looks_up)
+    state.attempts += not (last.succeeded and looks_up)
     return last
 
 
 def _written(
-    job: Job, world: World, course: Course, outcome: str, trouble: str, verdict: Verdict, began: float, seconds: float
+    job: Job,
+    environment: Environment,
+    state: EpisodeState,
+    outcome: str,
+    trouble: str,
+    verdict: Verdict,
+    began: float,
+    seconds: float,
 ) -> Episode:
-    canon = Canon(world, {"tenant": job.tenant})
-    for value in course.saved.values():
-        canon(value)
-    turns = tuple(_turn(one, _call_before(course.played, index), canon) for index, one in enumerate(course.played))
-    loops = sum(1 for one in course.played if _is_loop(one.seen))
+    normalizer = Normalizer(environment, {"tenant": job.tenant})
+    for value in state.saved.values():
+        normalizer(value)
+    turns = tuple(_turn(one, _call_before(state.played, index), normalizer) for index, one in enumerate(state.played))
+    loops = sum(1 for one in state.played if _is_loop(one.seen))
     spent = Spent(
-        input=course.usage.input,
-        output=course.usage.output,
-        cached=course.usage.cached,
-        calls=course.usage.calls,
-        by_turn=tuple(one.tokens for one in course.played),
+        input=state.usage.input,
+        output=state.usage.output,
+        cached=state.usage.cached,
+        calls=state.usage.calls,
+        by_turn=tuple(one.tokens for one in state.played),
     )
     return Episode(
         key=job.key,
@@ -241,54 +253,54 @@ def _written(
         kind=job.agent.kind,
         seed=job.seed,
         outcome=outcome,
-        why=canon.text(trouble or verdict.why),
-        ending=_ended(course),
-        attempts=course.attempts,
+        why=normalizer.text(trouble or verdict.why),
+        ending=_ended(state),
+        attempts=state.attempts,
         turns=turns,
-        spent=spent if course.billed else None,
-        harm=tuple(canon.text(line) for line in verdict.harm),
+        spent=spent if state.billed else None,
+        harm=tuple(normalizer.text(line) for line in verdict.harm),
         loops=loops,
         strategy=job.strategy,
-        closing=_reflected(course.closing, canon),
+        closing=_reflected(state.closing, normalizer),
         at=round(began, 3),
         seconds=round(seconds, 4),
     )
 
 
-def _ended(course: Course) -> str:
-    if course.ending is None:
+def _ended(state: EpisodeState) -> str:
+    if state.ending is None:
         return ""
-    return f"{course.ending}: {course.reason}" if course.reason else course.ending
+    return f"{state.ending}: {state.reason}" if state.reason else state.ending
 
 
-def _turn(one: Played, before: Played | None, canon: Canon) -> Turn:
+def _turn(one: PlayedCall, before: PlayedCall | None, normalizer: Normalizer) -> Turn:
     known = feedback_of(one.seen)
     return Turn(
-        request=canon(one.request.document()),
+        request=normalizer(one.request.document()),
         step=one.step,
         status=one.answer.status,
-        shown=None if one.seen.succeeded else canon(one.seen.body),
+        shown=None if one.seen.succeeded else normalizer(one.seen.body),
         accepted=one.answer.succeeded,
         offered=len(known.suggestions) if known is not None else 0,
         applied=one.applied,
         followed=before is not None and not one.step and follows(before, one),
         wait=one.wait,
-        note=canon.text(one.note),
+        note=normalizer.text(one.note),
         lost=one.lost,
-        reflections=_reflected(one.reflections, canon),
+        reflections=_reflected(one.reflections, normalizer),
         seconds=one.seconds,
     )
 
 
-def _reflected(reflections: Sequence[Reflection], canon: Canon) -> tuple[Reflected, ...]:
-    return tuple(Reflected(**{**asdict(one), "text": canon.text(one.text)}) for one in reflections)
+def _reflected(reflections: Sequence[Reflection], normalizer: Normalizer) -> tuple[Reflection, ...]:
+    return tuple(one.model_copy(update={"text": normalizer.text(one.text)}) for one in reflections)
 
 
-def _call_before(played: Sequence[Played], index: int) -> Played | None:
+def _call_before(played: Sequence[PlayedCall], index: int) -> PlayedCall | None:
     return next((one for one in reversed(played[:index]) if not one.step), None)
 
 
-def _is_loop(seen: Seen) -> bool:
+def _is_loop(seen: Response) -> bool:
     known = feedback_of(seen)
     return known is not None and known.loop is not None and known.loop.action not in (None, "none")
 
@@ -304,11 +316,11 @@ def _place(problem: BaseException) -> str:
     return place
 
 
-def first_answer(job: Job, site: Site) -> Feedback | None:
+def first_answer(job: Job, site: RunningEnvironment) -> Feedback | None:
     """Return the feedback that the first call of a task gets, None where it gets none: for the pool of others."""
-    course = Course(saved={"tenant": job.tenant})
-    prepare((*site.world.begin, *job.task.setup), job.file, site, course.saved)
-    headers = credentials(replace(job, arm=Arm.PATCHES), site.world, course.saved)
-    answer = site.through.send(job.task.request.request(course.saved, form=job.file.form), headers)
-    known = feedback_of(Seen(answer.status, answer.body, {}, answer.succeeded))
+    state = EpisodeState(saved={"tenant": job.tenant})
+    prepare((*site.environment.begin, *job.task.setup), job.file, site, state.saved)
+    headers = credentials(replace(job, arm=Arm.PATCHES), site.environment, state.saved)
+    answer = site.proxy_client.send(job.task.request.request(state.saved, form=job.file.form), headers)
+    known = feedback_of(Response(answer.status, answer.body, {}, answer.succeeded))
     return known.document() if known is not None else None

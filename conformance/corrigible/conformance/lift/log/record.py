@@ -20,16 +20,22 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Reflected(_Model):
-    """What a model made of a refusal before it went on: agent.move.Reflection."""
+class Reflection(_Model):
+    """What a model made of an error before its next call."""
 
     form: Literal["free", "structured"]
     text: str
+    """Free text, or the correction rule."""
     category: str = ""
+    """A name of `agents.reflection.category`; empty: free text, or an answer that could not be read."""
     first: int = 0
+    """The call that the first error was made in, counted from 1; 0: not stated."""
     repeated: bool = False
+    """The same correction as before, which did not help."""
     lifted: bool = False
+    """Free text in place of a structured reflection that had been repeated without success."""
     tokens: int = 0
+    """Input and output together, as billed; part of the usage of the move."""
 
 
 class Turn(_Model):
@@ -52,7 +58,7 @@ class Turn(_Model):
     note: str = ""
     lost: int = 0
     """Attempts before this one that came to no call."""
-    reflections: tuple[Reflected, ...] = ()
+    reflections: tuple[Reflection, ...] = ()
     """Made of the answers before this call."""
     seconds: float = 0.0
 
@@ -94,7 +100,7 @@ class Episode(_Model):
     """Answers that a loop breaker changed."""
     strategy: str = ""
     """The reflection strategy of a model agent."""
-    closing: tuple[Reflected, ...] = ()
+    closing: tuple[Reflection, ...] = ()
     """Reflections that no call came after."""
     at: float = 0.0
     """Unix seconds when it began."""

@@ -14,13 +14,18 @@ from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.log.record import FAITHFUL, Episode, Manifest
 from corrigible.conformance.lift.log.store import Log
 from corrigible.conformance.lift.stats.comparison import Comparison, comparisons
-from corrigible.conformance.lift.stats.conduct import Circles, Harm, Uptake, circles, harms, uptakes
+from corrigible.conformance.lift.stats.conduct import Harm, RepeatedErrors, Uptake, harms, repeated_errors, uptakes
 from corrigible.conformance.lift.stats.effort import Effort, efforts
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED, Group, groups, latest, name_of
-from corrigible.conformance.lift.stats.missing import Crash, Dropped, crashes, dropped
+from corrigible.conformance.lift.stats.missing import Dropped, ErrorGroup, dropped, error_groups
 from corrigible.conformance.lift.stats.rate import Rate, rates, rates_by
-from corrigible.conformance.lift.stats.reflection import Death, Flips, deaths, flips
+from corrigible.conformance.lift.stats.reflection import (
+    DegenerateLoop,
+    StrategyComparison,
+    compare_strategies,
+    degenerate_loops,
+)
 from corrigible.schema.exchange import Json
 
 FORMAT: Final = "corrigible-lift-report/1"
@@ -77,10 +82,10 @@ class Section:
     efforts: tuple[Effort, ...]
     uptakes: tuple[Uptake, ...]
     harms: tuple[Harm, ...]
-    circles: tuple[Circles, ...]
-    deaths: tuple[Death, ...]
-    flips: tuple[Flips, ...]
-    crashes: tuple[Crash, ...]
+    circles: tuple[RepeatedErrors, ...]
+    deaths: tuple[DegenerateLoop, ...]
+    flips: tuple[StrategyComparison, ...]
+    crashes: tuple[ErrorGroup, ...]
     dropped: tuple[Dropped, ...]
 
 
@@ -168,10 +173,10 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
         efforts=tuple(efforts(group, seed=seed)),
         uptakes=tuple(uptakes(group)),
         harms=tuple(harms(group)),
-        circles=tuple(circles(group)),
-        deaths=tuple(deaths(group)),
-        flips=tuple(flips(group, seed=seed)) if group.kind == "model" else (),
-        crashes=tuple(crashes(group)),
+        circles=tuple(repeated_errors(group)),
+        deaths=tuple(degenerate_loops(group)),
+        flips=tuple(compare_strategies(group, seed=seed)) if group.kind == "model" else (),
+        crashes=tuple(error_groups(group)),
         dropped=tuple(dropped(group)),
     )
 

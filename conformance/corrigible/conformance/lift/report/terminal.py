@@ -77,7 +77,7 @@ def _section(console: Console, section: Section) -> None:
         ("Reflections", _deaths(section)),
         (
             "Strategies of one model; pool A: attempts where the first got there late; B: solved where it never did",
-            _flips(section),
+            _strategies(section),
         ),
     )
     for title, table in parts:
@@ -272,7 +272,7 @@ def _deaths(section: Section) -> Table | None:
     return table
 
 
-def _flips(section: Section) -> Table | None:
+def _strategies(section: Section) -> Table | None:
     if not section.flips:
         return None
     table = _table("model", "strategy", "pairs", "++/-+/+-/--", "points", "McNemar p", "pool A", "pool B")

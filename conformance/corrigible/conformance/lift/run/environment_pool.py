@@ -14,55 +14,55 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 
 from corrigible.conformance.lift.arms.apply import Feedback
-from corrigible.conformance.lift.environment.environment import Site, World, start
+from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment, start
 from corrigible.conformance.lift.environment.http_client import Unreachable
-from corrigible.conformance.lift.environment.process_reaper import Keeper
-from corrigible.conformance.lift.episode.play import Broken, Job, first_answer
+from corrigible.conformance.lift.environment.process_reaper import ProcessReaper
+from corrigible.conformance.lift.episode.play import Job, NotObserved, first_answer
 
 
-class Shared:
+class EnvironmentPool:
     """The site that the episodes of a domain share, started when it is first needed, and again where it died.
 
     Where episodes may be `slow`, none waits for its turn: it gets servers of its own instead, which takes seconds.
     """
 
-    def __init__(self, world: World, domain: str, jobs: Iterable[Job], *, slow: bool = False) -> None:
-        self._domain, self._world, self._keeper = domain, world, Keeper()
+    def __init__(self, environment: Environment, domain: str, jobs: Iterable[Job], *, slow: bool = False) -> None:
+        self._domain, self._environment, self._reaper = domain, environment, ProcessReaper()
         self._slow = slow
-        self._fresh = _Fresh(self._world, self._keeper, sum(self._is_fresh(job.task.id) for job in jobs))
+        self._fresh = _Fresh(self._environment, self._reaper, sum(self._is_fresh(job.task.id) for job in jobs))
         self._turn = threading.Lock()
         """Taken before `_lock` by whoever takes both."""
         self._lock = threading.RLock()
         self._stack = ExitStack()
-        self._site: Site | None = None
+        self._site: RunningEnvironment | None = None
         self._pool: dict[str, Feedback] | None = None
 
-    def site(self) -> Site:
+    def site(self) -> RunningEnvironment:
         """Return the site. Raises UsageError where it cannot be started."""
         with self._lock:
             if self._site is not None and self._site.ended() is not None:
                 self._close_shared()
             if self._site is None:
-                self._site = self._stack.enter_context(start(self._world, self._keeper))
+                self._site = self._stack.enter_context(start(self._environment, self._reaper))
             return self._site
 
     @contextmanager
-    def site_for(self, task: str) -> Iterator[Site]:
+    def environment_for(self, task: str) -> Iterator[RunningEnvironment]:
         """Hand out the site where a task is to be played. Raises UsageError where it cannot be started."""
         if self._is_fresh(task):
             with self._fresh.site() as site:
                 yield site
         else:
-            with self._turn if self._world.is_in_turn(task) else nullcontext():
+            with self._turn if self._environment.is_in_turn(task) else nullcontext():
                 yield self.site()
 
     def _is_fresh(self, task: str) -> bool:
-        return self._world.is_fresh(task) or (self._slow and self._world.is_in_turn(task))
+        return self._environment.is_fresh(task) or (self._slow and self._environment.is_in_turn(task))
 
     def close(self) -> None:
         self._fresh.close()
         self._close_shared()
-        self._keeper.close()
+        self._reaper.close()
 
     def _close_shared(self) -> None:
         with self._lock:
@@ -81,10 +81,10 @@ class Shared:
     def _made_pool(self, job: Job) -> dict[str, Feedback]:
         pool: dict[str, Feedback] = {}
         for task in job.file.tasks:
-            if self._world.is_fresh(task.id):
+            if self._environment.is_fresh(task.id):
                 continue
             digest = hashlib.sha256(f"the pool: {self._domain}/{task.id}".encode()).hexdigest()
-            with suppress(Broken, Unreachable):
+            with suppress(NotObserved, Unreachable):
                 found = first_answer(replace(job, key=digest, task=task), self.site())
                 if found is not None:
                     pool[task.id] = found
@@ -94,14 +94,14 @@ class Shared:
 class _Fresh:
     """Sites that one episode has for itself. One is started ahead, while others play, as long as one will be wanted."""
 
-    def __init__(self, world: World, keeper: Keeper, wanted: int) -> None:
-        self._world, self._keeper, self._wanted = world, keeper, wanted
+    def __init__(self, environment: Environment, reaper: ProcessReaper, wanted: int) -> None:
+        self._environment, self._reaper, self._wanted = environment, reaper, wanted
         self._lock = threading.Lock()
         self._starter = ThreadPoolExecutor(2, "fresh") if wanted else None
-        self._ahead: deque[Future[tuple[ExitStack, Site]]] = deque()
+        self._ahead: deque[Future[tuple[ExitStack, RunningEnvironment]]] = deque()
 
     @contextmanager
-    def site(self) -> Iterator[Site]:
+    def site(self) -> Iterator[RunningEnvironment]:
         """Hand out a site that nobody has touched. Raises UsageError where it cannot be started."""
         assert self._starter is not None
         with self._lock:
@@ -126,11 +126,11 @@ class _Fresh:
                 self._ahead.clear()
             self._starter.shutdown(wait=True, cancel_futures=False)
 
-    def _started(self) -> tuple[ExitStack, Site]:
+    def _started(self) -> tuple[ExitStack, RunningEnvironment]:
         stack = ExitStack()
-        return stack, stack.enter_context(start(self._world, self._keeper))
+        return stack, stack.enter_context(start(self._environment, self._reaper))
 
 
-def _closed(started: Future[tuple[ExitStack, Site]]) -> None:
+def _closed(started: Future[tuple[ExitStack, RunningEnvironment]]) -> None:
     if not started.cancelled() and started.exception() is None:
         started.result()[0].close()

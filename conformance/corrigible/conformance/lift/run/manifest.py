@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent
-from corrigible.conformance.lift.environment.environment import World, worlds
+from corrigible.conformance.lift.environment.environment import Environment, environments
 from corrigible.conformance.lift.log.record import Manifest
 from corrigible.conformance.lift.plan import Plan, digest_of
 from corrigible.conformance.lift.tasks.task import Task, TaskFile
@@ -57,7 +57,7 @@ def code_digest(domain: str = "") -> str:
     For a domain, without what is there for other domains alone; packs have digests of their own.
     """
     here = Path(__file__).parents[1]
-    others = {name for name in worlds() if name != domain} if domain else set()
+    others = {name for name in environments() if name != domain} if domain else set()
     paths = [path for name in _OURS for path in _files(here / name)]
     for part in _PARTS:
         root = _folder(part)
@@ -83,14 +83,22 @@ def agent_document(agent: Agent) -> dict[str, Json]:
 
 
 def key_of(
-    domain: str, file: TaskFile, task: Task, world: World, arm: str, agent: Agent, seed: int, plan: Plan, pool: str
+    domain: str,
+    file: TaskFile,
+    task: Task,
+    environment: Environment,
+    arm: str,
+    agent: Agent,
+    seed: int,
+    plan: Plan,
+    pool: str,
 ) -> str:
     """Return the hash of all that determines an episode."""
     return digest_of(
         {
             "code": code_digest(domain),
             "pack": pack_digest(domain),
-            "world": world.model_dump(mode="json"),
+            "world": environment.model_dump(mode="json"),
             "domain": domain,
             "about": file.about,
             "form": file.form,

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 from corrigible.conformance.lift.log.record import Episode
 
-from .worker_pool import Tally, Told
+from .worker_pool import RunProgress, Told
 
 
 @contextmanager
 def progress(total: int) -> Iterator[Told]:
     """Hand out a function that is told of every episode that ended."""
     if not sys.stderr.isatty() or os.environ.get("CI"):
-        yield lambda tally, episode: None
+        yield lambda totals, episode: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -38,19 +38,19 @@ def progress(total: int) -> Iterator[Told]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting servers", total=total)
 
-        def heard(tally: Tally, episode: Episode | None) -> None:
-            bar.update(task, completed=tally.before + tally.done, description=_line(tally, episode))
+        def heard(totals: RunProgress, episode: Episode | None) -> None:
+            bar.update(task, completed=totals.before + totals.done, description=_line(totals, episode))
 
         yield heard
 
 
-def _line(tally: Tally, episode: Episode | None) -> str:
-    counts = [f"{tally.outcomes[name]} {name}" for name in ("success", "failure", "error") if tally.outcomes[name]]
-    if tally.tokens:
-        counts.append(f"{tally.tokens} tokens")
-    if tally.cost:
-        counts.append(f"cost {tally.cost:.2f}")
-    if tally.broken_law:
-        counts.append(f"{len(tally.broken_law)} HARM")
+def _line(totals: RunProgress, episode: Episode | None) -> str:
+    counts = [f"{totals.outcomes[name]} {name}" for name in ("success", "failure", "error") if totals.outcomes[name]]
+    if totals.tokens:
+        counts.append(f"{totals.tokens} tokens")
+    if totals.cost:
+        counts.append(f"cost {totals.cost:.2f}")
+    if totals.feedback_harms:
+        counts.append(f"{len(totals.feedback_harms)} HARM")
     now = f"  {episode.domain}/{episode.task}" if episode is not None else ""
     return ", ".join(counts) + now

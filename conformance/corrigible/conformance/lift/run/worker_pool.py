@@ -19,7 +19,7 @@ from typing import Final
 from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.agents.registry import agents as catalogue
 from corrigible.conformance.lift.arms.arm import WRONG_ON_PURPOSE, Arm
-from corrigible.conformance.lift.environment.environment import World, description_of, worlds
+from corrigible.conformance.lift.environment.environment import Environment, description_of, environments
 from corrigible.conformance.lift.episode.play import Job, play
 from corrigible.conformance.lift.log.record import FAITHFUL, Episode
 from corrigible.conformance.lift.log.store import Store
@@ -28,20 +28,20 @@ from corrigible.conformance.lift.tasks.task import TASKS, TaskFile, read_tasks
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.schema.exchange import Json
 
-from .environment_pool import Shared
+from .environment_pool import EnvironmentPool
 from .manifest import key_of, manifest
 
 _TOO_MANY: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class ResolvedPlan:
     """A plan with its names looked up."""
 
     plan: Plan
     files: Mapping[str, TaskFile]
     agents: Sequence[Agent]
-    worlds: Mapping[str, World]
+    environments: Mapping[str, Environment]
     jobs: Sequence[Job]
     skipped: Mapping[str, str]
     """Domains that cannot be started here, and why."""
@@ -50,7 +50,7 @@ class Planned:
 
 
 @dataclass(slots=True)
-class Tally:
+class RunProgress:
     """What a run has come to so far."""
 
     planned: int = 0
@@ -60,7 +60,7 @@ class Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
     tokens: int = 0
     cost: float = 0.0
-    broken_law: list[Episode] = field(default_factory=list)
+    feedback_harms: list[Episode] = field(default_factory=list)
     errors: list[Episode] = field(default_factory=list)
     stopped: str = ""
     """Why it ended early."""
@@ -71,13 +71,13 @@ class Tally:
         if episode.spent is not None:
             self.tokens += episode.spent.input + episode.spent.output
         self.cost += cost
-        if breaks_law(episode):
-            self.broken_law.append(episode)
+        if feedback_caused_harm(episode):
+            self.feedback_harms.append(episode)
         if episode.outcome == "error":
             self.errors.append(episode)
 
 
-Told = Callable[[Tally, Episode | None], None]
+Told = Callable[[RunProgress, Episode | None], None]
 
 
 def task_files(folder: Path = TASKS) -> dict[str, TaskFile]:
@@ -85,12 +85,12 @@ def task_files(folder: Path = TASKS) -> dict[str, TaskFile]:
     return {path.stem: read_tasks(path) for path in sorted(folder.glob("*.yaml"))}
 
 
-def look_up(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ()) -> Planned:
+def resolve_plan(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ()) -> ResolvedPlan:
     """Look up all that a plan names. Raises UsageError for what is not there, TaskError for broken task files.
 
     `agents`, where given, stand for those of the plan.
     """
-    files, known = task_files(folder), worlds()
+    files, known = task_files(folder), environments()
     for domain in plan.domains:
         if domain not in files:
             raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
@@ -107,7 +107,7 @@ def look_up(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ()) -> P
         raise UsageError(f"no task is called {' or '.join(plan.tasks)} (`conformance lift tasks` lists them)")
     agents = agents or catalogue(plan.agents, plan.rate)
     jobs = [job for domain in chosen for job in _jobs(plan, domain, chosen[domain], files[domain], known, agents)]
-    return Planned(plan, chosen, agents, known, jobs, skipped)
+    return ResolvedPlan(plan, chosen, agents, known, jobs, skipped)
 
 
 def _chosen(plan: Plan, domain: str, file: TaskFile) -> TaskFile:
@@ -117,7 +117,12 @@ def _chosen(plan: Plan, domain: str, file: TaskFile) -> TaskFile:
 
 
 def _jobs(
-    plan: Plan, domain: str, chosen: TaskFile, whole: TaskFile, known: Mapping[str, World], agents: Sequence[Agent]
+    plan: Plan,
+    domain: str,
+    chosen: TaskFile,
+    whole: TaskFile,
+    known: Mapping[str, Environment],
+    agents: Sequence[Agent],
 ) -> Iterator[Job]:
     pool = hashlib.sha256(whole.model_dump_json().encode()).hexdigest()
     for seed in plan.seeds:
@@ -140,32 +145,34 @@ def _jobs(
                     )
 
 
-def run(planned: Planned, store: Store, told: Told = lambda tally, episode: None) -> Tally:
+def run(planned: ResolvedPlan, store: Store, told: Told = lambda totals, episode: None) -> RunProgress:
     """Play what is missing. Returns what the whole log comes to, as far as this plan goes."""
     began = time.monotonic()
-    tally = Tally(planned=len(planned.jobs))
+    totals = RunProgress(planned=len(planned.jobs))
     wanted = {job.key: job for job in planned.jobs}
     for episode in store.log.episodes if store.log is not None else ():
         if episode.key in wanted and episode.outcome != "error":
             del wanted[episode.key]
-            tally.before += 1
-            tally.add(episode, cost_of(episode, planned))
+            totals.before += 1
+            totals.add(episode, cost_of(episode, planned))
     record = manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped, planned.audit)
     before = store.log.manifests[-1] if store.log is not None else None
     if before is None or before.model_copy(update={"at": 0.0}) != record.model_copy(update={"at": 0.0}):
         store.add(record)
-    told(tally, None)
+    told(totals, None)
     if wanted:
-        _Floor(planned, store, list(wanted.values()), tally, told).work()
-    tally.seconds = time.monotonic() - began
-    return tally
+        _WorkerPool(planned, store, list(wanted.values()), totals, told).work()
+    totals.seconds = time.monotonic() - began
+    return totals
 
 
-class _Floor:
+class _WorkerPool:
     """Where workers take jobs from. Each keeps to a domain that nobody else is at, as long as there is one."""
 
-    def __init__(self, planned: Planned, store: Store, jobs: Sequence[Job], tally: Tally, told: Told) -> None:
-        self._planned, self._store, self._tally, self._told = planned, store, tally, told
+    def __init__(
+        self, planned: ResolvedPlan, store: Store, jobs: Sequence[Job], totals: RunProgress, told: Told
+    ) -> None:
+        self._planned, self._store, self._totals, self._told = planned, store, totals, told
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failed: list[BaseException] = []
@@ -179,7 +186,10 @@ class _Floor:
             if mine:
                 self._queues[domain] = deque(mine)
         self._at: Counter[str] = Counter()
-        self._sites = {domain: Shared(planned.worlds[domain], domain, queue) for domain, queue in self._queues.items()}
+        self._pools = {
+            domain: EnvironmentPool(planned.environments[domain], domain, queue)
+            for domain, queue in self._queues.items()
+        }
 
     def work(self) -> None:
         count = min(self._planned.plan.concurrency, sum(map(len, self._queues.values())))
@@ -196,7 +206,7 @@ class _Floor:
                 thread.join(10.0)
         finally:
             self._stop.set()
-            for site in self._sites.values():
+            for site in self._pools.values():
                 site.close()
         if self._failed:
             raise self._failed[0]
@@ -207,7 +217,7 @@ class _Floor:
         self._stop.set()
 
     def _cut_short(self, why: str) -> None:
-        self._tally.stopped = "; ".join(filter(None, (self._tally.stopped, why)))
+        self._totals.stopped = "; ".join(filter(None, (self._totals.stopped, why)))
 
     def _worker(self) -> None:
         domain = ""
@@ -221,13 +231,13 @@ class _Floor:
                     break  # it broke because we stopped
                 self._store.add(episode)
                 with self._lock:
-                    self._tally.done += 1
-                    self._tally.add(episode, cost_of(episode, self._planned))
+                    self._totals.done += 1
+                    self._totals.add(episode, cost_of(episode, self._planned))
                     self._count_broken(episode)
-                    self._told(self._tally, episode)
+                    self._told(self._totals, episode)
                     cap = self._planned.plan.cost_cap
-                    if cap is not None and self._tally.cost >= cap:
-                        self._end(f"the cost cap is reached: {self._tally.cost:.2f} of {cap:.2f}")
+                    if cap is not None and self._totals.cost >= cap:
+                        self._end(f"the cost cap is reached: {self._totals.cost:.2f} of {cap:.2f}")
         except BaseException as problem:
             self._failed.append(problem)
             self._stop.set()
@@ -266,22 +276,22 @@ class _Floor:
         with self._lock:
             left = bool(domain) and not self._queues[domain] and self._at[domain] <= 0
         if left:
-            self._sites[domain].close()
+            self._pools[domain].close()
 
     def _play(self, job: Job) -> Episode:
-        shared = self._sites[job.domain]
+        shared = self._pools[job.domain]
         if job.arm is Arm.SHUFFLED:
             job = replace(job, pool=shared.pool_for(job))
-        with shared.site_for(job.task.id) as site:
+        with shared.environment_for(job.task.id) as site:
             return play(job, site)
 
 
-def breaks_law(episode: Episode) -> bool:
+def feedback_caused_harm(episode: Episode) -> bool:
     """Whether harm was done by doing what the feedback of the contract said."""
     return bool(episode.harm) and episode.agent in FAITHFUL and episode.arm not in WRONG_ON_PURPOSE
 
 
-def cost_of(episode: Episode, planned: Planned) -> float:
+def cost_of(episode: Episode, planned: ResolvedPlan) -> float:
     """Return what an episode cost by the plan's price table; 0 without one."""
     if episode.spent is None or planned.plan.prices is None:
         return 0.0

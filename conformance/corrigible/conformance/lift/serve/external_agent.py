@@ -12,8 +12,9 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Kind, Move, Seen, Send, Stop
+from corrigible.conformance.lift.agents.protocol import Briefing, Ending, Kind, Move, Send, Stop
 from corrigible.conformance.lift.environment.reads import is_read
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Request
 
 ENDINGS: Final[tuple[Ending, ...]] = ("done", "impossible", "needs input", "gave up")
@@ -22,12 +23,12 @@ MOST_CALLS: Final = 50
 """Of one episode, look-ups too."""
 
 
-class Nobody(Exception):
+class NoCalls(Exception):
     """Nothing was called, so nothing was observed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
+class ExternalAgent:
     """Whoever plays, by the name that the log shall have."""
 
     name: str
@@ -37,17 +38,17 @@ class Guest:
     def identity(self) -> Mapping[str, Json]:
         return {"name": self.name, "served": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         """A guest plays in visits."""
-        raise Nobody("nobody plays")
+        raise NoCalls("nobody plays")
         yield
 
 
 @dataclass(eq=False)
-class Visit:
+class ExternalEpisode:
     """One episode of a guest."""
 
-    guest: Guest
+    agent: ExternalAgent
     attempts: int
     timeout: float
     """Seconds from the start to the end."""
@@ -59,21 +60,21 @@ class Visit:
     """Nothing more will be played."""
     _ready: threading.Event = field(default_factory=threading.Event)
     _asked: queue.Queue[Move] = field(default_factory=queue.Queue)
-    _answered: queue.Queue[Seen | None] = field(default_factory=queue.Queue)
+    _answered: queue.Queue[Response | None] = field(default_factory=queue.Queue)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _lost: int = 0
 
     @property
     def name(self) -> str:
-        return self.guest.name
+        return self.agent.name
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        return self.guest.identity
+        return self.agent.identity
 
     # The side of the episode.
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         """Hand on what is called, until the guest stops, has no attempt left, or its time is out."""
         self.briefing = briefing
         self._ready.set()
@@ -83,7 +84,7 @@ class Visit:
                 move = self._asked.get(timeout=max(until - time.monotonic(), 0))
             except queue.Empty:
                 if not self.calls:
-                    raise Nobody(f"nothing was called in {self.timeout:g} s") from None
+                    raise NoCalls(f"nothing was called in {self.timeout:g} s") from None
                 yield Stop("gave up", "its time was out")
                 return
             if isinstance(move, Stop):
@@ -107,7 +108,7 @@ class Visit:
         self._ready.wait()
         return self.briefing
 
-    def call(self, request: Request) -> Seen | None:
+    def call(self, request: Request) -> Response | None:
         """Make one call. None: the episode is over.
 
         A call that only reads and works is a look-up and no attempt, unless reading is what the task is about.

@@ -21,19 +21,19 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from corrigible.conformance.lift.agents.protocol import Seen
 from corrigible.conformance.lift.arms.arm import Arm
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.episode.play import Job, play
 from corrigible.conformance.lift.log.record import Episode
 from corrigible.conformance.lift.log.store import Store
-from corrigible.conformance.lift.run.environment_pool import Shared
+from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
 from corrigible.conformance.lift.run.manifest import manifest
-from corrigible.conformance.lift.run.worker_pool import Planned
+from corrigible.conformance.lift.run.worker_pool import ResolvedPlan
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.transport.http1 import HttpRequest, request_document
 from corrigible.schema.exchange import Json, Request
 
-from .external_agent import ENDINGS, Guest, Visit
+from .external_agent import ENDINGS, ExternalAgent, ExternalEpisode
 
 HTTP_OF_GRPC: Final[Mapping[int, int]] = {
     0: 200, 1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 13: 500,
@@ -57,7 +57,7 @@ class _Playing:
     """An episode that somebody plays."""
 
     job: Job
-    visit: Visit
+    visit: ExternalEpisode
     thread: threading.Thread | None = None
     episode: Episode | None = None
 
@@ -87,8 +87,8 @@ def allocation(jobs: Sequence[Job], seed: int) -> list[Job]:
 class Desk:
     """Hands out episodes and takes calls for them. Usable from several threads."""
 
-    def __init__(self, planned: Planned, store: Store, guest: Guest, heard: Callable[[str], None]) -> None:
-        self._planned, self._store, self._guest, self._heard = planned, store, guest, heard
+    def __init__(self, planned: ResolvedPlan, store: Store, agent: ExternalAgent, heard: Callable[[str], None]) -> None:
+        self._planned, self._store, self._guest, self._heard = planned, store, agent, heard
         before = store.log.episodes if store.log is not None else ()
         done = {one.key for one in before if one.outcome != "error"}
         self.total = len(planned.jobs)
@@ -96,15 +96,15 @@ class Desk:
         self._playing: dict[str, _Playing] = {}
         self._lock = threading.Lock()
         self._closed = False
-        self._sites = {
-            domain: Shared(
-                planned.worlds[domain], domain, [job for job in self._left if job.domain == domain], slow=True
+        self._pools = {
+            domain: EnvironmentPool(
+                planned.environments[domain], domain, [job for job in self._left if job.domain == domain], slow=True
             )
             for domain in planned.files
         }
         store.add(manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped, planned.audit))
 
-    def open(self) -> tuple[str, Visit] | None:
+    def open(self) -> tuple[str, ExternalEpisode] | None:
         """Start the next episode. None: all are played. Raises UsageError where none can be set up."""
         for _ in range(3):
             with self._lock:
@@ -112,7 +112,7 @@ class Desk:
                     return None
                 job = self._left.popleft()
                 name = secrets.token_urlsafe(16)  # nobody else can play it, and it tells neither arm nor task
-                visit = Visit(self._guest, job.attempts, job.timeout)
+                visit = ExternalEpisode(self._guest, job.attempts, job.timeout)
                 mine = self._playing[name] = _Playing(job, visit)
             mine.thread = threading.Thread(target=self._play, args=(mine,), name=f"episode {name}", daemon=True)
             mine.thread.start()
@@ -122,14 +122,14 @@ class Desk:
         why = mine.episode.why if mine.episode is not None else "no episode can be set up"
         raise UsageError(why)
 
-    def visit(self, name: str) -> Visit | None:
+    def visit(self, name: str) -> ExternalEpisode | None:
         """Return an episode that was handed out."""
         with self._lock:
             found = self._playing.get(name)
         return found.visit if found is not None else None
 
     def is_grpc(self, name: str) -> bool:
-        return self._planned.worlds[self._playing[name].job.domain].grpc
+        return self._planned.environments[self._playing[name].job.domain].grpc
 
     def is_form(self, name: str) -> bool:
         return self._playing[name].job.file.form
@@ -145,16 +145,16 @@ class Desk:
         """Stop all servers. Episodes that are not over count as never played."""
         with self._lock:
             self._closed = True
-        for site in self._sites.values():
+        for site in self._pools.values():
             site.close()
 
     def _play(self, mine: _Playing) -> None:
         job = replace(mine.job, agent=mine.visit, timeout=mine.job.timeout + _GRACE)
-        shared = self._sites[job.domain]
+        shared = self._pools[job.domain]
         try:
             if job.arm is Arm.SHUFFLED:
                 job = replace(job, pool=shared.pool_for(job))
-            with shared.site_for(job.task.id) as site:
+            with shared.environment_for(job.task.id) as site:
                 mine.episode = play(job, site)
             with self._lock:
                 if self._closed:  # its end is that of its servers, and the store may be closed as well
@@ -279,7 +279,7 @@ def read_call(
     return replace(found, headers=plain)
 
 
-def _reply(seen: Seen, *, grpc: bool) -> Reply:
+def _reply(seen: Response, *, grpc: bool) -> Reply:
     status = HTTP_OF_GRPC.get(seen.status, 500) if grpc else seen.status
     return Reply(status, seen.body, {n: v for n, v in seen.headers.items() if n not in _UNSAID})
 

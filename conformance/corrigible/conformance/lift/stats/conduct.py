@@ -62,7 +62,7 @@ class Harm:
 
 
 @dataclass(frozen=True, slots=True)
-class Circles:
+class RepeatedErrors:
     """Calls that lead nowhere, of an agent under an arm."""
 
     agent: str
@@ -122,14 +122,14 @@ def harms(group: Group) -> list[Harm]:
     return sorted(found, key=lambda one: (one.on_purpose, not one.advised, one.agent, one.task, one.arm, one.seed))
 
 
-def circles(group: Group) -> list[Circles]:
+def repeated_errors(group: Group) -> list[RepeatedErrors]:
     """Return, of every agent and arm, how often it went in circles."""
-    return [_circles(agent, arm, inside) for agent, arm, inside in group.cells()]
+    return [_repeated_errors(agent, arm, inside) for agent, arm, inside in group.cells()]
 
 
-def _circles(agent: str, arm: str, episodes: Sequence[Episode]) -> Circles:
+def _repeated_errors(agent: str, arm: str, episodes: Sequence[Episode]) -> RepeatedErrors:
     observed = [one for one in episodes if one.outcome != "error"]
-    return Circles(
+    return RepeatedErrors(
         agent,
         arm,
         len(observed),

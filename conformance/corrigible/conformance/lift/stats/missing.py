@@ -13,7 +13,7 @@ from .group import Group, name_of, split
 
 
 @dataclass(frozen=True, slots=True)
-class Crash:
+class ErrorGroup:
     """Episodes that are errors for one reason: no observations."""
 
     why: str
@@ -36,10 +36,10 @@ class Dropped:
     why: str
 
 
-def crashes(group: Group) -> list[Crash]:
+def error_groups(group: Group) -> list[ErrorGroup]:
     """Return the errors by reason, the most frequent first."""
     errors = [one for one in group.episodes if one.outcome == "error"]
-    found = [_crash(why, inside) for why, inside in split(errors, lambda one: alike(one.why)).items()]
+    found = [_error_group(why, inside) for why, inside in split(errors, lambda one: alike(one.why)).items()]
     return sorted(found, key=lambda one: (-one.n, one.why))
 
 
@@ -48,8 +48,8 @@ def alike(why: str) -> str:
     return re.sub(r"\d+(?:\.\d+)?", "N", why.split("\n")[0])[:160] or "no reason given"
 
 
-def _crash(why: str, episodes: Sequence[Episode]) -> Crash:
-    return Crash(
+def _error_group(why: str, episodes: Sequence[Episode]) -> ErrorGroup:
+    return ErrorGroup(
         why,
         len(episodes),
         dict(sorted(Counter(one.arm for one in episodes).items())),

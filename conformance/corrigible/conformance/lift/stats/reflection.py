@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from corrigible.conformance.lift.log.record import Episode, Reflected
+from corrigible.conformance.lift.log.record import Episode, Reflection
 
 from .estimate import Estimate, bootstrapped_mean, mcnemar, newcombe, wilson
 from .group import Group, name_of, split
@@ -25,7 +25,7 @@ _BASELINES: Final = ("free", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class DegenerateLoop:
     """Structured reflections of an agent under an arm."""
 
     agent: str
@@ -46,7 +46,7 @@ class Death:
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class OutcomeChange:
     """Pairs that went the same way from one strategy to the other."""
 
     name: str
@@ -56,7 +56,7 @@ class Flip:
 
 
 @dataclass(frozen=True, slots=True)
-class Flips:
+class StrategyComparison:
     """Two strategies of one model, under all arms together."""
 
     model: str
@@ -67,7 +67,7 @@ class Flips:
     difference: Estimate
     """The strategy's success rate less the baseline's; Newcombe."""
     mcnemar: float
-    flips: tuple[Flip, ...]
+    flips: tuple[OutcomeChange, ...]
     late: int
     """Pool A: pairs where the baseline succeeded after a first failure."""
     late_solved: Estimate
@@ -79,23 +79,23 @@ class Flips:
     """The strategy's success rate there; Wilson."""
 
 
-def deaths(group: Group) -> list[Death]:
+def degenerate_loops(group: Group) -> list[DegenerateLoop]:
     """Return what reflections came to, for every agent and arm that made any."""
-    return [one for agent, arm, inside in group.cells() if (one := _death(agent, arm, inside)).episodes]
+    return [one for agent, arm, inside in group.cells() if (one := _degenerate_loop(agent, arm, inside)).episodes]
 
 
-def _death(agent: str, arm: str, episodes: Sequence[Episode]) -> Death:
+def _degenerate_loop(agent: str, arm: str, episodes: Sequence[Episode]) -> DegenerateLoop:
     made = [(one, list(reflections(one))) for one in episodes if one.outcome != "error"]
     made = [(one, found) for one, found in made if found]
     every = [found for _, inside in made for found in inside]
     first = Counter(inside[0].category or "(free text)" for _, inside in made)
     structured = [(one, inside) for one, inside in made if any(found.form == "structured" for found in inside)]
-    return Death(
+    return DegenerateLoop(
         agent,
         next((one.strategy for one in episodes if one.strategy), ""),
         arm,
         len(made),
-        wilson(Counts(sum(is_death_loop(one) for one, _ in structured), len(structured))),
+        wilson(Counts(sum(is_degenerate_loop(one) for one, _ in structured), len(structured))),
         dict(sorted(first.items(), key=lambda pair: (-pair[1], pair[0]))),
         sum(found.repeated for found in every),
         sum(found.lifted for found in every),
@@ -103,22 +103,22 @@ def _death(agent: str, arm: str, episodes: Sequence[Episode]) -> Death:
     )
 
 
-def reflections(episode: Episode) -> Iterator[Reflected]:
+def reflections(episode: Episode) -> Iterator[Reflection]:
     """Return the reflections of an episode, in order."""
     for turn in episode.turns:
         yield from turn.reflections
     yield from episode.closing
 
 
-def is_death_loop(episode: Episode) -> bool:
+def is_degenerate_loop(episode: Episode) -> bool:
     """Whether an episode failed with one and the same category named in all of its reflections, two at least."""
     named = [one.category for one in reflections(episode) if one.form == "structured"]
     return episode.outcome == "failure" and len(named) > 1 and len(set(named)) == 1 and bool(named[0])
 
 
-def flips(group: Group, *, seed: int) -> list[Flips]:
+def compare_strategies(group: Group, *, seed: int) -> list[StrategyComparison]:
     """Return, for each model that was run with several strategies, each of them against the baseline."""
-    out: list[Flips] = []
+    out: list[StrategyComparison] = []
     for model, inside in split(group.observed, lambda one: group.models.get(one.agent, one.agent)).items():
         by_strategy = split(inside, lambda one: one.strategy or "none")
         baseline = next((one for one in _BASELINES if one in by_strategy), None)
@@ -126,7 +126,7 @@ def flips(group: Group, *, seed: int) -> list[Flips]:
             continue
         for name, episodes in by_strategy.items():
             if name != baseline and (pairs := _pairs(by_strategy[baseline], episodes)):
-                out.append(_flips(model, baseline, name, pairs, seed))
+                out.append(_strategy_comparison(model, baseline, name, pairs, seed))
     return out
 
 
@@ -136,7 +136,9 @@ def _pairs(before: Sequence[Episode], after: Sequence[Episode]) -> list[tuple[Ep
     return [(known[key], one) for key, one in keyed if key in known]
 
 
-def _flips(model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episode, Episode]], seed: int) -> Flips:
+def _strategy_comparison(
+    model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episode, Episode]], seed: int
+) -> StrategyComparison:
     kinds: dict[str, list[Episode]] = {
         name: [now for before, now in pairs if (_won(before), _won(now)) == how]
         for name, how in {
@@ -151,14 +153,14 @@ def _flips(model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episo
     late = [(before, now) for before, now in pairs if _won(before) and before.attempts > 1]
     solved = [(before, now) for before, now in late if _won(now)]
     never = [now for before, now in pairs if not _won(before)]
-    return Flips(
+    return StrategyComparison(
         model,
         baseline,
         strategy,
         table,
         newcombe(table),
         mcnemar(table),
-        tuple(Flip(name, len(inside), _mean_tokens(inside)) for name, inside in kinds.items()),
+        tuple(OutcomeChange(name, len(inside), _mean_tokens(inside)) for name, inside in kinds.items()),
         len(late),
         wilson(Counts(len(solved), len(late))),
         (_attempts([before for before, _ in solved], seed), _attempts([now for _, now in solved], seed)),

@@ -14,7 +14,7 @@ from typing import Final
 from corrigible.conformance.lift.agents.protocol import Usage
 from corrigible.schema.exchange import Json
 
-from .conversation import Question, Reply, Said, Sampling, Spoke, Told, ToolCall, Why
+from .conversation import ModelMessage, Question, Reply, Sampling, ToolCall, ToolResult, UserMessage, Why
 
 NAME: Final = "anthropic"
 WIRE: Final = "anthropic-messages/2023-06-01"
@@ -65,13 +65,13 @@ def _messages(question: Question) -> list[Json]:
     messages: list[dict[str, Json]] = []
     for entry in question.entries:
         match entry:
-            case Spoke(reply=reply):
+            case ModelMessage(reply=reply):
                 kept = [block for block in map(_echoed, reply.raw or ()) if block is not None]
                 messages.append({"role": "assistant", "content": kept or [_text("(nothing)")]})
                 continue
-            case Said(text=text):
+            case UserMessage(text=text):
                 block = _text(text)
-            case Told():
+            case ToolResult():
                 block = {"type": "tool_result", "tool_use_id": entry.call, "content": entry.text}
                 if entry.failed:
                     block["is_error"] = True

@@ -53,21 +53,21 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserMessage:
     """Told to the model by the harness."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Spoke:
+class ModelMessage:
     """Said by the model."""
 
     reply: Reply
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToolResult:
     """What a call of a tool led to."""
 
     call: str
@@ -76,7 +76,7 @@ class Told:
     """The call itself was wrong. A refusal by the API under test is no failure of the tool."""
 
 
-Entry = Said | Spoke | Told
+Entry = UserMessage | ModelMessage | ToolResult
 
 
 @dataclass(frozen=True, slots=True)

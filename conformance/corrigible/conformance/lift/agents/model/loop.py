@@ -14,16 +14,24 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Reflection, Seen, Send, Stop, Usage
-from corrigible.conformance.lift.agents.reflection.strategy import Answer, Strategy, Trajectory, Trial, as_told
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop, Usage
+from corrigible.conformance.lift.agents.reflection.strategy import (
+    ModelAnswer,
+    PastCall,
+    Strategy,
+    Trajectory,
+    as_prompt,
+)
 from corrigible.conformance.lift.environment.reads import is_read
+from corrigible.conformance.lift.environment.response import Response
+from corrigible.conformance.lift.log.record import Reflection
 from corrigible.schema.exchange import Json, Request
 
 from . import prompt
 from .action import Call, Finish, Unreadable, action
-from .conversation import PARALLEL, Entry, Question, Reply, Said, Sampling, Spoke, Told
-from .provider_client import Line, ProviderError, Wire
-from .rate_limiter import Rate
+from .conversation import PARALLEL, Entry, ModelMessage, Question, Reply, Sampling, ToolResult, UserMessage
+from .provider_client import Endpoint, ProviderClient, ProviderError
+from .rate_limiter import RateLimiter
 from .settings import Settings, identity
 
 VERSION: Final = 1
@@ -31,7 +39,7 @@ VERSION: Final = 1
 _LONGEST_NOTE: Final = 500
 
 
-class Unanswered(Exception):
+class ProviderFailed(Exception):
     """A provider failed in the middle of an episode."""
 
     def __init__(self, said: str, usage: Usage | None) -> None:
@@ -53,8 +61,8 @@ class ModelAgent:
     encode: Callable[[Question, Sampling], dict[str, Json]] = field(repr=False)
     decode: Callable[[Mapping[str, Json]], Reply] = field(repr=False)
     takes_seed: bool
-    line: Line = field(repr=False)
-    rate: Rate = field(repr=False)
+    endpoint: Endpoint = field(repr=False)
+    rate: RateLimiter = field(repr=False)
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
     kind: Literal["model"] = field(default="model", init=False)
 
@@ -66,7 +74,7 @@ class ModelAgent:
         else:
             plain = f"{self.provider}:{self.model}"
             plain += f"+{self.strategy.name}" if self.strategy.name != "none" else ""
-        return f"fake {plain}" if self.line.fake else plain
+        return f"fake {plain}" if self.endpoint.fake else plain
 
     @cached_property
     def identity(self) -> Mapping[str, Json]:
@@ -77,23 +85,23 @@ class ModelAgent:
             "wire": self.wire,
             "model": self.model,
             "address": self.address,
-            "fake": self.line.fake,
+            "fake": self.endpoint.fake,
             "strategy": self.strategy.name,
             "prompt": prompt.digest(),
             **identity(self.settings),
         }
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         """Play one episode."""
         text = json.dumps([self.name, seed, briefing.prompt])
-        with closing(Wire(self.line, self.rate, random.Random(text), sleep=self.sleep)) as wire:
-            yield from _Talk(self, briefing, seed, wire).moves()
+        with closing(ProviderClient(self.endpoint, self.rate, random.Random(text), sleep=self.sleep)) as wire:
+            yield from _EpisodeLoop(self, briefing, seed, wire).moves()
 
 
-class _Talk:
+class _EpisodeLoop:
     """One episode from the model's side."""
 
-    def __init__(self, agent: ModelAgent, briefing: Briefing, seed: int, wire: Wire) -> None:
+    def __init__(self, agent: ModelAgent, briefing: Briefing, seed: int, wire: ProviderClient) -> None:
         self._agent, self._briefing, self._wire = agent, briefing, wire
         self._settings = agent.settings
         self._sampling = Sampling(
@@ -104,7 +112,7 @@ class _Talk:
             extra=agent.settings.extra,
         )
         self._entries: list[Entry] = []
-        self._trials: list[Trial] = []
+        self._trials: list[PastCall] = []
         self._memory: list[Reflection] = []
         self._used = 0
         """Attempts, lost ones too."""
@@ -113,16 +121,16 @@ class _Talk:
         self._usage = Usage()
         self._asked = self._unbilled = False
 
-    def moves(self) -> Generator[Move, Seen, None]:
+    def moves(self) -> Generator[Move, Response, None]:
         start = prompt.opening(self._briefing)
         if self._settings.first_call == "given":
             seen = yield Send(self._briefing.request)
             self._saw(self._briefing.request, seen, settles=True)
             start = f"{start}\n\n{prompt.given(self._briefing.request, seen)}"
-            self._entries.append(Said(start))
+            self._entries.append(UserMessage(start))
             self._reflect(seen)
         else:
-            self._entries.append(Said(start))
+            self._entries.append(UserMessage(start))
         while self._used < self._briefing.attempts:
             found = self._decided()
             if isinstance(found, Stop):
@@ -141,7 +149,7 @@ class _Talk:
         told = False
         while True:
             reply = self._ask(self._question())
-            self._entries.append(Spoke(reply))
+            self._entries.append(ModelMessage(reply))
             if reply.why == "refusal":
                 return self._stop("gave up", f"the model refused: {reply.text[:_LONGEST_NOTE]}")
             found = self._read(reply)
@@ -189,39 +197,39 @@ class _Talk:
     def _reset(self) -> None:
         self._usage, self._lost, self._fresh, self._asked, self._unbilled = Usage(), 0, (), False, False
 
-    def _saw(self, request: Request, seen: Seen, *, settles: bool) -> None:
+    def _saw(self, request: Request, seen: Response, *, settles: bool) -> None:
         self._used += not (seen.succeeded and not settles and is_read(request, self._briefing.read_methods))
-        self._trials.append(Trial(prompt.written(request), prompt.answer(seen)))
+        self._trials.append(PastCall(prompt.written(request), prompt.answer(seen)))
 
     def _heard(self, call: str, text: str, *, failed: bool = False) -> None:
-        self._entries.append(Told(call, text, failed) if call else Said(text))
+        self._entries.append(ToolResult(call, text, failed) if call else UserMessage(text))
 
     def _answer_others(self, reply: Reply) -> None:
         """Every call of a tool must be answered. Results keep their order after the first."""
-        self._entries.extend(Told(other.id, PARALLEL, failed=True) for other in reply.calls[1:])
+        self._entries.extend(ToolResult(other.id, PARALLEL, failed=True) for other in reply.calls[1:])
 
-    def _reflect(self, seen: Seen) -> None:
+    def _reflect(self, seen: Response) -> None:
         if seen.succeeded or self._used >= self._briefing.attempts:
             return
         trajectory = Trajectory(self._briefing.about, self._briefing.prompt, self._trials, self._memory)
         self._fresh = self._agent.strategy.reflect(trajectory, self._answered)
         self._memory.extend(self._fresh)
         if self._fresh and self._fresh[-1].text:
-            self._entries.append(Said(f"Your reflection on this: {as_told(self._fresh[-1])}"))
+            self._entries.append(UserMessage(f"Your reflection on this: {as_prompt(self._fresh[-1])}"))
 
-    def _answered(self, question: str, schema: Mapping[str, Json] | None) -> Answer:
+    def _answered(self, question: str, schema: Mapping[str, Json] | None) -> ModelAnswer:
         """Ask apart from the conversation, as the reflector of the paper is asked."""
         if schema is not None and self._settings.reflection == "words":
             question = f"{question}\n\nAnswer with one JSON object that fits this schema, and nothing else:\n"
             question += json.dumps(schema)
             schema = None
         instructions = "You reflect on calls of an API. You make none."
-        asked = Question(instructions, (Said(question),), schema=schema, schema_name="reflection")
+        asked = Question(instructions, (UserMessage(question),), schema=schema, schema_name="reflection")
         before = self._usage
         reply = self._ask(asked)
         spent = replace(self._usage, calls=0)
         tokens = spent.input + spent.output - before.input - before.output
-        return Answer(reply.text, tokens)
+        return ModelAnswer(reply.text, tokens)
 
     def _question(self) -> Question:
         mode = self._settings.mode
@@ -239,13 +247,13 @@ class _Talk:
             got = self._wire.ask(document)
         except ProviderError as problem:
             self._usage += Usage(calls=problem.calls)
-            raise Unanswered(str(problem), self._billed()) from None
+            raise ProviderFailed(str(problem), self._billed()) from None
         self._usage += Usage(calls=got.calls)
         try:
             reply = self._agent.decode(got.document)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
             said = f"{self._agent.address}: no answer of {self._agent.wire}: {type(problem).__name__}: {problem}"
-            raise Unanswered(said, self._billed()) from None
+            raise ProviderFailed(said, self._billed()) from None
         if reply.usage is None:
             self._unbilled = True
         else:

@@ -15,7 +15,7 @@ from typing import Final
 from corrigible.conformance.lift.agents.protocol import Usage
 from corrigible.schema.exchange import Json
 
-from .conversation import DECODER, Question, Reply, Said, Sampling, Spoke, Tool, ToolCall, Why
+from .conversation import DECODER, ModelMessage, Question, Reply, Sampling, Tool, ToolCall, UserMessage, Why
 
 NAME: Final = "openai"
 COMPATIBLE: Final = "compatible"
@@ -80,9 +80,9 @@ def _function(tool: Tool) -> Json:
 def _messages(question: Question) -> Iterable[Json]:
     for entry in question.entries:
         match entry:
-            case Said(text=text):
+            case UserMessage(text=text):
                 yield {"role": "user", "content": text}
-            case Spoke(reply=reply):
+            case ModelMessage(reply=reply):
                 yield _spoken(reply)
             case _:
                 yield {"role": "tool", "tool_call_id": entry.call, "content": entry.text}

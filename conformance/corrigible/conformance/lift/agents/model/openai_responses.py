@@ -16,7 +16,7 @@ from typing import Final
 from corrigible.conformance.lift.agents.protocol import Usage
 from corrigible.schema.exchange import Json
 
-from .conversation import Question, Reply, Said, Sampling, Spoke, Tool, Why
+from .conversation import ModelMessage, Question, Reply, Sampling, Tool, UserMessage, Why
 from .openai_chat import called
 
 NAME: Final = "openai-responses"
@@ -58,9 +58,9 @@ def _function(tool: Tool) -> Json:
 def _items(question: Question) -> Iterable[Json]:
     for entry in question.entries:
         match entry:
-            case Said(text=text):
+            case UserMessage(text=text):
                 yield {"role": "user", "content": text}
-            case Spoke(reply=reply):
+            case ModelMessage(reply=reply):
                 yield from _spoken(reply)
             case _:
                 yield {"type": "function_call_output", "call_id": entry.call, "output": entry.text}

@@ -10,8 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Seen
+from corrigible.conformance.lift.agents.protocol import Briefing
 from corrigible.conformance.lift.agents.reflection.strategy import SCHEMA, WORDS
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.word import BaseAction
 
@@ -120,7 +121,7 @@ def opening(briefing: Briefing) -> str:
     return f"The API: {briefing.about}\n\nWhat is wanted: {briefing.prompt}"
 
 
-def given(request: Request, seen: Seen) -> str:
+def given(request: Request, seen: Response) -> str:
     """Return what is told of a first call that the model did not write."""
     call = json.dumps(written(request), ensure_ascii=False)
     return f"One call has been made already, and counts:\n{call}\n\nIts answer:\n{answer(seen)}"
@@ -134,7 +135,7 @@ def written(request: Request) -> dict[str, Json]:
     return document
 
 
-def answer(seen: Seen) -> str:
+def answer(seen: Response) -> str:
     """Return an answer of the API."""
     document: Mapping[str, Json] = {"status": seen.status, "headers": dict(seen.headers), "body": seen.body}
     text = json.dumps(document, ensure_ascii=False)

@@ -19,8 +19,8 @@ from corrigible.schema.exchange import Json
 from . import anthropic, openai_chat, openai_responses
 from .conversation import Question, Reply, Sampling
 from .loop import ModelAgent
-from .provider_client import Line
-from .rate_limiter import rate_of
+from .provider_client import Endpoint
+from .rate_limiter import rate_limiter_for
 from .settings import Settings, address, checked, is_loopback, settings
 
 
@@ -116,24 +116,24 @@ def build(plan: AgentPlan, rate: float | None = None, environ: Mapping[str, str]
             f"no strategy {plan.strategy!r}{did_you_mean(plan.strategy, STRATEGIES)}"
             f" (there are {', '.join(STRATEGIES)})"
         )
-    line = _line(provider, chosen, environ)
-    host = urlsplit(line.url).netloc
+    endpoint = _endpoint(provider, chosen, environ)
+    host = urlsplit(endpoint.url).netloc
     return ModelAgent(
         provider=provider.name,
         wire=provider.wire,
         model=plan.model,
-        address=line.shown,
+        address=endpoint.shown,
         settings=chosen,
         strategy=STRATEGIES[plan.strategy],
         encode=provider.encode,
         decode=provider.decode,
         takes_seed=provider.takes_seed,
-        line=line,
-        rate=rate_of(host, rate, chosen.tokens_per_minute),
+        endpoint=endpoint,
+        rate=rate_limiter_for(host, rate, chosen.tokens_per_minute),
     )
 
 
-def _line(provider: Provider, chosen: Settings, environ: Mapping[str, str]) -> Line:
+def _endpoint(provider: Provider, chosen: Settings, environ: Mapping[str, str]) -> Endpoint:
     base = chosen.base_url or provider.base_url
     if not base:
         raise UsageError(f"{provider.name}: where is it? --base-url URL, as http://127.0.0.1:11434/v1")
@@ -146,7 +146,7 @@ def _line(provider: Provider, chosen: Settings, environ: Mapping[str, str]) -> L
     base = checked(base, has_key=bool(key))
     if provider.name == anthropic.NAME:
         base = base.removesuffix("/v1")
-    return Line(
+    return Endpoint(
         url=base + provider.path,
         shown=address(base + provider.path),
         headers=provider.headers(key),

@@ -23,7 +23,7 @@ import httpx
 from corrigible.schema.exchange import Json
 
 from .conversation import DECODER
-from .rate_limiter import Rate
+from .rate_limiter import RateLimiter
 
 REPEATED: Final = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 """529 is Anthropic's word for overload; 409 a lock that could not be had in time."""
@@ -44,7 +44,7 @@ class ProviderError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Endpoint:
     """How a provider is reached."""
 
     url: str
@@ -62,7 +62,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ProviderAnswer:
     """An answer, and what it took."""
 
     document: Mapping[str, Json]
@@ -75,52 +75,52 @@ def _trust() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-class Wire:
+class ProviderClient:
     """The connection of one episode."""
 
     def __init__(
-        self, line: Line, rate: Rate, rng: random.Random, *, sleep: Callable[[float], None] = time.sleep
+        self, endpoint: Endpoint, rate: RateLimiter, rng: random.Random, *, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self._line, self._rate, self._rng, self._sleep = line, rate, rng, sleep
+        self._endpoint, self._rate, self._rng, self._sleep = endpoint, rate, rng, sleep
         # A proxy from the environment is for the world outside.
-        self._client = httpx.Client(timeout=line.timeout, trust_env=not line.loopback, verify=_trust())
+        self._client = httpx.Client(timeout=endpoint.timeout, trust_env=not endpoint.loopback, verify=_trust())
 
     def close(self) -> None:
         self._client.close()
 
-    def ask(self, document: Mapping[str, Json]) -> Answered:
+    def ask(self, document: Mapping[str, Json]) -> ProviderAnswer:
         """Send a document until it is answered. Raises ProviderError where that cannot be."""
         # ASCII: half a character, which a model may well write, has no UTF-8.
         content = json.dumps(document, allow_nan=False).encode()
-        headers = {**self._line.headers, "content-type": "application/json"}
+        headers = {**self._endpoint.headers, "content-type": "application/json"}
         calls = 0
         while True:
             self._rate.enter()
             calls += 1
             try:
-                got = self._client.post(self._line.url, content=content, headers=headers)
+                got = self._client.post(self._endpoint.url, content=content, headers=headers)
                 said, wait = self._trouble(got), _retry_after(got.headers)
             except httpx.TimeoutException:
-                said, wait, got = f"no answer within {self._line.timeout:g} s", None, None
+                said, wait, got = f"no answer within {self._endpoint.timeout:g} s", None, None
             except httpx.TransportError as problem:
                 said, wait, got = f"{type(problem).__name__}: {problem}", None, None
             if got is not None and not said:
-                if FAKE in got.headers and not self._line.fake:
+                if FAKE in got.headers and not self._endpoint.fake:
                     raise ProviderError("this is a fake of the suite, and would pass for a model", calls)
                 try:
                     answer = DECODER.decode(got.text)
                 except (ValueError, RecursionError):
                     answer = None
                 if isinstance(answer, dict):
-                    return Answered(answer, calls)
+                    return ProviderAnswer(answer, calls)
                 said = "an answer that is no JSON object"
             final = got is not None and not _worth_repeating(got)
-            if final or calls > self._line.retries:
+            if final or calls > self._endpoint.retries:
                 tried = f" (asked {calls} times)" if calls > 1 else ""
-                raise ProviderError(f"{self._line.shown}: {self._hidden(said)}{tried}", calls)
-            if wait is not None and wait > self._line.longest_wait:
-                raise ProviderError(f"{self._line.shown}: asks to wait {wait:g} s: {self._hidden(said)}", calls)
-            backoff = min(0.5 * 2 ** (calls - 1), 16.0, self._line.longest_wait)
+                raise ProviderError(f"{self._endpoint.shown}: {self._hidden(said)}{tried}", calls)
+            if wait is not None and wait > self._endpoint.longest_wait:
+                raise ProviderError(f"{self._endpoint.shown}: asks to wait {wait:g} s: {self._hidden(said)}", calls)
+            backoff = min(0.5 * 2 ** (calls - 1), 16.0, self._endpoint.longest_wait)
             jitter = self._rng.random()
             self._sleep(wait * (1 + jitter / 10) if wait is not None else backoff * (0.5 + jitter / 2))
 
@@ -129,8 +129,8 @@ class Wire:
 
     def _hidden(self, text: str) -> str:
         """Take out the key, and what looks like one: providers quote it in part."""
-        if self._line.secret:
-            text = text.replace(self._line.secret, "<key>")
+        if self._endpoint.secret:
+            text = text.replace(self._endpoint.secret, "<key>")
         return _KEYS.sub("<key>", text)
 
 

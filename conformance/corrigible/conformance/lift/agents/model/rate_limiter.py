@@ -15,7 +15,7 @@ from typing import Final
 MINUTE: Final = 60.0
 
 
-class Rate:
+class RateLimiter:
     """Requests, and tokens, of the last minute. Usable from several threads."""
 
     def __init__(
@@ -58,6 +58,6 @@ class Rate:
 
 
 @cache
-def rate_of(address: str, requests: float | None, tokens: float | None) -> Rate:
+def rate_limiter_for(address: str, requests: float | None, tokens: float | None) -> RateLimiter:
     """Return the one rate of a provider's address: agents that ask the same provider share it."""
-    return Rate(requests, tokens)
+    return RateLimiter(requests, tokens)

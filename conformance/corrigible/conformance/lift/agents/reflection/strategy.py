@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final, Protocol
 
-from corrigible.conformance.lift.agents.protocol import Reflection
+from corrigible.conformance.lift.log.record import Reflection
 from corrigible.schema.exchange import Json
 
 from .category import CATEGORIES, NAMES
@@ -23,7 +23,7 @@ _LONGEST: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class PastCall:
     """A call and its answer, as the model saw them."""
 
     request: Mapping[str, Json]
@@ -36,20 +36,20 @@ class Trajectory:
 
     about: str
     prompt: str
-    trials: Sequence[Trial]
+    trials: Sequence[PastCall]
     memory: Sequence[Reflection] = ()
     """Earlier reflections of this episode, and of no other."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What the model said to a question, and the tokens it took."""
 
     text: str
     tokens: int = 0
 
 
-Ask = Callable[[str, Mapping[str, Json] | None], Answer]
+Ask = Callable[[str, Mapping[str, Json] | None], ModelAnswer]
 """A question in words, and the JSON Schema of the answer where it is to be structured."""
 
 
@@ -62,7 +62,7 @@ class Strategy(Protocol):
     def reflect(self, trajectory: Trajectory, ask: Ask) -> tuple[Reflection, ...]: ...
 
 
-class Unreflected:
+class NoReflection:
     """The retry loop as it is."""
 
     name = "none"
@@ -98,10 +98,12 @@ class Adaptive:
         first = _structured(trajectory, ask)
         if not first.repeated:
             return (first,)
-        return first, replace(_free(trajectory, ask, LIFTED), lifted=True)
+        return first, _free(trajectory, ask, LIFTED).model_copy(update={"lifted": True})
 
 
-STRATEGIES: Final[Mapping[str, Strategy]] = {one.name: one for one in (Unreflected(), Free(), Structured(), Adaptive())}
+STRATEGIES: Final[Mapping[str, Strategy]] = {
+    one.name: one for one in (NoReflection(), Free(), Structured(), Adaptive())
+}
 
 _ASKED: Final = "You look back at calls of an API that did not lead to what was wanted, so that the next one does."
 FREE: Final = "Say in a few sentences what went wrong and what the next call should do differently."
@@ -130,25 +132,27 @@ WORDS: Final = (_ASKED, FREE, STRUCTURED, LIFTED)
 
 def _free(trajectory: Trajectory, ask: Ask, how: str) -> Reflection:
     answer = ask(_question(trajectory, how), None)
-    return Reflection("free", answer.text.strip()[:_LONGEST], tokens=answer.tokens)
+    return Reflection(form="free", text=answer.text.strip()[:_LONGEST], tokens=answer.tokens)
 
 
 def _structured(trajectory: Trajectory, ask: Ask) -> Reflection:
     answer = ask(_question(trajectory, STRUCTURED), SCHEMA)
     made = _read(answer)
-    return replace(made, repeated=is_repeated(made, trajectory))
+    return made.model_copy(update={"repeated": is_repeated(made, trajectory)})
 
 
-def _read(answer: Answer) -> Reflection:
+def _read(answer: ModelAnswer) -> Reflection:
     """Read a structured answer. One that does not fit the schema is kept as it came, without a category."""
     try:
         document: Any = json.JSONDecoder().raw_decode(answer.text, max(answer.text.find("{"), 0))[0]
         category, rule = document["error_type"], document["correction_rule"]
         first = int(document["first_error_in_call"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        return Reflection("structured", answer.text.strip()[:_LONGEST], tokens=answer.tokens)
+        return Reflection(form="structured", text=answer.text.strip()[:_LONGEST], tokens=answer.tokens)
     known = category if category in NAMES else ""
-    return Reflection("structured", str(rule)[:_LONGEST], known, max(first, 0), tokens=answer.tokens)
+    return Reflection(
+        form="structured", text=str(rule)[:_LONGEST], category=known, first=max(first, 0), tokens=answer.tokens
+    )
 
 
 def is_repeated(made: Reflection, trajectory: Trajectory) -> bool:
@@ -165,7 +169,7 @@ def is_repeated(made: Reflection, trajectory: Trajectory) -> bool:
     return len(sent) == 2 and sent[0] == sent[1]
 
 
-def as_told(made: Reflection) -> str:
+def as_prompt(made: Reflection) -> str:
     """Return a reflection as the model that is to act on it reads it."""
     if made.form == "free" or not made.category:
         return made.text
@@ -179,6 +183,6 @@ def _question(trajectory: Trajectory, how: str) -> str:
         sent = json.dumps(trial.request, ensure_ascii=False)
         parts.append(f"Call {number}: {sent}\nAnswer {number}: {trial.answer}")
     if trajectory.memory:
-        lines = "\n".join(f"- {as_told(one)}" for one in trajectory.memory)
+        lines = "\n".join(f"- {as_prompt(one)}" for one in trajectory.memory)
         parts.append(f"Your earlier reflections, in order:\n{lines}")
     return "\n\n".join((_ASKED, *parts, how))

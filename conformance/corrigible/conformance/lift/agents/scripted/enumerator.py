@@ -11,24 +11,25 @@ from typing import Any, Final, Literal
 
 from jsonschema import Draft202012Validator
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading.error_body import Complaint, complaints, names_of
-from corrigible.conformance.lift.agents.scripted.reading.openapi import Description
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import ErrorDetail, error_details, path_parts
+from corrigible.conformance.lift.agents.scripted.reading.openapi import OperationSchema
 from corrigible.conformance.lift.agents.scripted.reading.path import (
     ABSENT,
-    Place,
-    found,
-    home,
-    leaves,
+    JsonPath,
+    find_path,
+    parameter_location,
+    scalars,
     value_at,
     with_value,
     without,
 )
 from corrigible.conformance.lift.agents.scripted.reading.prose import read
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from .message_regex import place_of, told
+from .message_regex import path_of_error, suggested_values
 
 _SAMPLES: Final[Mapping[str, Json]] = {
     "date": "2026-01-01",
@@ -57,11 +58,11 @@ class Enumerator:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         base = briefing.request
         tried = [base.document()]
         seen = yield Send(base)
-        complaint, wrong = _signature(seen.body), complaints(seen.body)
+        complaint, wrong = _signature(seen.body), error_details(seen.body)
         candidates = _candidates(base, briefing.description, wrong)
         while not seen.succeeded:
             new = ((request, note) for request, note in candidates if request.document() not in tried)
@@ -72,20 +73,20 @@ class Enumerator:
             tried.append(request.document())
             seen = yield Send(request, note=note)
             if not seen.succeeded and not complaint & (now := _signature(seen.body)):
-                base, complaint, wrong = request, now, complaints(seen.body)
+                base, complaint, wrong = request, now, error_details(seen.body)
                 candidates = _candidates(base, briefing.description, wrong)
         yield Stop("done")
 
 
 def _signature(body: Json) -> frozenset[tuple[str, str]]:
     """Return what is complained of and where; by the text where no place is named."""
-    named = frozenset((one.code, one.field) for one in complaints(body) if one.field)
-    return named or frozenset((one.code, one.text) for one in complaints(body))
+    named = frozenset((one.code, one.field) for one in error_details(body) if one.field)
+    return named or frozenset((one.code, one.text) for one in error_details(body))
 
 
-def _candidates(request: Request, document: Json, wrong: tuple[Complaint, ...]) -> Iterator[tuple[Request, str]]:
+def _candidates(request: Request, document: Json, wrong: tuple[ErrorDetail, ...]) -> Iterator[tuple[Request, str]]:
     """Yield requests to try: first one value for all that is complained of, then one by one, then anything."""
-    description = Description(document, request)
+    description = OperationSchema(document, request)
     near = [place for one in wrong for place in _places(request, one)]
     unwanted = any(read(one.text).is_unknown for one in wrong)
     for place, prose_values in dict.fromkeys((place, tuple(values)) for place, values in near):
@@ -97,37 +98,40 @@ def _candidates(request: Request, document: Json, wrong: tuple[Complaint, ...]) 
             bare = without(request, place)
             if bare is not None:
                 yield bare, f"without {place[-1]}"
-    for name in description.required((home(request),)):
-        place = (home(request), name)
+    for name in description.required((parameter_location(request),)):
+        place = (parameter_location(request), name)
         if value_at(request, place) is ABSENT:
             for value in _values(description, request, place):
                 yield from _put(request, place, value)
-    for place, there in leaves(request):
+    for place, there in scalars(request):
         schemas = description.at(place)
         if schemas and not any(_takes(schema, there) for schema in schemas):
             for value in _values(description, request, place):
                 yield from _put(request, place, value)
 
 
-def _places(request: Request, one: Complaint) -> Iterator[tuple[Place, list[Json]]]:
+def _places(request: Request, one: ErrorDetail) -> Iterator[tuple[JsonPath, list[Json]]]:
     """Yield the places that a complaint is about, and what its prose gives for them."""
     prose = read(one.text)
-    exact = place_of(request, one, prose)
+    exact = path_of_error(request, one, prose)
     if exact is not None:
         there = value_at(request, exact)
         if isinstance(there, Mapping):
             yield from (((*exact, name), []) for name, inner in there.items() if not isinstance(inner, Mapping | list))
         else:
-            yield exact, [v for v in told(prose, None if there is ABSENT else there) if not isinstance(v, list)]
+            yield (
+                exact,
+                [v for v in suggested_values(prose, None if there is ABSENT else there) if not isinstance(v, list)],
+            )
     for word in (one.field, *prose.quoted):
-        place = found(request, names_of(word)) if word else None
+        place = find_path(request, path_parts(word)) if word else None
         if place is None and prose.is_missing and word and " " not in word:
-            place = (home(request), *names_of(word))
+            place = (parameter_location(request), *path_parts(word))
         if place is not None and place != exact and not isinstance(value_at(request, place), Mapping | list):
             yield place, []
 
 
-def _values(description: Description, request: Request, place: Place) -> Iterator[Json]:
+def _values(description: OperationSchema, request: Request, place: JsonPath) -> Iterator[Json]:
     """Yield the values that schemas have for a place, the likeliest first."""
     there = value_at(request, place)
     schemas = description.at(place)
@@ -194,7 +198,7 @@ def _smallest(schema: Mapping[str, Any]) -> Iterator[Json]:
             yield []
 
 
-def _put(request: Request, place: Place, value: Json) -> Iterator[tuple[Request, str]]:
+def _put(request: Request, place: JsonPath, value: Json) -> Iterator[tuple[Request, str]]:
     there = value_at(request, place)
     if there is not ABSENT and isinstance(there, str) == isinstance(value, str) and there == value:
         return
@@ -202,7 +206,7 @@ def _put(request: Request, place: Place, value: Json) -> Iterator[tuple[Request,
         yield changed, f"{place[-1]} = {scalar_text(value)[:40]}" if not isinstance(value, list) else f"{place[-1]}"
 
 
-def _renamed(description: Description, request: Request, place: Place) -> Iterator[tuple[Request, str]]:
+def _renamed(description: OperationSchema, request: Request, place: JsonPath) -> Iterator[tuple[Request, str]]:
     """Yield the request with a member of another name, where a description has one that is not there yet."""
     there, bare = value_at(request, place), without(request, place)
     if bare is None or not isinstance(place[-1], str):

@@ -8,21 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 
-from corrigible.conformance.lift.agents.protocol import Ending, Move, Seen, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading.error_body import is_broken_off
+from corrigible.conformance.lift.agents.protocol import Ending, Move, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import is_escalated
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.carrier import find
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next, Terminal
 
-BROKEN_OFF = Stop("stopped by loop breaker", "the loop breaker escalated")
+STOPPED_BY_LOOP_BREAKER = Stop("stopped by loop breaker", "the loop breaker escalated")
 _KEY = "idempotency-key"
 
 Decide = Callable[[Mapping[str, Json], Request, int], Move]
 """Feedback, the refused request, how many refusals there were: what comes next."""
 
 
-def converse(first: Request, decide: Decide) -> Generator[Move, Seen, None]:
+def run_feedback_loop(first: Request, decide: Decide) -> Generator[Move, Response, None]:
     """Send, and ask `decide` about each refusal, until it stops."""
     move: Move = Send(first)
     refusals = 0
@@ -36,8 +37,8 @@ def converse(first: Request, decide: Decide) -> Generator[Move, Seen, None]:
         feedback = find(seen.body)
         if feedback is None:
             move = Stop("gave up", "no feedback")
-        elif is_broken_off(feedback):
-            move = BROKEN_OFF
+        elif is_escalated(feedback):
+            move = STOPPED_BY_LOOP_BREAKER
         else:
             try:
                 move = decide(feedback, request, refusals)
@@ -46,7 +47,7 @@ def converse(first: Request, decide: Decide) -> Generator[Move, Seen, None]:
     yield move
 
 
-def obeyed(outcome: Next | Terminal | NeedsInput, before: Request, refusals: int, note: str = "") -> Move:
+def move_for_outcome(outcome: Next | Terminal | NeedsInput, before: Request, refusals: int, note: str = "") -> Move:
     """Return the move that the published reader's outcome stands for."""
     match outcome:
         case Terminal(action=action):
@@ -57,11 +58,11 @@ def obeyed(outcome: Next | Terminal | NeedsInput, before: Request, refusals: int
         case Next():
             request = outcome.request
             if outcome.new_idempotency_key and _key(request) == _key(before):  # one that the answer gave stays
-                request = rekeyed(request, str(refusals + 1))
+                request = with_idempotency_suffix(request, str(refusals + 1))
             return Send(request, outcome.steps, outcome.wait_seconds, outcome.applied, note=note)
 
 
-def rekeyed(request: Request, word: str) -> Request:
+def with_idempotency_suffix(request: Request, word: str) -> Request:
     """Return the request under another idempotency key, itself where it has none."""
     return replace(request, headers={n: f"{v}-{word}" if n.lower() == _KEY else v for n, v in request.headers.items()})
 

@@ -15,15 +15,21 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading.error_body import is_broken_off, native, texts, written
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import (
+    as_text,
+    is_escalated,
+    texts_in,
+    without_feedback,
+)
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.carrier import find
 from corrigible.schema.document import is_method, is_path
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.reader import apply
 
-from .feedback_loop import BROKEN_OFF, obeyed
+from .feedback_loop import STOPPED_BY_LOOP_BREAKER, move_for_outcome
 
 _CALL: Final = re.compile(
     r"\b(GET|HEAD|POST|PUT|PATCH|DELETE)\s+((?:https?://[^\s\"'<>)\]]+)|(?:/[^\s\"'<>)\],;]*))"
@@ -59,7 +65,7 @@ class Gullible:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         move: Move = Send(briefing.request)
         done: set[str] = set()
         refusals = 0
@@ -79,13 +85,13 @@ class Gullible:
 def orders(body: Json, request: Request) -> Iterator[Order]:
     """Yield what an answer's texts tell a reader to do."""
     feedback = find(body)
-    outside = native(body)
-    said = written(outside)
-    for _, text in texts(outside):
+    outside = without_feedback(body)
+    said = as_text(outside)
+    for _, text in texts_in(outside):
         for words, call in _orders(text, request):
             if call is not None or not words.startswith(("http://", "https://")):
                 yield Order(words, "native", call)
-    for place, text in texts(feedback):
+    for place, text in texts_in(feedback):
         if not _STRUCTURE.search(place):
             for words, call in _orders(text, request):
                 yield Order(words, "upstream" if words in said else "contract", call)
@@ -117,17 +123,17 @@ def _call(method: str, target: str, body: Json, request: Request) -> Request | N
     return Request(method, path, dict(parse_qsl(parts.query)), kept, body, request.form and body is not None)
 
 
-def _advised(seen: Seen, request: Request, refusals: int) -> Move:
+def _advised(seen: Response, request: Request, refusals: int) -> Move:
     feedback = find(seen.body)
     if feedback is None:
         return Stop("gave up", "no feedback")
-    if is_broken_off(feedback):
-        return BROKEN_OFF
+    if is_escalated(feedback):
+        return STOPPED_BY_LOOP_BREAKER
     try:
         outcome = apply(feedback, request)
     except ReaderError as problem:
         return Stop("gave up", f"unreadable feedback: {problem}")
-    return obeyed(outcome, request, refusals)
+    return move_for_outcome(outcome, request, refusals)
 
 
 def _with(found: list[Order], advised: Move, request: Request) -> Move:

@@ -10,16 +10,24 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen
+from corrigible.conformance.lift.agents.protocol import Briefing, Move
 from corrigible.conformance.lift.agents.scripted.reading.facts import Facts
-from corrigible.conformance.lift.agents.scripted.reading.path import ABSENT, home, parsed, pointer, value_at, with_value
+from corrigible.conformance.lift.agents.scripted.reading.path import (
+    ABSENT,
+    format_pointer,
+    parameter_location,
+    parse_pointer,
+    value_at,
+    with_value,
+)
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.edit import NotApplicable, after_suggestion
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Suggestion, parse
 from corrigible.schema.reader import Next, apply
 from corrigible.schema.word import Applicability, FeedbackType, PatchVerb, Relation
 
-from .feedback_loop import converse, obeyed
+from .feedback_loop import move_for_outcome, run_feedback_loop
 
 
 class Informed:
@@ -29,7 +37,7 @@ class Informed:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 2}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         facts = Facts(briefing.facts)
 
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
@@ -40,9 +48,9 @@ class Informed:
             outcome = apply(known, request, pick=picked, confirm=_agreed(known, picked, request, facts))
             if isinstance(outcome, Next):
                 outcome = replace(outcome, applied=tuple(order[index] for index in outcome.applied))
-            return obeyed(outcome, request, refusals)
+            return move_for_outcome(outcome, request, refusals)
 
-        return converse(briefing.request, decide)
+        return run_feedback_loop(briefing.request, decide)
 
 
 def _filled(known: Feedback, request: Request, facts: Facts) -> Feedback:
@@ -62,10 +70,10 @@ def _without_holes(one: Suggestion, request: Request, facts: Facts) -> Suggestio
         current = after_suggestion(bare, request)
     except NotApplicable:
         return one
-    patch = list(one.patch) or list(_merging(one.parameters, f"/{home(request)}", request))
+    patch = list(one.patch) or list(_merging(one.parameters, f"/{parameter_location(request)}", request))
     for hole, value in values:
         patch += _putting(hole, value, current)
-        after = with_value(current, parsed(hole.pointer), value)
+        after = with_value(current, parse_pointer(hole.pointer), value)
         if after is None:
             return one
         current = after
@@ -74,23 +82,23 @@ def _without_holes(one: Suggestion, request: Request, facts: Facts) -> Suggestio
 
 def _merging(parameters: Mapping[str, Json], under: str, request: Request) -> Iterator[PatchOperation]:
     """Yield the operations that merging parameters comes to."""
-    if parameters and value_at(request, parsed(under)) in (ABSENT, None):
+    if parameters and value_at(request, parse_pointer(under)) in (ABSENT, None):
         yield _operation(PatchVerb.ADD, under, {})
     for name, value in parameters.items():
-        at = f"{under}{pointer((name,))}"
+        at = f"{under}{format_pointer((name,))}"
         if isinstance(value, Mapping):
             yield from _merging(value, at, request)
         elif value is not None:
             yield _operation(PatchVerb.ADD, at, value)
-        elif value_at(request, parsed(at)) is not ABSENT:
+        elif value_at(request, parse_pointer(at)) is not ABSENT:
             yield PatchOperation(op=PatchVerb.REMOVE, path=at)
 
 
 def _putting(hole: Placeholder, value: Json, current: Request) -> Iterator[PatchOperation]:
-    place = parsed(hole.pointer)
+    place = parse_pointer(hole.pointer)
     for length in range(1, len(place)):
         if value_at(current, place[:length]) in (ABSENT, None):
-            yield _operation(PatchVerb.ADD, pointer(place[:length]), {})
+            yield _operation(PatchVerb.ADD, format_pointer(place[:length]), {})
     verb = PatchVerb.ADD if value_at(current, place) is ABSENT else PatchVerb.REPLACE
     yield _operation(verb, hole.pointer, value)
 

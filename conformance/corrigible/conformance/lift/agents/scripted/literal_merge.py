@@ -6,14 +6,15 @@ from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading.path import home
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.path import parameter_location
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.edit import merge
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.word import Recovery
 
-from .feedback_loop import converse
+from .feedback_loop import run_feedback_loop
 
 
 class LiteralMerge:
@@ -23,8 +24,8 @@ class LiteralMerge:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
-        return converse(briefing.request, _merge)
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+        return run_feedback_loop(briefing.request, _merge)
 
 
 def _merge(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
@@ -35,7 +36,7 @@ def _merge(feedback: Mapping[str, Json], request: Request, refusals: int) -> Mov
     if first.terminal or known.recovery is Recovery.TERMINAL:
         return Stop("done" if first.action == "ALREADY_DONE" else "impossible", first.action)
     wait = known.retry.after_seconds or 0 if known.retry else 0
-    place = home(request)
+    place = parameter_location(request)
     into = request.query if place == "query" else request.body
     if first.waits or not first.parameters:
         return Send(request, wait=wait, applied=(0,))

@@ -6,20 +6,21 @@ from collections.abc import Generator, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading.error_body import Complaint, complaints, names_of
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import ErrorDetail, error_details, path_parts
 from corrigible.conformance.lift.agents.scripted.reading.path import (
     ABSENT,
-    Place,
-    folded,
-    found,
-    leaves,
-    nodes,
+    JsonPath,
+    find_path,
+    normalized_name,
+    scalars,
     value_at,
+    values_inside,
     with_value,
     without,
 )
 from corrigible.conformance.lift.agents.scripted.reading.prose import Prose, read
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -31,14 +32,14 @@ class MessageRegex:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         request = briefing.request
         sent = [request.document()]
         seen = yield Send(request)
         while not seen.succeeded:
             changed = request
             notes: list[str] = []
-            for complaint in complaints(seen.body):
+            for complaint in error_details(seen.body):
                 after = _corrected(changed, complaint)
                 if after is not None and after.document() != changed.document():
                     changed, notes = after, [*notes, complaint.text[:60]]
@@ -51,26 +52,30 @@ class MessageRegex:
         yield Stop("done")
 
 
-def _corrected(request: Request, complaint: Complaint) -> Request | None:
+def _corrected(request: Request, complaint: ErrorDetail) -> Request | None:
     """Return the request as a message wants it, None where it says too little."""
     prose = read(complaint.text)
-    place = place_of(request, complaint, prose)
+    place = path_of_error(request, complaint, prose)
     if place is None:
         return None
     there = value_at(request, place)
     if there is ABSENT:
-        value = next(iter(told(prose, None)), ABSENT)
+        value = next(iter(suggested_values(prose, None)), ABSENT)
         return with_value(request, place, value) if prose.is_missing and value is not ABSENT else None
-    if prose.meant and prose.is_unknown and folded(place[-1]) in map(folded, prose.quoted or (place[-1],)):
+    if (
+        prose.meant
+        and prose.is_unknown
+        and normalized_name(place[-1]) in map(normalized_name, prose.quoted or (place[-1],))
+    ):
         bare = without(request, place)
         return with_value(bare, (*place[:-1], prose.meant), there) if bare is not None else None
-    for value in told(prose, there):
+    for value in suggested_values(prose, there):
         if scalar_text(value) != scalar_text(there):
             return with_value(request, place, value)
     return without(request, place) if prose.is_unknown and not isinstance(there, Mapping | list) else None
 
 
-def told(prose: Prose, there: Json) -> Iterator[Json]:
+def suggested_values(prose: Prose, there: Json) -> Iterator[Json]:
     """Yield the values that a message gives for what is there now, the surest first."""
     if prose.meant:
         yield prose.meant
@@ -87,19 +92,23 @@ def told(prose: Prose, there: Json) -> Iterator[Json]:
             yield str(bound) if isinstance(there, str) else bound
 
 
-def place_of(request: Request, complaint: Complaint, prose: Prose) -> Place | None:
+def path_of_error(request: Request, complaint: ErrorDetail, prose: Prose) -> JsonPath | None:
     """Return the place a complaint is about: what it names, what it quotes, or the only name it mentions."""
-    place = found(request, names_of(complaint.field)) if complaint.field else None
+    place = find_path(request, path_parts(complaint.field)) if complaint.field else None
     if place is not None and not isinstance(value_at(request, place), Mapping | list):
         return place
     for word in prose.quoted:
-        holders = [at for at, value in leaves(request) if scalar_text(value) == word]
+        holders = [at for at, value in scalars(request) if scalar_text(value) == word]
         if len(holders) == 1:
             return holders[0]
-        if (named := found(request, names_of(word))) is not None and value_at(request, named) is not ABSENT:
+        if (named := find_path(request, path_parts(word))) is not None and value_at(request, named) is not ABSENT:
             return named
-    words = {folded(word) for word in complaint.text.split()}
-    inner = [at for at, value in nodes(request) if folded(at[-1]) in words and not isinstance(value, Mapping | list)]
+    words = {normalized_name(word) for word in complaint.text.split()}
+    inner = [
+        at
+        for at, value in values_inside(request)
+        if normalized_name(at[-1]) in words and not isinstance(value, Mapping | list)
+    ]
     if place is not None:
         inner = [at for at in inner if at[: len(place)] == place]
     return inner[0] if len(inner) == 1 else place

@@ -12,14 +12,20 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading.path import Place, home, nodes, with_value
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.path import (
+    JsonPath,
+    parameter_location,
+    values_inside,
+    with_value,
+)
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.edit import merge
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, Suggestion, parse
 from corrigible.schema.reader import NeedsInput, Next, apply
 
-from .feedback_loop import converse, obeyed
+from .feedback_loop import move_for_outcome, run_feedback_loop
 
 FAULTS: Final = ("adds instead of replacing", "writes to the neighbouring element", "takes one element for the list")
 _SHIFTS: Final = (1, -1)
@@ -32,22 +38,22 @@ class MisMerger:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
             known = parse(feedback)
             outcome = apply(known, request)
             if not isinstance(outcome, Next):
-                return obeyed(outcome, request, refusals)
+                return move_for_outcome(outcome, request, refusals)
             if any(known.suggestions[index].patch for index in outcome.applied):
-                return _patched_wrongly(known, request, refusals) or obeyed(outcome, request, refusals)
+                return _patched_wrongly(known, request, refusals) or move_for_outcome(outcome, request, refusals)
             told = [known.suggestions[index] for index in outcome.applied if not known.suggestions[index].waits]
             fault = FAULTS[(seed + refusals) % len(FAULTS)]
             wrong = _merged_wrongly(told[0].parameters, request, fault) if told else None
             if wrong is None:
-                return obeyed(outcome, request, refusals)
+                return move_for_outcome(outcome, request, refusals)
             return Send(wrong, outcome.steps, outcome.wait_seconds, outcome.applied[:1], note=fault)
 
-        return converse(briefing.request, decide)
+        return run_feedback_loop(briefing.request, decide)
 
 
 def _patched_wrongly(known: Feedback, request: Request, refusals: int) -> Move | None:
@@ -58,9 +64,9 @@ def _patched_wrongly(known: Feedback, request: Request, refusals: int) -> Move |
         moved = known.model_copy(update={"suggestions": tuple(_moved(one, shift) for one in known.suggestions)})
         outcome = apply(moved, request)
         if isinstance(outcome, Next) and any(_is_moved(known.suggestions[index]) for index in outcome.applied):
-            return obeyed(outcome, request, refusals, f"{FAULTS[1]}: patches are {shift:+d} off")
+            return move_for_outcome(outcome, request, refusals, f"{FAULTS[1]}: patches are {shift:+d} off")
         if isinstance(outcome, NeedsInput) and outcome.confirm:
-            return obeyed(outcome, request, refusals)
+            return move_for_outcome(outcome, request, refusals)
     return Stop("gave up", "no patch applies to the element beside the one it is for: nothing was sent")
 
 
@@ -95,7 +101,7 @@ def _shifted(path: str, shift: int) -> str:
 
 def _merged_wrongly(parameters: Mapping[str, Json], request: Request, fault: str) -> Request | None:
     """Merge parameters into a list of the body as the fault has it, None where they are about no list."""
-    if home(request) != "body" or not isinstance(request.body, Mapping):
+    if parameter_location(request) != "body" or not isinstance(request.body, Mapping):
         return None
     for name, value in parameters.items():
         if isinstance(value, list) and isinstance(request.body.get(name), list):
@@ -103,7 +109,7 @@ def _merged_wrongly(parameters: Mapping[str, Json], request: Request, fault: str
             listed = [*request.body[name], *(one for one in value if one not in request.body[name])]
             changed: Json = merge({**request.body, name: listed if fault == FAULTS[0] else value}, rest)
             return replace(request, body=changed)
-    for place, elements in nodes(request):
+    for place, elements in values_inside(request):
         if place[0] == "body" and isinstance(elements, list):
             for index, element in enumerate(elements):
                 if isinstance(element, Mapping) and (names := list(_locators(parameters, element))):
@@ -119,7 +125,7 @@ def _locators(parameters: Mapping[str, Json], element: Mapping[str, Json]) -> It
 
 def _element_wrong(
     request: Request,
-    place: Place,
+    place: JsonPath,
     elements: Sequence[Any],
     index: int,
     parameters: Mapping[str, Json],

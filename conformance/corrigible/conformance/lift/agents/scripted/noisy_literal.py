@@ -7,12 +7,13 @@ from collections.abc import Generator, Mapping
 from random import Random
 from typing import Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send
-from corrigible.conformance.lift.agents.scripted.reading.path import leaves, pointer, value_at, with_value
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send
+from corrigible.conformance.lift.agents.scripted.reading.path import format_pointer, scalars, value_at, with_value
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import Next, apply
 
-from .feedback_loop import converse, obeyed
+from .feedback_loop import move_for_outcome, run_feedback_loop
 
 
 class NoisyLiteral:
@@ -27,34 +28,34 @@ class NoisyLiteral:
         self.name = f"noisy-literal({p:g})"
         self.identity: Mapping[str, Json] = {"version": 1, "p": p}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
-        dice = dice_of(briefing, seed, self.name)
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+        rng = seeded_random(briefing, seed, self.name)
 
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
             outcome = apply(feedback, request)
-            errs, garbles, which = dice.random() < self.p, dice.random() < 0.5, dice.random()
+            errs, garbles, which = rng.random() < self.p, rng.random() < 0.5, rng.random()
             if not errs or not isinstance(outcome, Next):
-                return obeyed(outcome, request, refusals)
+                return move_for_outcome(outcome, request, refusals)
             if not garbles:
                 return Send(request, applied=(), note="skipped")
             return Send(_garbled(outcome.request, request, which), outcome.steps, outcome.wait_seconds, note="garbled")
 
-        return converse(briefing.request, decide)
+        return run_feedback_loop(briefing.request, decide)
 
 
-def dice_of(briefing: Briefing, seed: int, name: str) -> Random:
+def seeded_random(briefing: Briefing, seed: int, name: str) -> Random:
     """Return dice that fall the same in every run with one seed, and otherwise for each task.
 
     Of the prompt only plain words count: the others may be names that a server gave, other ones in every run.
     """
     words = " ".join(re.findall(r"\b[a-z]+\b", briefing.prompt))
-    places = ",".join(pointer(place) for place, _ in leaves(briefing.request))
+    places = ",".join(format_pointer(place) for place, _ in scalars(briefing.request))
     return Random(f"{seed}|{name}|{briefing.request.method}|{places}|{words}")
 
 
 def _garbled(right: Request, before: Request, which: float) -> Request:
     """Spoil one scalar that the advice changed, any where it changed none."""
-    all_leaves = list(leaves(right))
+    all_leaves = list(scalars(right))
     changed = [(place, value) for place, value in all_leaves if value_at(before, place) != value] or all_leaves
     if not changed:
         return before

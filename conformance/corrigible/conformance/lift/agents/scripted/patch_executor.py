@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen
+from corrigible.conformance.lift.agents.protocol import Briefing, Move
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import apply
 
-from .feedback_loop import converse, obeyed
+from .feedback_loop import move_for_outcome, run_feedback_loop
 
 
 class PatchExecutor:
@@ -19,10 +20,10 @@ class PatchExecutor:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 2}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
-        return converse(briefing.request, execute)
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
+        return run_feedback_loop(briefing.request, execute)
 
 
 def execute(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
     """Return what the reader would do."""
-    return obeyed(apply(feedback, request), request, refusals)
+    return move_for_outcome(apply(feedback, request), request, refusals)

@@ -6,24 +6,25 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from corrigible.conformance.lift.agents.protocol import Briefing, Move, Seen, Send, Stop
-from corrigible.conformance.lift.agents.scripted.reading.error_body import complaints, is_broken_off, names_of
+from corrigible.conformance.lift.agents.protocol import Briefing, Move, Send, Stop
+from corrigible.conformance.lift.agents.scripted.reading.error_body import error_details, is_escalated, path_parts
 from corrigible.conformance.lift.agents.scripted.reading.path import (
     ABSENT,
-    Place,
-    found,
-    leaves,
-    parsed,
+    JsonPath,
+    find_path,
+    parse_pointer,
+    scalars,
     value_at,
     with_value,
 )
+from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.carrier import find
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.word import PatchVerb
 
-from .feedback_loop import BROKEN_OFF, rekeyed
+from .feedback_loop import STOPPED_BY_LOOP_BREAKER, with_idempotency_suffix
 
 
 class Stubborn:
@@ -33,7 +34,7 @@ class Stubborn:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         return _alternate(briefing.request, lambda seen: briefing.request)
 
 
@@ -44,39 +45,39 @@ class Oscillator:
     kind: Literal["scripted"] = "scripted"
     identity: Mapping[str, Json] = {"version": 1}
 
-    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Seen, None]:
+    def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         return _alternate(briefing.request, lambda seen: _otherwise(briefing.request, seen))
 
 
-def _alternate(first: Request, other_of: Callable[[Seen], Request]) -> Generator[Move, Seen, None]:
+def _alternate(first: Request, other_of: Callable[[Response], Request]) -> Generator[Move, Response, None]:
     seen = yield Send(first)
     calls = [other_of(seen), first]
     while not seen.succeeded:
-        if is_broken_off(find(seen.body)):
-            yield BROKEN_OFF
+        if is_escalated(find(seen.body)):
+            yield STOPPED_BY_LOOP_BREAKER
             return
         seen = yield Send(calls[0])
         calls.reverse()
     yield Stop("done")
 
 
-def _otherwise(request: Request, seen: Seen) -> Request:
+def _otherwise(request: Request, seen: Response) -> Request:
     """Return a call that is wrong by another number where this one is wrong by a number.
 
     Any other differs in a header that no API knows.
     """
     told = list(_told(seen))
-    places = [*told, *_complained(request, seen)] or [(place, None) for place, _ in leaves(request)]
+    places = [*told, *_complained(request, seen)] or [(place, None) for place, _ in scalars(request)]
     for place, fix in places:
         if place[:1] in (("body",), ("query",)):
             there = value_at(request, place)
             wrong = _wrong(fix if there is ABSENT else there, fix)
             if wrong is not None and (other := with_value(request, place, wrong)) is not None:
-                return rekeyed(other, "b")
+                return with_idempotency_suffix(other, "b")
     return replace(request, headers={**request.headers, "x-attempt": "b"})
 
 
-def _told(seen: Seen) -> Iterator[tuple[Place, Json]]:
+def _told(seen: Response) -> Iterator[tuple[JsonPath, Json]]:
     """Yield where feedback wants another value, and which."""
     try:
         suggestions = parse(find(seen.body)).suggestions
@@ -85,14 +86,14 @@ def _told(seen: Seen) -> Iterator[tuple[Place, Json]]:
     for one in suggestions:
         for edit in one.patch:
             if edit.op in (PatchVerb.ADD, PatchVerb.REPLACE):
-                yield parsed(edit.path), edit.value
+                yield parse_pointer(edit.path), edit.value
         for hole in one.placeholders:
-            yield parsed(hole.pointer), None
+            yield parse_pointer(hole.pointer), None
 
 
-def _complained(request: Request, seen: Seen) -> Iterator[tuple[Place, Json]]:
-    for one in complaints(seen.body):
-        if (place := found(request, names_of(one.field))) is not None:
+def _complained(request: Request, seen: Response) -> Iterator[tuple[JsonPath, Json]]:
+    for one in error_details(seen.body):
+        if (place := find_path(request, path_parts(one.field))) is not None:
             yield place, None
 
 

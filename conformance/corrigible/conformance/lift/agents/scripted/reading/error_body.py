@@ -22,7 +22,7 @@ _FIELDS: Final = ("field", "param", "pointer", "loc", "instancePath", "path", "p
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ErrorDetail:
     """One thing that is wrong, in the API's own words."""
 
     text: str
@@ -31,13 +31,13 @@ class Complaint:
     code: str = ""
 
 
-def native(body: Json) -> Json:
+def without_feedback(body: Json) -> Json:
     """Return an answer without its feedback, wherever it stands."""
     match body:
         case Mapping():
-            return {name: native(inner) for name, inner in body.items() if name != MEMBER}
+            return {name: without_feedback(inner) for name, inner in body.items() if name != MEMBER}
         case list():
-            return [native(one) for one in body if not _carries(one)]
+            return [without_feedback(one) for one in body if not _carries(one)]
         case _:
             return body
 
@@ -45,7 +45,7 @@ def native(body: Json) -> Json:
 _ENDS: Final = (BaseAction.ESCALATE, BaseAction.NO_RECOVERY_AVAILABLE)
 
 
-def is_broken_off(feedback: Json) -> bool:
+def is_escalated(feedback: Json) -> bool:
     """Whether a loop breaker ends the conversation. In the core of the contract only `attempts` tells."""
     suggestions = feedback.get("suggestions") if isinstance(feedback, Mapping) else None
     if not isinstance(suggestions, list) or len(suggestions) != 1 or not isinstance(suggestions[0], Mapping):
@@ -58,51 +58,51 @@ def is_broken_off(feedback: Json) -> bool:
     return counted or (isinstance(loop, Mapping) and str(loop.get("action")).lower() == LoopAction.ESCALATE)
 
 
-def complaints(body: Json) -> tuple[Complaint, ...]:
+def error_details(body: Json) -> tuple[ErrorDetail, ...]:
     """Return what a native answer complains of, the most exact first, each once."""
     if isinstance(body, str):
-        return (Complaint(body),) if body.strip() else ()
-    found = list(dict.fromkeys(_complaints(native(body))))
+        return (ErrorDetail(body),) if body.strip() else ()
+    found = list(dict.fromkeys(_error_details(without_feedback(body))))
     found.sort(key=lambda one: not one.field)
     return tuple(found)
 
 
-def texts(body: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
+def texts_in(body: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
     """Yield every text of an answer with where it stands."""
     match body:
         case str():
             yield pointer, body
         case Mapping():
             for name, inner in body.items():
-                yield from texts(inner, f"{pointer}/{name}")
+                yield from texts_in(inner, f"{pointer}/{name}")
         case list():
             for index, inner in enumerate(body):
-                yield from texts(inner, f"{pointer}/{index}")
+                yield from texts_in(inner, f"{pointer}/{index}")
 
 
-def written(body: Json) -> str:
+def as_text(body: Json) -> str:
     """Return an answer as one text, to look for words in."""
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
 
 
-def names_of(field: str) -> tuple[str, ...]:
+def path_parts(field: str) -> tuple[str, ...]:
     """Split what an answer calls a place: `a.b[0].c`, `a[b]`, `/a/b`, `$.a`."""
     return tuple(part for part in re.split(r"[.\[\]/\s]+", field.removeprefix("$")) if part)
 
 
-def _complaints(value: Json) -> Iterator[Complaint]:
+def _error_details(value: Json) -> Iterator[ErrorDetail]:
     match value:
         case list():
             for one in value:
-                yield from [Complaint(one)] if isinstance(one, str) else _complaints(one)
+                yield from [ErrorDetail(one)] if isinstance(one, str) else _error_details(one)
         case Mapping():
             prose = [value[name] for name in _TEXTS if isinstance(value.get(name), str) and value[name].strip()]
             field = next((text for name in _FIELDS if (text := _field(value.get(name)))), "")
             if prose or field:
-                yield Complaint(prose[0] if prose else "", field, str(value.get("code") or value.get("reason") or ""))
+                yield ErrorDetail(prose[0] if prose else "", field, str(value.get("code") or value.get("reason") or ""))
             for inner in value.values():
                 if isinstance(inner, Mapping | list):
-                    yield from _complaints(inner)
+                    yield from _error_details(inner)
 
 
 def _field(value: Json) -> str:

@@ -17,7 +17,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Placeholder, Suggestion
 from corrigible.schema.word import PatchVerb
 
-from .path import ABSENT, Place, folded, leaves, parsed, value_at
+from .path import ABSENT, JsonPath, normalized_name, parse_pointer, scalars, value_at
 
 _NARROW = ("enum", "const", "format", "pattern", "contentEncoding")
 """Keywords that tell a value of one kind from texts in general."""
@@ -31,24 +31,26 @@ class Facts:
 
     def fitting(self, hole: Placeholder, request: Request) -> Any:
         """Return the value for a placeholder, ABSENT where none fits or several do."""
-        place = parsed(hole.pointer)
+        place = parse_pointer(hole.pointer)
         schema = hole.schema_ or {}
         refused = value_at(request, place)
-        last = folded(next((part for part in reversed(place) if not str(part).isdecimal() and part != "-"), ""))
+        last = normalized_name(
+            next((part for part in reversed(place) if not str(part).isdecimal() and part != "-"), "")
+        )
         for is_called in (_exactly, _nearly):
-            called = [value for name, value in self._all if is_called(folded(name), last)]
+            called = [value for name, value in self._all if is_called(normalized_name(name), last)]
             if called:
                 return _only(_shaped(called, schema, refused, place))
         if any(word in schema for word in _NARROW):
             return _only(_shaped([value for _, value in self._all], schema, refused, place))
-        used = [scalar_text(value) for _, value in leaves(request)]
+        used = [scalar_text(value) for _, value in scalars(request)]
         unused = [v for _, v in self._all if not isinstance(v, Mapping | list) and scalar_text(v) not in used]
         return _only(_shaped(unused, schema, refused, place)) if "type" in schema else ABSENT
 
     def agreement(self, one: Suggestion, request: Request) -> int:
         """Return with how many facts that are not yet in the request a suggestion agrees."""
         told = list(_told(one))
-        used = {scalar_text(value) for _, value in leaves(request)} | set(request.path.split("/"))
+        used = {scalar_text(value) for _, value in scalars(request)} | set(request.path.split("/"))
         facts = {scalar_text(v) for _, v in self._all if not isinstance(v, Mapping | list)} - used
         return sum(any(fact == text or fact in text.split("/") for text in told) for fact in facts)
 
@@ -76,7 +78,7 @@ def _only(values: Sequence[Json]) -> Any:
     return distinct[0] if len(distinct) == 1 else ABSENT
 
 
-def _shaped(values: Sequence[Json], schema: Mapping[str, Json], refused: Any, place: Place) -> list[Json]:
+def _shaped(values: Sequence[Json], schema: Mapping[str, Json], refused: Any, place: JsonPath) -> list[Json]:
     """Return those values that the schema takes, each in the first of its forms that does."""
     out: list[Json] = []
     for value in values:
@@ -87,7 +89,7 @@ def _shaped(values: Sequence[Json], schema: Mapping[str, Json], refused: Any, pl
     return out
 
 
-def _forms(value: Json, schema: Mapping[str, Json], place: Place) -> Iterator[Any]:
+def _forms(value: Json, schema: Mapping[str, Json], place: JsonPath) -> Iterator[Any]:
     if schema.get("contentEncoding") == "base64" and isinstance(value, str):
         yield base64.b64encode(value.encode()).decode()
     text = value if isinstance(value, Mapping | list) else scalar_text(value)

@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from corrigible.schema.exchange import Json, Request
 
-from .path import Place, folded
+from .path import JsonPath, normalized_name
 
 _DEEPEST: Final = 12
 
 Schema = Mapping[str, Any]
 
 
-class Description:
+class OperationSchema:
     """The schemas of one operation. Knows nothing where the description has no such operation."""
 
     def __init__(self, document: Json, request: Request) -> None:
@@ -35,7 +35,7 @@ class Description:
             "required": [one["name"] for one in asked if one.get("required") and "name" in one],
         }
 
-    def at(self, place: Place) -> tuple[Schema, ...]:
+    def at(self, place: JsonPath) -> tuple[Schema, ...]:
         """Return the schemas that a place may have, without references and branches."""
         start = self._body if place[:1] == ("body",) else self._query if place[:1] == ("query",) else {}
         here = self._branches(start)
@@ -44,11 +44,11 @@ class Description:
             here = [one for schema in inner for one in self._branches(schema)]
         return tuple(schema for schema in here if schema)
 
-    def members(self, place: Place) -> tuple[str, ...]:
+    def members(self, place: JsonPath) -> tuple[str, ...]:
         """Return the names that an object at a place may have."""
         return tuple(dict.fromkeys(name for one in self.at(place) for name in one.get("properties") or {}))
 
-    def required(self, place: Place) -> tuple[str, ...]:
+    def required(self, place: JsonPath) -> tuple[str, ...]:
         """Return the names that an object at a place must have."""
         return tuple(dict.fromkeys(name for one in self.at(place) for name in one.get("required") or ()))
 
@@ -88,7 +88,7 @@ def _inside(schema: Schema, part: str | int) -> Iterator[Any]:
         return
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
-        name = next((name for name in properties if folded(name) == folded(part)), None)
+        name = next((name for name in properties if normalized_name(name) == normalized_name(part)), None)
         if name is not None:
             yield properties[name]
             return

@@ -13,35 +13,35 @@ from typing import Any, Final
 from corrigible.schema.document import BODILESS, CREDENTIALS, header_problem, is_method, is_path, scalar_text
 from corrigible.schema.exchange import Json, Request
 
-Place = tuple[str | int, ...]
+JsonPath = tuple[str | int, ...]
 """A path into the request document: ("body", "ingredients", 2, "name")."""
 
 ABSENT: Final = object()
 
 
-def parsed(pointer: str) -> Place:
+def parse_pointer(pointer: str) -> JsonPath:
     """Return the place of an RFC 6901 pointer. What looks like an index is one where there is a list."""
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def pointer(place: Place) -> str:
+def format_pointer(place: JsonPath) -> str:
     """Return a place as an RFC 6901 pointer."""
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
 
 
-def leaves(request: Request) -> Iterator[tuple[Place, Json]]:
+def scalars(request: Request) -> Iterator[tuple[JsonPath, Json]]:
     """Yield every scalar of query and body, in order."""
-    yield from _leaves(("query",), dict(request.query))
-    yield from _leaves(("body",), request.body)
+    yield from _scalars(("query",), dict(request.query))
+    yield from _scalars(("body",), request.body)
 
 
-def nodes(request: Request) -> Iterator[tuple[Place, Json]]:
+def values_inside(request: Request) -> Iterator[tuple[JsonPath, Json]]:
     """Yield everything inside query and body, outer values first."""
-    yield from _nodes(("query",), dict(request.query))
-    yield from _nodes(("body",), request.body)
+    yield from _values_inside(("query",), dict(request.query))
+    yield from _values_inside(("body",), request.body)
 
 
-def value_at(request: Request, place: Place) -> Any:
+def value_at(request: Request, place: JsonPath) -> Any:
     """Return what is at a place, ABSENT where nothing is."""
     here: Any = request.document()
     for part in place:
@@ -51,7 +51,7 @@ def value_at(request: Request, place: Place) -> Any:
     return here
 
 
-def with_value(request: Request, place: Place, value: Json) -> Request | None:
+def with_value(request: Request, place: JsonPath, value: Json) -> Request | None:
     """Return the request with a value at a place, objects made on the way; None where it would be no request."""
     document = _document(request)
     holder: Any = document
@@ -62,7 +62,7 @@ def with_value(request: Request, place: Place, value: Json) -> Request | None:
     return _request(document, request) if place and _set(holder, place[-1], deepcopy(value)) else None
 
 
-def without(request: Request, place: Place) -> Request | None:
+def without(request: Request, place: JsonPath) -> Request | None:
     """Return the request without what is at a place, None where nothing is."""
     if value_at(request, place) is ABSENT or len(place) < 2:
         return None
@@ -77,17 +77,17 @@ def without(request: Request, place: Place) -> Request | None:
     return _request(document, request)
 
 
-def home(request: Request) -> str:
+def parameter_location(request: Request) -> str:
     """Return where parameters of this request go: its query, or its body."""
     return "query" if request.body is None and request.method.upper() in BODILESS else "body"
 
 
-def folded(name: str | int) -> str:
+def normalized_name(name: str | int) -> str:
     """Return a name as two spellings of it have in common: `firstName`, `first_name`, `first-name`."""
     return "".join(char for char in str(name).lower() if char.isalnum())
 
 
-def found(request: Request, names: Sequence[str]) -> Place | None:
+def find_path(request: Request, names: Sequence[str]) -> JsonPath | None:
     """Return the place that an answer names, there or about to be there; None where nothing fits."""
     if not names:
         return None
@@ -96,19 +96,21 @@ def found(request: Request, names: Sequence[str]) -> Place | None:
         if not rest or (len(rest) == 1 and len(names) > 1):
             return (*place, *rest)
     for skipped in range(1, len(names)):  # `body.x`, `order.x`: prefixes that the request does not have
-        if (place_ := found(request, names[skipped:])) is not None and value_at(request, place_) is not ABSENT:
+        if (place_ := find_path(request, names[skipped:])) is not None and value_at(request, place_) is not ABSENT:
             return place_
-    last = folded(names[-1])
-    inner = [place for place, _ in nodes(request) if folded(place[-1]) == last]
+    last = normalized_name(names[-1])
+    inner = [place for place, _ in values_inside(request) if normalized_name(place[-1]) == last]
     return inner[0] if len(inner) == 1 else None
 
 
-def _walked(request: Request, start: Place, names: Sequence[str]) -> tuple[Place, Sequence[str]]:
+def _walked(request: Request, start: JsonPath, names: Sequence[str]) -> tuple[JsonPath, Sequence[str]]:
     place, here = start, value_at(request, start)
     for index, name in enumerate(names):
         match here:
             case Mapping():
-                step: str | int | None = next((key for key in here if folded(key) == folded(name)), None)
+                step: str | int | None = next(
+                    (key for key in here if normalized_name(key) == normalized_name(name)), None
+                )
             case list() if name.isdecimal() and int(name) < len(here):
                 step = int(name)
             case _:
@@ -119,19 +121,19 @@ def _walked(request: Request, start: Place, names: Sequence[str]) -> tuple[Place
     return place, ()
 
 
-def _leaves(place: Place, value: Json) -> Iterator[tuple[Place, Json]]:
+def _scalars(place: JsonPath, value: Json) -> Iterator[tuple[JsonPath, Json]]:
     match value:
         case Mapping():
             for name, inner in value.items():
-                yield from _leaves((*place, name), inner)
+                yield from _scalars((*place, name), inner)
         case list():
             for index, inner in enumerate(value):
-                yield from _leaves((*place, index), inner)
+                yield from _scalars((*place, index), inner)
         case _ if len(place) > 1:
             yield place, value
 
 
-def _nodes(place: Place, value: Json) -> Iterator[tuple[Place, Json]]:
+def _values_inside(place: JsonPath, value: Json) -> Iterator[tuple[JsonPath, Json]]:
     inner: list[tuple[str | int, Json]] = []
     match value:
         case Mapping():
@@ -141,7 +143,7 @@ def _nodes(place: Place, value: Json) -> Iterator[tuple[Place, Json]]:
     for step, one in inner:
         yield (*place, step), one
     for step, one in inner:
-        yield from _nodes((*place, step), one)
+        yield from _values_inside((*place, step), one)
 
 
 def _inside(holder: Any, part: str | int) -> Any:
