@@ -15,7 +15,7 @@ from .members import others, text
 from .pointers import member_pointer, part_of, pointer, steps
 
 _EXPRESS_CODE: Final = re.compile(r"^(\w+)\.openapi\.")
-_FASTIFY: Final = re.compile(r"^(?P<where>body|querystring|params|headers)(?P<path>/\S*)? (?P<said>.+)$", re.DOTALL)
+_FASTIFY: Final = re.compile(r"^(?P<where>body|querystring|params|headers)(?P<path>/\S*)? (?P<message>.+)$", re.DOTALL)
 _MEMBERS: Final = ("missingProperty", "additionalProperty", "unevaluatedProperty")
 _NEXT: Final = re.compile(r", (?=(?:body|querystring|params|headers)[/ ])")
 _KEYWORDS: Final = (
@@ -60,8 +60,8 @@ class AjvFormat:
             return [_fastify(request, part) for part in _NEXT.split(body["message"])]
         for name in ("errors", "validation", "details"):
             listed = body.get(name)
-            if isinstance(listed, list) and (found := _errors(request, listed)):
-                return found
+            if isinstance(listed, list) and (violations := _errors(request, listed)):
+                return violations
         return ()
 
 
@@ -79,8 +79,8 @@ def _errors(request: Request, listed: Sequence[Json]) -> list[Violation]:
 
 def _own(request: Request, item: Mapping[str, Json]) -> Violation:
     """Read Ajv's own object: the path of the instance, and parameters that name the member."""
-    said = item.get("params")
-    params: Mapping[str, Json] = said if isinstance(said, Mapping) else {}
+    given = item.get("params")
+    params: Mapping[str, Json] = given if isinstance(given, Mapping) else {}
     keyword, path = str(item["keyword"]), str(item.get("instancePath") or item.get("dataPath") or "")
     member = next((params[name] for name in _MEMBERS if isinstance(params.get(name), str)), "")
     place = pointer(steps(path), request) or ("/body" if request.body is not None else "")
@@ -99,27 +99,25 @@ def _own(request: Request, item: Mapping[str, Json]) -> Violation:
 def _express(request: Request, item: Mapping[str, Json]) -> Violation:
     """Read express-openapi-validator's: `path` leads to the member itself, also where it is missing."""
     code, message, path = text(item, "errorCode"), text(item, "message"), text(item, "path")
-    found = _EXPRESS_CODE.search(code)
-    keyword = found[1] if found is not None else ""
-    parts = steps(path)
-    if keyword == "additionalProperties":
-        place = pointer(parts, request)
-    else:
-        place = member_pointer(pointer(parts, request), message, keyword, request)
+    match = _EXPRESS_CODE.search(code)
+    keyword = match[1] if match is not None else ""
+    place = pointer(steps(path), request)
+    if keyword != "additionalProperties":
+        place = member_pointer(place, message, keyword, request)
     return Violation(code=code, message=message, pointer=place, constraint=keyword, param=path)
 
 
 def _fastify(request: Request, message: str) -> Violation:
-    found = _FASTIFY.match(message)
-    if found is None:
+    match = _FASTIFY.match(message)
+    if match is None:
         return Violation(code="FST_ERR_VALIDATION", message=message)
-    keyword = constraint_of(found["said"])
-    parts = steps(found["path"] or "")
-    place = pointer(parts, request, where=part_of(found["where"])) or f"/{part_of(found['where'])}"
+    message, where = match["message"], part_of(match["where"])
+    keyword = constraint_of(message)
+    place = pointer(steps(match["path"] or ""), request, where=where) or f"/{where}"
     return Violation(
         code="FST_ERR_VALIDATION",
-        message=found["said"],
-        pointer=member_pointer(place, found["said"], keyword, request),
+        message=message,
+        pointer=member_pointer(place, message, keyword, request),
         constraint=keyword,
     )
 

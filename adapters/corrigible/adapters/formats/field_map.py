@@ -21,29 +21,29 @@ _DEEPEST: Final = 6
 _ABSENT: Final = ("required", "Missing data for required field.", "This field is required.", "can't be blank")
 
 
-def read_field_map(said: Mapping[str, Json], request: Request) -> list[Violation]:
+def read_field_map(errors: Mapping[str, Json], request: Request) -> list[Violation]:
     """Return the complaints of an object whose names are members and whose values are texts, at any depth."""
-    return list(_walk(said, (), request))
+    return list(_walk(errors, (), request))
 
 
-def is_field_map(said: Json) -> bool:
+def is_field_map(errors: Json) -> bool:
     """Whether an object can only be such a one: every value is a list of texts, and there is a value."""
-    return isinstance(said, Mapping) and bool(said) and all(_texts(value) for value in said.values())
+    return isinstance(errors, Mapping) and bool(errors) and all(_texts(value) for value in errors.values())
 
 
 def _texts(value: Json) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
-def _walk(said: Json, path: Sequence[str], request: Request) -> Iterator[Violation]:
-    if isinstance(said, Mapping) and len(path) < _DEEPEST:
-        for name, inner in said.items():
+def _walk(errors: Json, path: Sequence[str], request: Request) -> Iterator[Violation]:
+    if isinstance(errors, Mapping) and len(path) < _DEEPEST:
+        for name, inner in errors.items():
             yield from _walk(inner, (*path, str(name)), request)
-    elif isinstance(said, list):
-        for index, item in enumerate(said):
+    elif isinstance(errors, list):
+        for index, item in enumerate(errors):
             yield from _walk(item, path if isinstance(item, str) else (*path, str(index)), request)
-    elif isinstance(said, str):
-        yield _violation(said, [part for part in path if part not in _WHOLE], request)
+    elif isinstance(errors, str):
+        yield _violation(errors, [part for part in path if part not in _WHOLE], request)
 
 
 def _violation(message: str, path: Sequence[str], request: Request) -> Violation:

@@ -1,4 +1,4 @@
-"""What APIs without an adapter say: the known dialects, then whatever looks like an error in JSON.
+"""Errors of APIs without an adapter: the known dialects, then whatever looks like an error in JSON.
 
 Where no dialect knows a body, this is guessed, from the top:
 
@@ -18,7 +18,7 @@ the constraint, the sentence may (`message`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.violation import Violation
@@ -36,7 +36,7 @@ from .problem import PROBLEM
 from .spring import SPRING
 
 DIALECTS: Final = (FASTAPI, AJV, GRAPHQL, JSONAPI, SPRING, PROBLEM)
-"""In the order in which they are asked: what is told apart best goes first."""
+"""In the order in which they are tried: the most distinctive goes first."""
 
 _MESSAGE = ("message", "detail", "description", "error_description", "title", "msg", "reason", "error")
 _CODE = ("code", "error_code", "errorCode", "type", "keyword", "rule")
@@ -53,16 +53,20 @@ _BY_MEMBER = frozenset({"errors", "validationErrors", "validation_errors", "fiel
 
 
 class GenericFormat:
-    """Reads what most JSON APIs say, in whichever of their shapes."""
+    """Reads the errors of most JSON APIs, in whichever of their shapes."""
 
     name = "generic"
 
+    def __init__(self, facts: Callable[[Exchange, Violation], Mapping[str, Json]] | None = None) -> None:
+        """`facts` are further native members, of an API whose own dialect gives them too."""
+        self._facts = facts
+
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        for dialect in DIALECTS:
-            violations = dialect.read(exchange, body)
-            if violations:
-                return violations
-        return _read(exchange, body)
+        dialects = (dialect.read(exchange, body) for dialect in DIALECTS)
+        violations = next(filter(None, dialects), None) or _read(exchange, body)
+        if self._facts is None:
+            return violations
+        return [one._replace(native={**self._facts(exchange, one), **one.native}) for one in violations]
 
 
 def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
@@ -73,47 +77,47 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
     inner = body.get("error")
     outer = inner if isinstance(inner, Mapping) else body
     for name in _LISTS:
-        found = _several(outer.get(name), name, exchange)
-        if found:
-            return found
+        violations = _several(outer.get(name), name, exchange)
+        if violations:
+            return violations
     if is_field_map(outer):
         return read_field_map(outer, exchange.request)
     whole = _violation(outer, exchange)
     return (whole,) if whole.message or whole.code else ()
 
 
-def _several(said: Json, name: str, exchange: Exchange) -> list[Violation]:
-    if isinstance(said, Mapping):
-        if any(isinstance(said.get(one), str) for one in ("message", "msg", "code")):
-            return [_violation(said, exchange)]
-        return read_field_map(said, exchange.request) if name in _BY_MEMBER or is_field_map(said) else []
-    listed = said if isinstance(said, list) else []
+def _several(entries: Json, name: str, exchange: Exchange) -> list[Violation]:
+    if isinstance(entries, Mapping):
+        if any(isinstance(entries.get(one), str) for one in ("message", "msg", "code")):
+            return [_violation(entries, exchange)]
+        return read_field_map(entries, exchange.request) if name in _BY_MEMBER or is_field_map(entries) else []
+    listed = entries if isinstance(entries, list) else []
     return [_violation(item, exchange) for item in listed if isinstance(item, (Mapping, str))]
 
 
-def _violation(said: Mapping[str, Json] | str, exchange: Exchange) -> Violation:
-    if isinstance(said, str):
-        found, constraint = about(said, exchange.request)
-        return Violation(message=said, pointer=found, constraint=constraint)
+def _violation(error: Mapping[str, Json] | str, exchange: Exchange) -> Violation:
+    if isinstance(error, str):
+        place, constraint = about(error, exchange.request)
+        return Violation(message=error, pointer=place, constraint=constraint)
     # Spring's `path` is where the request went, not what was wrong with it.
-    place = next((said[name] for name in _PLACE if said.get(name) and said[name] != exchange.request.path), "")
-    message = text(said, *_MESSAGE)
-    found, constraint = about(message, exchange.request)
-    if placed := _pointer(place, said, exchange):
+    named_place = next((error[name] for name in _PLACE if error.get(name) and error[name] != exchange.request.path), "")
+    message = text(error, *_MESSAGE)
+    place, constraint = about(message, exchange.request)
+    if named_pointer := _pointer(named_place, error, exchange):
         constraint = constraint or named(message).constraint
-        found = member_pointer(placed, message, constraint, exchange.request)
+        place = member_pointer(named_pointer, message, constraint, exchange.request)
     return Violation(
-        code=text(said, *_CODE),
+        code=text(error, *_CODE),
         message=message,
-        pointer=found,
+        pointer=place,
         constraint=constraint,
-        type=said["type"] if isinstance(said.get("type"), str) else "",
-        param=place if isinstance(place, str) else "",
-        native=others(said),
+        type=error["type"] if isinstance(error.get("type"), str) else "",
+        param=named_place if isinstance(named_place, str) else "",
+        native=others(error),
     )
 
 
-def _pointer(place: Json, said: Mapping[str, Json], exchange: Exchange) -> str:
+def _pointer(place: Json, error: Mapping[str, Json], exchange: Exchange) -> str:
     """Turn `body.items[0].price`, `["body", "items", 0]`, `#/items/0` or `items/0` into a pointer into the request."""
     if isinstance(place, Mapping):
         place = place.get("pointer") or place.get("parameter") or ""
@@ -121,6 +125,6 @@ def _pointer(place: Json, said: Mapping[str, Json], exchange: Exchange) -> str:
         return pointer([str(part) for part in place], exchange.request)
     if not isinstance(place, str) or not place:
         return ""
-    # express-validator says the part of the request beside the name.
-    beside = next((said[name] for name in ("location", "in") if isinstance(said.get(name), str)), "")
-    return pointer(steps(place), exchange.request, where=part_of(beside) if beside != place else "")
+    # express-validator names the part of the request beside the name.
+    part = next((error[name] for name in ("location", "in") if isinstance(error.get(name), str)), "")
+    return pointer(steps(place), exchange.request, where=part_of(part) if part != place else "")

@@ -53,13 +53,13 @@ class GoogleRpcFormat:
         native: dict[str, Json] = {"status_code": code, "top": message}
         placed: list[Violation] = []
         for detail in details:
-            kind = _kind(detail)
-            said = _members(detail)
-            placed += _violations(kind, said, code, exchange)
-            native.update(_facts(kind, said))
+            kind = _detail_kind(detail)
+            members = _detail_members(detail)
+            placed += _violations(kind, members, code, exchange)
+            native.update(_facts(kind, members))
         placed = placed or [
             Violation(one.rule or code, one.message, pointer_of_field(one.field, exchange), one.rule, code, one.field)
-            for one in said_places(message)
+            for one in field_messages(message)
         ]
         if not placed:
             return [Violation(code=native.get("reason") or code, message=message, type=code, native=native)]
@@ -90,14 +90,14 @@ def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
     return code, message or "", listed
 
 
-def _kind(detail: Mapping[str, Json]) -> str:
+def _detail_kind(detail: Mapping[str, Json]) -> str:
     """Return which well-known message a detail is, however its type is written (`google.rpc.badrequest-bin`)."""
-    said = _type(detail).removesuffix("-bin")
-    name = said.removeprefix("google.rpc.").replace("_", "").replace(".", "").lower()
+    members = _detail_type(detail).removesuffix("-bin")
+    name = members.removeprefix("google.rpc.").replace("_", "").replace(".", "").lower()
     return _PARTS.get(name.removeprefix("bufvalidate"), "")
 
 
-def _members(detail: Mapping[str, Json]) -> Mapping[str, Json]:
+def _detail_members(detail: Mapping[str, Json]) -> Mapping[str, Json]:
     """Return a detail's members; Connect has them under `debug`, or only their bytes."""
     debug, value = detail.get("debug"), detail.get("value")
     if isinstance(debug, Mapping):
@@ -107,18 +107,18 @@ def _members(detail: Mapping[str, Json]) -> Mapping[str, Json]:
             data = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
         except (binascii.Error, ValueError):
             return detail
-        return decoded(_type(detail), data) or detail
+        return decoded(_detail_type(detail), data) or detail
     return detail
 
 
-def _type(detail: Mapping[str, Json]) -> str:
+def _detail_type(detail: Mapping[str, Json]) -> str:
     return str(detail.get("@type") or detail.get("type") or "").rpartition("/")[2]
 
 
-def _violations(kind: str, said: Mapping[str, Json], code: str, exchange: Exchange) -> Iterator[Violation]:
+def _violations(kind: str, members: Mapping[str, Json], code: str, exchange: Exchange) -> Iterator[Violation]:
     match kind:
         case "BadRequest" | "BadRequest.FieldViolation":
-            for one in _maps(said.get("fieldViolations") or said.get("field_violations") or [said]):
+            for one in _maps(members.get("fieldViolations") or members.get("field_violations") or [members]):
                 field = str(one.get("field") or "")
                 if field or one.get("description"):
                     yield Violation(
@@ -129,7 +129,7 @@ def _violations(kind: str, said: Mapping[str, Json], code: str, exchange: Exchan
                         param=field,
                     )
         case "PreconditionFailure" | "QuotaFailure":
-            for one in _maps(said.get("violations")):
+            for one in _maps(members.get("violations")):
                 yield Violation(
                     code=str(one.get("type") or one.get("quotaId") or code),
                     message=str(one.get("description") or ""),
@@ -138,13 +138,13 @@ def _violations(kind: str, said: Mapping[str, Json], code: str, exchange: Exchan
                     native={"detail": kind, **_kept(one)},
                 )
         case "Violations":
-            for one in _maps(said.get("violations")):
+            for one in _maps(members.get("violations")):
                 yield _broken(one, code, exchange)
 
 
-def _broken(said: Mapping[str, Json], code: str, exchange: Exchange) -> Violation:
+def _broken(members: Mapping[str, Json], code: str, exchange: Exchange) -> Violation:
     """Read one violation of protovalidate: its field is a path of elements."""
-    field = said.get("field")
+    field = members.get("field")
     steps = _maps(field.get("elements")) if isinstance(field, Mapping) else []
     pointer = "/body" if steps else ""
     for step in steps:
@@ -152,14 +152,14 @@ def _broken(said: Mapping[str, Json], code: str, exchange: Exchange) -> Violatio
         for name in ("index", "stringKey", "intKey", "uintKey", "boolKey"):
             if name in step:
                 pointer += "/" + escape(str(step[name]).lower() if name == "boolKey" else str(step[name]))
-    older = said.get("fieldPath") or said.get("field_path")
+    older = members.get("fieldPath") or members.get("field_path")
     if not steps and isinstance(older, str):
         pointer = pointer_of_field(older, exchange)
-    rule = str(said.get("ruleId") or said.get("rule_id") or said.get("constraintId") or "")
-    for_key = said.get("forKey") is True or said.get("for_key") is True
+    rule = str(members.get("ruleId") or members.get("rule_id") or members.get("constraintId") or "")
+    for_key = members.get("forKey") is True or members.get("for_key") is True
     return Violation(
         code=rule or code,
-        message=str(said.get("message") or ""),
+        message=str(members.get("message") or ""),
         pointer=pointer,
         constraint=rule,
         type=code,
@@ -168,23 +168,23 @@ def _broken(said: Mapping[str, Json], code: str, exchange: Exchange) -> Violatio
     )
 
 
-def _facts(kind: str, said: Mapping[str, Json]) -> dict[str, Json]:
+def _facts(kind: str, members: Mapping[str, Json]) -> dict[str, Json]:
     match kind:
         case "ErrorInfo":
-            return {name: said[name] for name in ("reason", "domain", "metadata") if name in said}
+            return {name: members[name] for name in ("reason", "domain", "metadata") if name in members}
         case "RetryInfo":
-            delay = _DURATION.fullmatch(str(said.get("retryDelay") or said.get("retry_delay") or ""))
+            delay = _DURATION.fullmatch(str(members.get("retryDelay") or members.get("retry_delay") or ""))
             return {"retry_delay": float(delay[1])} if delay else {}
         case "ResourceInfo":
-            return {"resource": _kept(said)}
+            return {"resource": _kept(members)}
         case "Help":
-            return {"links": [one["url"] for one in _maps(said.get("links")) if isinstance(one.get("url"), str)]}
+            return {"links": [one["url"] for one in _maps(members.get("links")) if isinstance(one.get("url"), str)]}
         case _:
             return {}
 
 
-class Said(NamedTuple):
-    """What a message says about one field, in a text that has a form."""
+class FieldMessage(NamedTuple):
+    """The part of a message that is about one field, where the message has a known form."""
 
     field: str
     message: str
@@ -200,22 +200,22 @@ _NAMED: Final = re.compile(
 _INVALID: Final = re.compile(r"invalid [A-Z]\w*\.([A-Z]\w*(?:\[[^\[\]]{0,80}\])?): ")
 
 
-def said_places(message: str) -> list[Said]:
+def field_messages(message: str) -> list[FieldMessage]:
     """Return the fields that a message names as protovalidate or protoc-gen-validate do; none where it is prose."""
     if message.startswith(("validation error:", "validation errors:")):
-        return [Said(one["field"], one["said"], one["rule"] or "") for one in _NAMED.finditer(message)]
-    out: list[Said] = []
+        return [FieldMessage(one["field"], one["said"], one["rule"] or "") for one in _NAMED.finditer(message)]
+    out: list[FieldMessage] = []
     for part in re.split(r"; (?=invalid [A-Z]\w*\.)", message) if message.startswith("invalid ") else ():
         # "invalid Order.Item: embedded message failed validation | caused by: invalid Item.UnitPrice: value must"
-        path = [found[1] for found in _INVALID.finditer(part)]
+        path = [match[1] for match in _INVALID.finditer(part)]
         if path:
             field = ".".join(name[0].lower() + name[1:] for name in path)
-            out.append(Said(field, part.rpartition(f"{path[-1]}: ")[2].partition(" | caused by: ")[0]))
+            out.append(FieldMessage(field, part.rpartition(f"{path[-1]}: ")[2].partition(" | caused by: ")[0]))
     return out
 
 
-def _kept(said: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in said.items() if not name.startswith("@")}
+def _kept(members: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in members.items() if not name.startswith("@")}
 
 
 def _maps(value: Any) -> list[Mapping[str, Json]]:
@@ -228,14 +228,14 @@ def pointer_of_field(field: str, exchange: Exchange) -> str:
         return ""
     pointer, end = "/body", 0
     field = _below_request(field, exchange)
-    for found in _STEP.finditer(field):
-        if field[end : found.start()].strip(".") or any(mark in found[0] for mark in " \n"):
+    for match in _STEP.finditer(field):
+        if field[end : match.start()].strip(".") or any(mark in match[0] for mark in " \n"):
             return ""  # prose, no path
-        end = found.end()
-        key = next((part for part in found.groups()[:3] if part is not None), None)
-        if not _NAME.fullmatch(found[4] if key is None else key) and not _is_there(pointer, key or found[4], exchange):
+        end = match.end()
+        key = next((part for part in match.groups()[:3] if part is not None), None)
+        if not _NAME.fullmatch(match[4] if key is None else key) and not _is_there(pointer, key or match[4], exchange):
             return ""  # no name, and none that the caller uses
-        pointer = f"{pointer}/{escape(key)}" if key is not None else _member(pointer, found[4], exchange)
+        pointer = f"{pointer}/{escape(key)}" if key is not None else _member(pointer, match[4], exchange)
     return pointer if not field[end:].strip(".") else ""
 
 
@@ -270,4 +270,4 @@ def _member(parent: str, name: str, exchange: Exchange) -> str:
 
 
 def _spellings(name: str) -> tuple[str, str]:
-    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name), name
+    return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name), name

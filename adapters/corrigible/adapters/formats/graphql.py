@@ -63,10 +63,10 @@ def _violation(item: Mapping[str, Json]) -> Violation:
 
 def _place(message: str) -> tuple[str, str]:
     """Return where in the variables a value is refused; what is wrong in the query's text has no place."""
-    found = _VARIABLE.search(message)
-    if found is None:
+    match = _VARIABLE.search(message)
+    if match is None:
         return "", ""
-    parts = steps(found["at"]) if found["at"] else [found["name"]]
+    parts = steps(match["at"]) if match["at"] else [match["name"]]
     place = "/body/variables" + "".join("/" + escape(part) for part in parts)
     if (missing := _MISSING.search(message)) is not None:
         name = missing["a"] or missing["b"]

@@ -54,12 +54,11 @@ def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
 
 
 def _place(request: Request, source: Mapping[str, Json]) -> tuple[str, str]:
-    if said := text(source, "pointer"):
-        return pointer(steps(said), request, where="body"), ""
-    if said := text(source, "parameter"):
-        return pointer([said], request, where="query"), said
-    if said := text(source, "header"):
-        return pointer([said], request, where="headers"), said
+    if place := text(source, "pointer"):
+        return pointer(steps(place), request, where="body"), ""
+    for member, where in (("parameter", "query"), ("header", "headers")):
+        if name := text(source, member):
+            return pointer([name], request, where=where), name
     return "", ""
 
 

@@ -39,19 +39,18 @@ class McpFormat:
             return ()
         match body:
             case {"error": {"code": int() as code, "message": str() as message} as error}:
-                return list(_said(str(code), message, error.get("data"), request))
+                return list(_issues_or_message(str(code), message, error.get("data"), request))
             case {"result": {"isError": True, "content": [{"type": "text", "text": str() as text}, *_]}}:
-                return list(_said(TOOL_ERROR, text, None, request))
+                return list(_issues_or_message(TOOL_ERROR, text, None, request))
         return ()
 
 
-def _said(code: str, message: str, data: Json, request: Request) -> Iterator[Violation]:
+def _issues_or_message(code: str, message: str, data: Json, request: Request) -> Iterator[Violation]:
     issues = _issues(message, data)
     for issue in issues[:_MOST_ISSUES]:
         path = "".join("/" + escape(str(part)) for part in issue["path"])
-        text = issue.get("message")
-        said = text if isinstance(text, str) else message
-        yield _violation(code, said, _ARGUMENTS + path, request)
+        own = issue.get("message")
+        yield _violation(code, own if isinstance(own, str) else message, _ARGUMENTS + path, request)
     if not issues:
         yield _violation(code, message, _place(message, request), request)
 
@@ -81,8 +80,8 @@ def _place(message: str, request: Request) -> str:
     arguments = resolve(request.document(), _ARGUMENTS)
     if found is None or not isinstance(arguments, Mapping):
         return ""
-    there = [name for name, value in arguments.items() if repr(value) == found["value"]]
-    return f"{_ARGUMENTS}/{escape(there[0])}" if len(there) == 1 else ""
+    quoted = [name for name, value in arguments.items() if repr(value) == found["value"]]
+    return f"{_ARGUMENTS}/{escape(quoted[0])}" if len(quoted) == 1 else ""
 
 
 def _violation(code: str, message: str, pointer: str, request: Request) -> Violation:

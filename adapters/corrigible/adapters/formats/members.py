@@ -1,4 +1,4 @@
-"""The members of one complaint: its texts, and what no field of a violation holds."""
+"""The members of one native error: its texts, and those that no field of a violation holds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from corrigible.schema.exchange import Json
 _FIELDS: Final = frozenset({"code", "message", "pointer", "constraint", "type", "param"})
 
 
-def text(said: Mapping[str, Json], *names: str) -> str:
+def text(members: Mapping[str, Json], *names: str) -> str:
     """Return the first of some members that is a text or a number, as text; empty where none is."""
-    return next((str(said[name]) for name in names if isinstance(said.get(name), str | int | float)), "")
+    return next((str(members[name]) for name in names if isinstance(members.get(name), str | int | float)), "")
 
 
-def others(said: Mapping[str, Json]) -> dict[str, Json]:
+def others(members: Mapping[str, Json]) -> dict[str, Json]:
     """Return the members that are called like no field of a violation."""
-    return {name: value for name, value in said.items() if name not in _FIELDS}
+    return {name: value for name, value in members.items() if name not in _FIELDS}

@@ -1,4 +1,4 @@
-"""What the sentence of a complaint says: which member is missing, which is one too many, which it is about.
+"""Members that the sentence of an error names: the missing one, the one too many, the one that it is about.
 
 Only names are taken from it, and only in a few fixed sentences.
 """
@@ -67,35 +67,35 @@ _LONGEST: Final = 500
 def named(message: str) -> Named:
     """Return the member that a message says is missing or one too many, nothing where it says neither."""
     for constraint, patterns in (("required", _MISSING), ("additionalProperties", _UNKNOWN)):
-        if (found := _search(message, patterns)) is not None:
-            return Named(found["a"], constraint, _where(found))
+        if (match := _search(message, patterns)) is not None:
+            return Named(match["a"], constraint, _part_of_request(match))
     return Named()
 
 
 def subject(message: str) -> Named:
     """Return what a message is about in its first words; it may be no member at all."""
-    found = _search(message, _SUBJECT)
-    return Named() if found is None else Named(found["a"], "", _where(found))
+    match = _search(message, _SUBJECT)
+    return Named() if match is None else Named(match["a"], "", _part_of_request(match))
 
 
 def missing_member(message: str) -> str:
     """Return the member whose absence a message complains about, empty where it names none."""
-    found = _search(message, _MISSING)
-    return found["a"] if found is not None else ""
+    match = _search(message, _MISSING)
+    return match["a"] if match is not None else ""
 
 
 def unknown_member(message: str) -> str:
     """Return the member that a message says is none, empty where it names none."""
-    found = _search(message, _UNKNOWN)
-    return found["a"] if found is not None else ""
+    match = _search(message, _UNKNOWN)
+    return match["a"] if match is not None else ""
 
 
 def _search(message: str, patterns: Sequence[re.Pattern[str]]) -> re.Match[str] | None:
     if len(message) > _LONGEST:
         return None
-    return next((found for pattern in patterns if (found := pattern.search(message)) is not None), None)
+    return next((match for pattern in patterns if (match := pattern.search(message)) is not None), None)
 
 
-def _where(found: re.Match[str]) -> str:
-    groups = found.groupdict()
+def _part_of_request(match: re.Match[str]) -> str:
+    groups = match.groupdict()
     return "header" if groups.get("header") else (groups.get("where") or "").lower()

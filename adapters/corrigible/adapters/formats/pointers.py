@@ -35,15 +35,15 @@ _WHERE: Final = {
 
 
 def about(message: str, request: Request) -> tuple[str, str]:
-    """Return the place and the keyword that a message alone tells, empty where it tells none.
+    """Return the place and the keyword that a message alone gives, empty where it gives none.
 
-    What is said to be missing is where it would be; anything else has to be there.
+    A missing member is where it would be; any other has to be in the request.
     """
-    said = named(message)
-    if said.member:
-        return pointer(steps(said.member), request, where=part_of(said.where)), said.constraint
-    said = subject(message)
-    place = pointer(steps(said.member), request, where=part_of(said.where)) if said.member else ""
+    name = named(message)
+    if name.member:
+        return pointer(steps(name.member), request, where=part_of(name.where)), name.constraint
+    name = subject(message)
+    place = pointer(steps(name.member), request, where=part_of(name.where)) if name.member else ""
     return (place, "") if place and resolve(request.document(), place) is not MISSING else ("", "")
 
 
@@ -51,8 +51,8 @@ def steps(place: str) -> list[str]:
     """Split `items[0].price`, `.body.items`, `$.items`, `items/0/price` or `labels['a/b']` into its parts."""
     if place.startswith(("#/", "/")):
         return [part for part in segments(place.lstrip("#")) if part]
-    found = (match[1] or match[2] or match[0].strip("'\"") for match in _STEPS.finditer(place.removeprefix("$")))
-    return [part for part in found if part and not part.startswith("[")]
+    parts = (match[1] or match[2] or match[0].strip("'\"") for match in _STEPS.finditer(place.removeprefix("$")))
+    return [part for part in parts if part and not part.startswith("[")]
 
 
 def part_of(name: str) -> str:
@@ -66,10 +66,10 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", where: 
     `parts` may begin with a word for the part of the request unless `where` says it. `member` is one further step.
     """
     parts = [str(part) for part in parts]
-    if not where and parts and (said := part_of(parts[0])):
+    if not where and parts and (part := part_of(parts[0])):
         # A member of the body may be called `path` or `form` too: what the body has at its top is meant.
-        own = len(parts) == 1 and said not in ("body", "request") and _has(request.body, parts[0])
-        where, parts = ("", parts) if own else (said, parts[1:])
+        own = len(parts) == 1 and part not in ("body", "request") and _has(request.body, parts[0])
+        where, parts = ("", parts) if own else (part, parts[1:])
     if where == "request":
         where, parts = (part_of(parts[0]), parts[1:]) if parts else ("", [])
     elif not where and (parts or member):
@@ -78,12 +78,10 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", where: 
     if member:
         parts = [*parts, member]
     match where:
-        case "":
+        case "" | "cookie":
             return ""
         case "path":
             return "/path"
-        case "cookie":
-            return ""
         case "headers":
             return f"/headers/{escape(parts[0].lower())}" if parts else "/headers"
         case "query":
@@ -105,24 +103,24 @@ def _query(parts: Sequence[str], request: Request) -> str:
     return f"/query/{escape(nested)}"
 
 
-def member_pointer(found: str, message: str, constraint: str, request: Request) -> str:
+def member_pointer(place: str, message: str, constraint: str, request: Request) -> str:
     """Return the place of the member that a message names below a place, the place itself where it names none.
 
     Validators point to the object that lacks a member, or has one too many: the place is the member's own.
     """
-    named = unknown_member(message) if constraint in ("additionalProperties", "unevaluatedProperties") else ""
+    name = unknown_member(message) if constraint in ("additionalProperties", "unevaluatedProperties") else ""
     if constraint == "required":
-        named = missing_member(message)
-    if not named or found in ("", "/path"):
-        return found
-    if found == "/query":
-        return _query(steps(named), request)
-    if found == "/headers" or found.startswith("/headers/"):
-        return f"/headers/{escape(named.lower())}"
-    last = found.rpartition("/")[2]
-    if last == escape(named) and not isinstance(resolve(request.document(), found), Mapping):
-        return found  # the place is the member's own already
-    return found + "/" + escape(named)
+        name = missing_member(message)
+    if not name or place in ("", "/path"):
+        return place
+    if place == "/query":
+        return _query(steps(name), request)
+    if place == "/headers" or place.startswith("/headers/"):
+        return f"/headers/{escape(name.lower())}"
+    last = place.rpartition("/")[2]
+    if last == escape(name) and not isinstance(resolve(request.document(), place), Mapping):
+        return place  # the place is the member's own already
+    return place + "/" + escape(name)
 
 
 def _part_with(name: str, request: Request) -> str:

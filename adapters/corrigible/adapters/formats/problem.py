@@ -74,13 +74,13 @@ def _is_problem(exchange: Exchange, body: Mapping[str, Json]) -> bool:
 
 def _listed(request: Request, body: Mapping[str, Json]) -> Iterator[Violation]:
     for name in _LISTS:
-        said = body.get(name)
-        if isinstance(said, list):
-            for item in said:
+        errors = body.get(name)
+        if isinstance(errors, list):
+            for item in errors:
                 if isinstance(item, Mapping) and (violation := _complaint(request, item)) is not None:
                     yield violation
-        elif isinstance(said, Mapping):
-            yield from read_field_map(said, request)
+        elif isinstance(errors, Mapping):
+            yield from read_field_map(errors, request)
 
 
 def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:
@@ -91,15 +91,15 @@ def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:
     code, message = text(item, *_CODES), text(item, *_MESSAGES)
     constraint = code if code in _KEYWORDS else ""
     where = "body" if isinstance(place, str) and place.startswith("#") else part_of(text(item, "in"))
-    found = pointer(parts, request, where=where)
+    named_pointer = pointer(parts, request, where=where)
     if code == "415":
-        found = "/headers/content-type"
-    elif not found and constraint == "required":
-        found = "/body"
+        named_pointer = "/headers/content-type"
+    elif not named_pointer and constraint == "required":
+        named_pointer = "/body"
     return Violation(
         code=code,
         message=message,
-        pointer=member_pointer(found, message, constraint, request),
+        pointer=member_pointer(named_pointer, message, constraint, request),
         constraint=constraint,
         type=text(item, "type"),
         param=parts[-1] if parts and parts[0] == "path" else place if isinstance(place, str) else "",

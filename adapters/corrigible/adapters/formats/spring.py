@@ -45,14 +45,14 @@ class SpringFormat:
         if isinstance(listed, list) and any(isinstance(item, Mapping) for item in listed):
             return [_violation(exchange.request, item) for item in listed if isinstance(item, Mapping)]
         message = text(body, "message") or body["error"]
-        found = _PARAMETER.search(message)
-        where = "" if found is None else "headers" if found["header"] else "query"
+        match = _PARAMETER.search(message)
+        where = "" if match is None else "headers" if match["header"] else "query"
         return (
             Violation(
                 message=message,
-                pointer="" if found is None else pointer([found["name"]], exchange.request, where=where),
-                constraint="" if found is None else "required",
-                param="" if found is None else found["name"],
+                pointer="" if match is None else pointer([match["name"]], exchange.request, where=where),
+                constraint="" if match is None else "required",
+                param="" if match is None else match["name"],
                 native=others(body),
             ),
         )

@@ -54,15 +54,15 @@ class GitHubFormat:
         native = {**_whereabouts(request), "top": message, "documentation_url": body.get("documentation_url") or ""}
         listed = body.get("errors")
         entries = listed if isinstance(listed, list) else [listed] if isinstance(listed, str) else []
-        found = [
+        violations = [
             _listed(request, entry, message, native)
             for entry in entries
-            if isinstance(entry, Mapping) or _is_said(entry)
+            if isinstance(entry, Mapping) or _is_sentence(entry)
         ]
-        return found or list(_told(request, message, native))
+        return violations or list(_read_sentence(request, message, native))
 
 
-def _is_said(entry: Json) -> bool:
+def _is_sentence(entry: Json) -> bool:
     return isinstance(entry, str) and bool(entry)
 
 
@@ -71,13 +71,13 @@ def _whereabouts(request: Request) -> dict[str, Json]:
 
     `where` is what a person calls the place: `owner/name`, the organization, else the path.
     """
-    found = _REPOSITORY.match(request.path)
-    base = (found["base"] if found else None) or ""
-    repo = (found["repo"] if found else None) or ""
+    match = _REPOSITORY.match(request.path)
+    base = (match["base"] if match else None) or ""
+    repo = (match["repo"] if match else None) or ""
     return {
         "base": base,
         "repo": base + repo if repo else "",
-        "where": repo.removeprefix("/repos/") or (found["org"] if found else None) or request.path,
+        "where": repo.removeprefix("/repos/") or (match["org"] if match else None) or request.path,
         "resource": "",
         "field": "",
         "value": None,
@@ -88,7 +88,7 @@ def _whereabouts(request: Request) -> dict[str, Json]:
 def _listed(request: Request, entry: Mapping[str, Json] | str, top: str, native: Mapping[str, Json]) -> Violation:
     """Read one of `errors[]`, an object or a sentence."""
     if isinstance(entry, str):
-        return next(_told(request, entry, native))
+        return next(_read_sentence(request, entry, native))
     resource, field, message = (_text(entry, name) for name in ("resource", "field", "message"))
     pointer = _pointer(request, field)
     # `data`, `base`, `head_sha`: GitHub names its own members too. What is missing cannot be there, the rest must be.
@@ -106,27 +106,27 @@ def _listed(request: Request, entry: Mapping[str, Json] | str, top: str, native:
     )
 
 
-def _told(request: Request, message: str, native: Mapping[str, Json]) -> Iterator[Violation]:
+def _read_sentence(request: Request, message: str, native: Mapping[str, Json]) -> Iterator[Violation]:
     """Read what a sentence says of a place: one complaint for each name that it says is missing."""
-    if found := _MISSING.search(message):
-        for name in _QUOTED.findall(found["names"]):
+    if match := _MISSING.search(message):
+        for name in _QUOTED.findall(match["names"]):
             yield _violation(request, message, native, "missing_field", name)
-    elif found := _REQUIRED.search(message):
-        yield _violation(request, message, native, "missing_field", found["name"])
-    elif found := _UNPERMITTED.search(message):
-        for name in _QUOTED.findall(found["names"]):
+    elif match := _REQUIRED.search(message):
+        yield _violation(request, message, native, "missing_field", match["name"])
+    elif match := _UNPERMITTED.search(message):
+        for name in _QUOTED.findall(match["names"]):
             yield _violation(request, message, native, "unpermitted", name)
-    elif found := _PROPERTY.search(message):
-        parts = [part for part in found["place"].split("/") if part not in ("properties", "items", "links", "schema")]
+    elif match := _PROPERTY.search(message):
+        parts = [part for part in match["place"].split("/") if part not in ("properties", "items", "links", "schema")]
         name = ".".join(part for part in parts if not re.fullmatch(r"(?:any|all|one)Of|\d+", part))
-        kind = _KIND.search(found["said"])
-        code = "missing_field" if found["said"].startswith("nil is not") else "invalid"
+        kind = _KIND.search(match["said"])
+        code = "missing_field" if match["said"].startswith("nil is not") else "invalid"
         yield _violation(request, message, native, code, name, f"type:{kind['kind']}" if kind else "")
-    elif found := _MUST.search(message):
-        code = "invalid" if _has(request, found["name"]) else "missing_field"
-        yield _violation(request, message, native, code, found["name"], found["kind"])
-    elif (found := _INVALID.search(message)) and _has(request, found["name"]):
-        yield _violation(request, message, native, "invalid", found["name"])
+    elif match := _MUST.search(message):
+        code = "invalid" if _has(request, match["name"]) else "missing_field"
+        yield _violation(request, message, native, code, match["name"], match["kind"])
+    elif (match := _INVALID.search(message)) and _has(request, match["name"]):
+        yield _violation(request, message, native, "invalid", match["name"])
     else:
         yield Violation(message=message, native=native)
 
@@ -166,17 +166,10 @@ def _text(entry: Mapping[str, Json], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayFormat:
-    """What a validating gateway in front of the API says, read with what GitHub's own complaints know of the path."""
-
-    name: str = "generic"
-
-    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        known = {**_whereabouts(exchange.request), "top": "", "documentation_url": ""}
-        return [found._replace(native={**known, **found.native}) for found in _PLAIN.read(exchange, body)]
+def _gateway_facts(exchange: Exchange, violation: Violation) -> Mapping[str, Json]:
+    return {**_whereabouts(exchange.request), "top": "", "documentation_url": ""}
 
 
-_PLAIN = GenericFormat()
 GITHUB = GitHubFormat()
-GATEWAY = GatewayFormat()
+GATEWAY = GenericFormat(_gateway_facts)
+"""Errors of a validating gateway in front of the API, with what GitHub's own errors know of the path."""

@@ -102,8 +102,8 @@ def _identifier(value: Json) -> str:
 def _named(message: str) -> str:
     if not any([clue in message for clue in _CLUES]):
         return ""
-    found = _NAMED.search(message)
-    return next((text for text in found.groups() if text), "") if found is not None else ""
+    match = _NAMED.search(message)
+    return next((text for text in match.groups() if text), "") if match is not None else ""
 
 
 def _pointer(request: Request, under: str, param: str, named: str) -> str:
@@ -117,9 +117,7 @@ def _pointer(request: Request, under: str, param: str, named: str) -> str:
     document = request.document()
     there = resolve(document, written) if written else MISSING
     if there != named:
-        found = next(_places(document, named), "")
-        if found:
-            return found
+        return next(_places(document, named), written)
     return written
 
 
@@ -160,20 +158,11 @@ def _schema_place(pointer: str) -> str:
     return "".join("/items" if part.isdecimal() or not part else f"/properties/{escape(part)}" for part in names)
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayFormat:
-    """What a validating gateway in front of the API says, with the facts that Stripe's own complaints come with."""
-
-    name: str = "generic"
-
-    def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        known = {**_NOTHING, "under": parameters_at(exchange.request), "named": ""}
-        return [
-            found._replace(native={**known, "schema": _schema_place(found.pointer), **found.native})
-            for found in _GENERIC.read(exchange, body)
-        ]
+def _gateway_facts(exchange: Exchange, violation: Violation) -> Mapping[str, Json]:
+    under = parameters_at(exchange.request)
+    return {**_NOTHING, "under": under, "named": "", "schema": _schema_place(violation.pointer)}
 
 
-_GENERIC = GenericFormat()
 STRIPE = StripeFormat()
-GATEWAY = GatewayFormat()
+GATEWAY = GenericFormat(_gateway_facts)
+"""Errors of a validating gateway in front of the API, with the facts that Stripe's own errors come with."""

@@ -34,7 +34,7 @@ class Documented(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ServiceCall:
     """One call, by whom and with what."""
 
     account: Account
@@ -59,121 +59,121 @@ class RefundService:
         """Return the account of that name. It is there from its first call on."""
         return self.accounts.setdefault(name, Account())
 
-    async def perform(self, operation: str, asked: Asked) -> tuple[int, Document]:
+    async def perform(self, operation: str, call: ServiceCall) -> tuple[int, Document]:
         """Return status and body. Raises Refused."""
-        call = _CALLS[operation]
+        perform = _OPERATIONS[operation]
         if operation.startswith(("Get", "List", "Quote")):
-            return 200, await call(self, asked)
-        _permit(operation, asked.role)
-        async with asked.account.lock:
-            content = sha256(operation.encode() + repr(asked.path).encode() + asked.body).hexdigest()
-            before = asked.account.answered.get(asked.key) if asked.key is not None else None
-            if before is not None and before[0] != content:
+            return 200, await perform(self, call)
+        _permit(operation, call.role)
+        async with call.account.lock:
+            content = sha256(operation.encode() + repr(call.path).encode() + call.body).hexdigest()
+            earlier = call.account.answered.get(call.key) if call.key is not None else None
+            if earlier is not None and earlier[0] != content:
                 raise refuse(409, "idempotency_key_reused", "The idempotency key belongs to another request.")
-            if before is not None:
-                return before[1], before[2]
-            document = await call(self, asked)
+            if earlier is not None:
+                return earlier[1], earlier[2]
+            document = await perform(self, call)
             status = 201 if operation.startswith(("Create", "Request")) else 200
-            if asked.key is not None:
-                asked.account.answered[asked.key] = (content, status, document)
+            if call.key is not None:
+                call.account.answered[call.key] = (content, status, document)
             return status, document
 
     # What is there.
 
-    async def _policy(self, asked: Asked) -> Document:
-        return self.policy.document(asked.role, asked.account.spent(asked.role, self.now.date()))
+    async def _policy(self, call: ServiceCall) -> Document:
+        return self.policy.document(call.role, call.account.spent(call.role, self.now.date()))
 
-    async def _payment(self, asked: Asked) -> Document:
-        return await self._shown(_find(asked.account.payments, asked.path["payment"], "payment"))
+    async def _payment(self, call: ServiceCall) -> Document:
+        return await self._shown(_find(call.account.payments, call.path["payment"], "payment"))
 
-    async def _payments(self, asked: Asked) -> Document:
-        order = asked.query.get("order")
-        chosen = [one for one in asked.account.payments.values() if order in (None, one.order)]
+    async def _payments(self, call: ServiceCall) -> Document:
+        order = call.query.get("order")
+        chosen = [one for one in call.account.payments.values() if order in (None, one.order)]
         return {"object": "list", "data": [await self._shown(one) for one in chosen]}
 
-    async def _quote(self, asked: Asked) -> Document:
-        payment = _find(asked.account.payments, asked.path["payment"], "payment")
+    async def _quote(self, call: ServiceCall) -> Document:
+        payment = _find(call.account.payments, call.path["payment"], "payment")
         lines = []
-        for one in asked.query.get("lines", "").split(","):
+        for one in call.query.get("lines", "").split(","):
             sku, _, quantity = one.rpartition(":")
             if not quantity.isdecimal() or not any(line.sku == sku for line in payment.lines):
                 raise refuse(422, "line_unknown", "The payment has no line of this kind.", "query.lines")
             lines.append(request.Returned(sku=sku, quantity=int(quantity)))
         return {"object": "quote", "amount": worth(payment, lines), "currency": payment.currency}
 
-    async def _refund(self, asked: Asked) -> Document:
-        return _find(asked.account.refunds, asked.path["refund"], "refund").document()
+    async def _refund(self, call: ServiceCall) -> Document:
+        return _find(call.account.refunds, call.path["refund"], "refund").document()
 
-    async def _refunds(self, asked: Asked) -> Document:
-        return _listed(asked.account.refunds.values(), asked.query)
+    async def _refunds(self, call: ServiceCall) -> Document:
+        return _listed(call.account.refunds.values(), call.query)
 
-    async def _approval(self, asked: Asked) -> Document:
-        return _find(asked.account.approvals, asked.path["approval"], "approval").document()
+    async def _approval(self, call: ServiceCall) -> Document:
+        return _find(call.account.approvals, call.path["approval"], "approval").document()
 
-    async def _approvals(self, asked: Asked) -> Document:
-        return _listed(asked.account.approvals.values(), asked.query)
+    async def _approvals(self, call: ServiceCall) -> Document:
+        return _listed(call.account.approvals.values(), call.query)
 
-    async def _dispute(self, asked: Asked) -> Document:
-        return _find(asked.account.disputes, asked.path["dispute"], "dispute").document()
+    async def _dispute(self, call: ServiceCall) -> Document:
+        return _find(call.account.disputes, call.path["dispute"], "dispute").document()
 
-    async def _disputes(self, asked: Asked) -> Document:
-        return _listed(asked.account.disputes.values(), asked.query)
+    async def _disputes(self, call: ServiceCall) -> Document:
+        return _listed(call.account.disputes.values(), call.query)
 
     async def _shown(self, payment: Payment) -> Document:
         return payment.document(await self.processor.left(payment.charge))
 
     # What is done.
 
-    async def _make_refund(self, asked: Asked) -> Document:
-        wanted = request.read(request.Refund, asked.body)
-        account = asked.account
-        payment = account.payments.get(wanted.payment)
+    async def _make_refund(self, call: ServiceCall) -> Document:
+        wish = request.read(request.Refund, call.body)
+        account = call.account
+        payment = account.payments.get(wish.payment)
         if payment is None:
             raise refuse(404, "payment_not_found", "There is no such payment.", "payment")
         left = await self.processor.left(payment.charge)
-        judge_refund(wanted, payment, Facts(account, self.policy, asked.role, self.now, left))
-        processed = await self.processor.refund(payment.charge, wanted.amount)
-        for line in wanted.lines or ():
+        judge_refund(wish, payment, Facts(account, self.policy, call.role, self.now, left))
+        processed = await self.processor.refund(payment.charge, wish.amount)
+        for line in wish.lines or ():
             next(one for one in payment.lines if one.sku == line.sku).returned += line.quantity
-        if wanted.approval in account.approvals and wanted.amount > self.policy.roles[asked.role].without_approval:
-            account.approvals[wanted.approval].status = "used"
-        told = wanted.model_dump(exclude={"lines"})
+        if wish.approval in account.approvals and wish.amount > self.policy.roles[call.role].without_approval:
+            account.approvals[wish.approval].status = "used"
+        members = wish.model_dump(exclude={"lines"})
         refund = Refund(
-            **told, id=number("ref", account.refunds), role=asked.role, made_at=self.now, processor=processed
+            **members, id=number("ref", account.refunds), role=call.role, made_at=self.now, processor=processed
         )
         account.refunds[refund.id] = refund
         return refund.document()
 
-    async def _request_approval(self, asked: Asked) -> Document:
-        wanted = request.read(request.ApprovalWish, asked.body)
-        _find(asked.account.payments, wanted.payment, "payment", "payment")
+    async def _request_approval(self, call: ServiceCall) -> Document:
+        wish = request.read(request.ApprovalWish, call.body)
+        _find(call.account.payments, wish.payment, "payment", "payment")
         until = self.now + timedelta(hours=self.policy.approval_hours)
-        approval = Approval(number("apr", asked.account.approvals), wanted.payment, wanted.amount, until)
-        asked.account.approvals[approval.id] = approval
+        approval = Approval(number("apr", call.account.approvals), wish.payment, wish.amount, until)
+        call.account.approvals[approval.id] = approval
         return approval.document()
 
-    async def _grant(self, asked: Asked) -> Document:
-        approval = _pending(asked)
+    async def _grant(self, call: ServiceCall) -> Document:
+        approval = _pending(call)
         approval.status = "granted"
         return approval.document()
 
-    async def _deny(self, asked: Asked) -> Document:
-        approval = _pending(asked)
+    async def _deny(self, call: ServiceCall) -> Document:
+        approval = _pending(call)
         approval.status = "denied"
         return approval.document()
 
-    async def _answer_dispute(self, asked: Asked) -> Document:
-        answered = request.read(request.Answered, asked.body)
-        dispute = _find(asked.account.disputes, asked.path["dispute"], "dispute")
+    async def _answer_dispute(self, call: ServiceCall) -> Document:
+        answered = request.read(request.Answered, call.body)
+        dispute = _find(call.account.disputes, call.path["dispute"], "dispute")
         judge_evidence(answered, dispute, self.now)
         dispute.evidence = answered.evidence.model_dump(exclude_none=True)
         dispute.status = "under_review"
         dispute.version += 1
         return dispute.document()
 
-    async def _accept_dispute(self, asked: Asked) -> Document:
-        request.read(request.Nothing, asked.body)
-        dispute = _find(asked.account.disputes, asked.path["dispute"], "dispute")
+    async def _accept_dispute(self, call: ServiceCall) -> Document:
+        request.read(request.Nothing, call.body)
+        dispute = _find(call.account.disputes, call.path["dispute"], "dispute")
         if dispute.status != "needs_response":
             raise refuse(409, "dispute_closed", "The dispute can no longer be accepted.")
         dispute.status = "accepted"
@@ -182,50 +182,50 @@ class RefundService:
 
     # What only tests do.
 
-    async def _sell(self, asked: Asked) -> Document:
-        wanted = request.read(request.TestPayment, asked.body)
-        lines = [Line(line.sku, line.quantity, line.unit_amount) for line in wanted.lines]
-        amount = wanted.amount or sum(line.quantity * line.unit_amount for line in lines)
-        if not amount or wanted.currency not in self.policy.currencies:
+    async def _sell(self, call: ServiceCall) -> Document:
+        wish = request.read(request.TestPayment, call.body)
+        lines = [Line(line.sku, line.quantity, line.unit_amount) for line in wish.lines]
+        amount = wish.amount or sum(line.quantity * line.unit_amount for line in lines)
+        if not amount or wish.currency not in self.policy.currencies:
             raise refuse(422, "parameter_invalid", "A payment has an amount or lines, and a currency of the policy.")
         payment = Payment(
-            id=number("pay", asked.account.payments),
-            order=wanted.order,
+            id=number("pay", call.account.payments),
+            order=wish.order,
             amount=amount,
-            currency=wanted.currency,
-            kind=wanted.kind,
-            paid_at=self.now - days(wanted.days_ago),
-            charge=await self.processor.charge(amount, wanted.currency),
+            currency=wish.currency,
+            kind=wish.kind,
+            paid_at=self.now - days(wish.days_ago),
+            charge=await self.processor.charge(amount, wish.currency),
             lines=lines,
         )
-        asked.account.payments[payment.id] = payment
+        call.account.payments[payment.id] = payment
         return await self._shown(payment)
 
-    async def _contest(self, asked: Asked) -> Document:
-        wanted = request.read(request.TestDispute, asked.body)
-        payment = _find(asked.account.payments, wanted.payment, "payment", "payment")
-        if wanted.reason not in self.policy.disputes or wanted.status not in get_args(DisputeStatus):
+    async def _contest(self, call: ServiceCall) -> Document:
+        wish = request.read(request.TestDispute, call.body)
+        payment = _find(call.account.payments, wish.payment, "payment", "payment")
+        if wish.reason not in self.policy.disputes or wish.status not in get_args(DisputeStatus):
             raise refuse(422, "parameter_invalid", "There are no disputes of this reason and status.")
         dispute = Dispute(
-            id=number("dsp", asked.account.disputes),
+            id=number("dsp", call.account.disputes),
             payment=payment.id,
             amount=payment.amount,
-            reason=wanted.reason,
-            status=next(status for status in get_args(DisputeStatus) if status == wanted.status),
-            due_by=self.now + days(wanted.due_in_days),
-            wanted=self.policy.disputes[wanted.reason],
+            reason=wish.reason,
+            status=next(status for status in get_args(DisputeStatus) if status == wish.status),
+            due_by=self.now + days(wish.due_in_days),
+            wanted=self.policy.disputes[wish.reason],
         )
-        asked.account.disputes[dispute.id] = dispute
+        call.account.disputes[dispute.id] = dispute
         payment.dispute = dispute.id
         return dispute.document()
 
-    async def _touch(self, asked: Asked) -> Document:
-        dispute = _find(asked.account.disputes, asked.path["dispute"], "dispute")
+    async def _touch(self, call: ServiceCall) -> Document:
+        dispute = _find(call.account.disputes, call.path["dispute"], "dispute")
         dispute.version += 1
         return dispute.document()
 
 
-_CALLS: Final[Mapping[str, Callable[[RefundService, Asked], Awaitable[Document]]]] = {
+_OPERATIONS: Final[Mapping[str, Callable[[RefundService, ServiceCall], Awaitable[Document]]]] = {
     "GetPolicy": RefundService._policy,
     "ListPayments": RefundService._payments,
     "GetPayment": RefundService._payment,
@@ -273,9 +273,9 @@ def _missing(kind: str, place: str) -> Refused:
     return refuse(404, f"{kind}_not_found", f"There is no such {kind}.", place)
 
 
-def _pending(asked: Asked) -> Approval:
-    request.read(request.Nothing, asked.body)
-    approval = _find(asked.account.approvals, asked.path["approval"], "approval")
+def _pending(call: ServiceCall) -> Approval:
+    request.read(request.Nothing, call.body)
+    approval = _find(call.account.approvals, call.path["approval"], "approval")
     if approval.status != "pending":
         raise refuse(409, "approval_decided", "The approval has been decided.")
     return approval

@@ -22,7 +22,7 @@ from corrigible.adapters.sandbox.asgi import LARGEST_BODY, Receive, Scope, Send,
 from .operations import OPERATIONS
 from .policy import policy
 from .processor import Processor
-from .refund_service import Asked, RefundService
+from .refund_service import RefundService, ServiceCall
 from .refusal import Refused, refuse
 
 NOW: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -34,11 +34,11 @@ _METHODS: Final = ("GET", "POST")
 class Billing:
     """The application."""
 
-    desk: RefundService = field(repr=False)
+    service: RefundService = field(repr=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await lifespan(receive, send, self.desk.processor.close)
+            await lifespan(receive, send, self.service.processor.close)
             return
         if (body := await read_body(receive)) is None:
             return
@@ -63,10 +63,10 @@ class Billing:
             operation, parameters = found
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             key = sent.get(b"idempotency-key")
-            asked = Asked(
-                self.desk.account(caller[1]), caller[2], parameters, query, body, key and key.decode("latin-1")
+            call = ServiceCall(
+                self.service.account(caller[1]), caller[2], parameters, query, body, key and key.decode("latin-1")
             )
-            return *await self.desk.perform(operation, asked), ()
+            return *await self.service.perform(operation, call), ()
         except Refused as refused:
             return refused.status, refused.document(), ()
 
