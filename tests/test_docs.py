@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def blocks(file: str, language: str) -> list[str]:
 
 
 def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> None:
-    rule, _, cases, manifest = blocks("rules/README.md", "yaml")
+    rule, *_, cases, manifest = blocks("rules/README.md", "yaml")
     pack = tmp_path / "shop"
     pack.mkdir()
     (pack / "pack.yaml").write_text(manifest, "utf-8")
@@ -36,13 +37,22 @@ def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> Non
     assert result.problems == ()
 
 
-def test_the_patch_of_the_guide_is_taken_by_the_rule_language(tmp_path: Path) -> None:
-    rule, patch, _, manifest = blocks("rules/README.md", "yaml")
-    written = yaml.safe_load(rule)
-    written["suggest"] = [{"action": "MODIFY_PARAMS", "message": "Take milk.", **yaml.safe_load(patch)}]
-    (tmp_path / "pack.yaml").write_text(manifest, "utf-8")
-    (tmp_path / "refund-exceeds-remaining.yaml").write_text(yaml.safe_dump(written), "utf-8")
-    assert load_pack(tmp_path).rules[0].entries[0].condition is None
+def test_the_edits_and_questions_of_the_guide_are_taken_by_the_rule_language(tmp_path: Path) -> None:
+    rule, edits, patch, asks, _, manifest = blocks("rules/README.md", "yaml")
+    functions = re.findall(
+        r"^  ```yaml\n(.*?)^  ```", (ROOT / "rules/README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    (tmp_path / "pack.yaml").write_text(manifest + textwrap.dedent(functions[0]), "utf-8")
+    texts = [{key: value} for key, value in yaml.safe_load(edits).items()]
+    texts += [yaml.safe_load(text) for text in (patch, *asks.splitlines())]
+    assert [*texts[1]] == ["set"]
+    for text in texts:
+        written = yaml.safe_load(rule)
+        written["let"].update({"name": "'x'", "missing": "['a']"} if "each" not in str(text) else {"missing": "['a']"})
+        written["suggest"] = [{"message": "Take milk.", **text}]
+        written["date"] = str(written["date"])
+        (tmp_path / "refund-exceeds-remaining.yaml").write_text(yaml.safe_dump(written), "utf-8")
+        assert load_pack(tmp_path).rules[0].entries[0].condition is None
 
 
 @pytest.mark.parametrize(

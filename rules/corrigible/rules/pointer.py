@@ -77,3 +77,16 @@ def parameter_pointer(name: str, under: str = "/body") -> str:
     if name.isidentifier():
         return f"{under}/{name}"
     return under + "".join("/" + escape(part) for part in parameter_segments(name) if part != "") if name else ""
+
+
+def schema_at(schema: Json, pointer: str) -> dict[str, Json]:
+    """Return the schema of a place in the body or query, taken from the schema of the whole; empty where unknown."""
+    for part in segments(pointer)[1:]:
+        if not isinstance(schema, dict):
+            return {}
+        properties = schema.get("properties")
+        if isinstance(properties, dict) and part in properties:
+            schema = properties[part]
+        else:
+            schema = schema.get("items") if part.isdecimal() or part == "-" else schema.get("additionalProperties")
+    return dict(schema) if isinstance(schema, dict) else {}

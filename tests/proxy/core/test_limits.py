@@ -72,7 +72,7 @@ def test_large_feedback(outcome: Callable[..., Outcome]) -> None:
 
 def test_many_violations(outcome: Callable[..., Outcome]) -> None:
     answered = orjson.dumps({"errors": [{"message": str(n)} for n in range(10_000)]})
-    text = "suggest: [{action: MODIFY_PARAMS, message: m, placeholders: [{pointer: \"'/body/' + error.message\"}]}]\n"
+    text = "suggest: [{action: MODIFY_PARAMS, message: m, ask: [{pointer: \"'/body/' + error.message\"}]}]\n"
     said = outcome(answered=answered, text=text, suggestions=3)
     assert said.rules == ("apex.x",) * 3
     assert len(said.feedback["suggestions"]) == 3

@@ -255,10 +255,7 @@ def test_a_rule_goes_before_the_description(write_pack: WritePack) -> None:
 
 
 def test_a_place_that_the_description_settled_is_put_to_no_last_rule(write_pack: WritePack) -> None:
-    last = (
-        "priority: -5\n"
-        "suggest: [{action: MODIFY_PARAMS, message: m, placeholders: [{pointer: /body/size, ask: user, schema: {}}]}]\n"
-    )
+    last = "priority: -5\nsuggest: [{action: MODIFY_PARAMS, message: m, ask: [{pointer: /body/size, schema: {}}]}]\n"
     body = {"errors": [{"field": "size", "code": one, "message": "size is wrong"} for one in ("type", "enum")]}
     exchange = Exchange(REQUEST, 422, {}, orjson.dumps(body), "e", 1.0)
     decision = run_with_lookups_sync(described(write_pack(x=last)).decide(exchange), Api(small_enough).fetch)

@@ -21,7 +21,7 @@ match: {message: amount}
 suggest:
   - action: MODIFY_PARAMS
     message: Send less.
-    placeholders: [{pointer: "error.pointer == '' ? '/body' : error.pointer", ask: user, schema: {}}]
+    ask: [{pointer: "error.pointer == '' ? '/body' : error.pointer", schema: {}}]
 diagnosis: The amount is too large.
 """
 QUERY = {"query": "query($amount: Int!, $b: Int!) { f(a: $amount, b: $b) }", "variables": {"amount": 9, "b": 8}}

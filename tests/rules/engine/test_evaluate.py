@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.engine.evaluate import RuleResult, slower, speak
+from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer, allowed
+from corrigible.rules.engine.pace import slower
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Request
 
 WritePack = Callable[..., Path]
+ITEMS = {"items": {"properties": {"id": {"maxLength": 9}}}}
 MANIFEST = """\
 lookups: ["/v1/things/{id}", /v1/things]
 idempotency_header: Idempotency-Key
@@ -37,6 +39,10 @@ def consider(
     pack = load_pack(folder)
     (rule,) = pack.rules
     scope: dict[str, Any] = {
+        "body": request.body or {},
+        "spec": {
+            "properties": {"unit": {"type": "string"}, "items": {"items": {"properties": {"id": {"maxLength": 9}}}}}
+        },
         "request": {"method": request.method, "path": request.path, "query": request.query, "headers": {}}
         | {"body": request.body or {}},
         "error": {"code": "", "message": message, "pointer": "", "constraint": "", "type": "", "param": ""},
@@ -45,7 +51,7 @@ def consider(
         "exchange": {"id": "e1", "started": 0.0},
     }
     asked: list[str] = []
-    going = speak(rule, request, scope, pack.guidance, "1.", notes)
+    going = evaluate(rule, request, scope, pack.guidance, "1.", notes)
     try:
         wanted = next(going)
         while True:
@@ -310,7 +316,7 @@ def test_no_key_where_none_was_sent_or_nothing_changes(write_pack: WritePack) ->
 def test_edits_that_come_to_none_are_no_suggestion(write_pack: WritePack) -> None:
     idle = "action: MODIFY_PARAMS, patch: \"edits(request, [['/method', request.method]])\""
     assert consider(write_pack(manifest=MANIFEST, x=entry(idle)), REQUEST)[0] is None
-    asks = idle + ", placeholders: [{pointer: /body/amount, ask: user, schema: {}}]"
+    asks = idle + ", ask: [{pointer: /body/amount, schema: {}}]"
     assert "placeholders" in said(write_pack(manifest=MANIFEST, x=entry(asks))).suggestions[0]
 
 
@@ -368,7 +374,7 @@ def test_placeholders(write_pack: WritePack) -> None:
         suggest:
           - action: MODIFY_PARAMS
             message: m
-            placeholders: {each: "['a', 'b']", as: name, pointer: "'/body/' + name", ask: agent, schema: {type: string},
+            ask: {each: "['a', 'b']", as: name, pointer: "'/body/' + name", who: agent, schema: {type: string},
                            schema_from: "{'enum': [name]}"}
         """
     (suggestion,) = said(write_pack(x=text)).suggestions
@@ -454,3 +460,92 @@ def test_who_can_act_stands_first_among_the_parameters(write_pack: WritePack) ->
     spoken, _ = consider(write_pack(x=text))
     assert spoken is not None
     assert list(spoken.suggestions[0]["parameters"].items()) == [("actor", "somebody_else"), ("missing", "a yes")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "patch", "parameters"),
+    [
+        (
+            "{amount: body.amount - 200}",
+            [
+                {"op": "test", "path": "/body/amount", "value": 500},
+                {"op": "replace", "path": "/body/amount", "value": 300},
+            ],
+            {"amount": 300},
+        ),
+        ("{unit: \"'kg'\"}", [{"op": "add", "path": "/body/unit", "value": "kg"}], {"unit": "kg"}),
+        ("{thing: null}", [{"op": "remove", "path": "/body/thing"}], {"thing": None}),
+        ("{/body/a/b: 1}", [{"op": "add", "path": "/body/a", "value": {"b": 1}}], {}),
+        (
+            "{\"(find(request, '**/id')[0])\": \"'b'\"}",
+            [
+                {"op": "test", "path": "/body/items/0/id", "value": "a"},
+                {"op": "replace", "path": "/body/items/0/id", "value": "b"},
+            ],
+            {},
+        ),
+        (
+            "\"[['/body/unit', 'kg'], ['/body/thing']]\"",
+            [{"op": "add", "path": "/body/unit", "value": "kg"}, {"op": "remove", "path": "/body/thing"}],
+            {"unit": "kg", "thing": None},
+        ),
+    ],
+)
+def test_values_that_are_set(write_pack: WritePack, changes: str, patch: list[Any], parameters: dict[str, Any]) -> None:
+    suggestion = said(write_pack(x=entry(f"set: {changes}"))).suggestions[0]
+    assert (suggestion["action"], suggestion["patch"], suggestion["parameters"]) == ("MODIFY_PARAMS", patch, parameters)
+
+
+def test_parameters_of_a_read_are_set_in_its_query(write_pack: WritePack) -> None:
+    request = Request("GET", "/v1/x", query={"limit": "500"})
+    (_, edit) = said(write_pack(x=entry("set: {limit: 100}")), request).suggestions[0]["patch"]
+    assert edit == {"op": "replace", "path": "/query/limit", "value": 100}
+
+
+def test_values_that_are_there_already_are_no_suggestion(write_pack: WritePack) -> None:
+    assert consider(write_pack(x=entry("set: {amount: 500, unit: null}")))[0] is None
+
+
+def test_a_secret_is_replaced_without_a_test(write_pack: WritePack) -> None:
+    suggestion = said(write_pack(manifest=MANIFEST, x=entry("set: {cvc: \"'1'\"}"))).suggestions[0]
+    assert suggestion["patch"] == [{"op": "replace", "path": "/body/cvc", "value": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("ask", "placeholders"),
+    [
+        ("/body/unit", [{"pointer": "/body/unit", "ask": "user", "schema": {"type": "string"}}]),
+        ("[/body/items/0/id]", [{"pointer": "/body/items/0/id", "ask": "user", "schema": {"maxLength": 9}}]),
+        ("\"'/body/' + 'other'\"", [{"pointer": "/body/other", "ask": "user", "schema": {}}]),
+        (
+            "[{pointer: /body/unit, who: agent, schema: {enum: [kg]}}]",
+            [{"pointer": "/body/unit", "ask": "agent", "schema": {"enum": ["kg"]}}],
+        ),
+    ],
+)
+def test_what_only_the_caller_knows(write_pack: WritePack, ask: str, placeholders: list[Any]) -> None:
+    suggestion = said(write_pack(x=entry(f"ask: {ask}"))).suggestions[0]
+    assert (suggestion["action"], suggestion["applicability"]) == ("MODIFY_PARAMS", "HAS_PLACEHOLDERS")
+    assert suggestion["placeholders"] == placeholders
+
+
+def test_one_suggestion_for_each_element_all_of_them_together(write_pack: WritePack) -> None:
+    text = """suggest:
+  - all: {each: "['a', 'b', 'c', 'd', 'e', 'f']", as: name, suggest: {message: m, ask: "'/body/' + name"}}
+"""
+    suggestions = said(write_pack(x=text)).suggestions
+    assert [one["placeholders"][0]["pointer"] for one in suggestions] == [f"/body/{name}" for name in "abcdef"]
+    assert {(one["group"]["id"], one["group"]["relation"]) for one in suggestions} == {("1.1", "all")}
+
+
+def test_all_is_all_or_nothing(write_pack: WritePack) -> None:
+    names = ", ".join(f"'{number}'" for number in range(33))
+    text = f'suggest:\n  - all: {{each: "[{names}]", as: name, suggest: {{message: m, ask: "\'/body/\' + name"}}}}\n'
+    with pytest.raises(RuleFault, match="more than 32 suggestions under all"):
+        consider(write_pack(x=text))
+
+
+def test_a_function_of_the_pack_in_a_rule(write_pack: WritePack) -> None:
+    manifest = 'functions:\n  "half(n)": n / 2\n  "quarter(n)": half(half(n))\n'
+    folder = write_pack(manifest=manifest, x=entry("set: {amount: quarter(body.amount)}"))
+    assert said(folder).suggestions[0]["parameters"] == {"amount": 125}

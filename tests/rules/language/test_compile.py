@@ -70,11 +70,11 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: 
         ("action: ZZZ", 'action "ZZZ" is not registered in pack.yaml'),
         (
             "action: ESCALATE, actor: somebody_else, patch: [{op: remove, path: /body/x}]",
-            "ESCALATE is terminal: it has no patch, steps or placeholders",
+            "ESCALATE is terminal: it has no set, patch, steps or ask",
         ),
         (
             "action: CALL_US, steps: [{method: \"'GET'\"}]",
-            "CALL_US is terminal: it has no patch, steps or placeholders",
+            "CALL_US is terminal: it has no set, patch, steps or ask",
         ),
         ("action: ESCALATE", '"actor" is missing: ESCALATE says who can act, nobody, somebody_else or you'),
         (
@@ -92,11 +92,11 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: 
         ),
         (
             "action: PICK_BRAND, parameters: {brand: \"'x'\"}",
-            "PICK_BRAND needs a written patch: its parameters are not members of the request",
+            "PICK_BRAND needs set or patch: its parameters are not members of the request",
         ),
         (
-            "action: MODIFY_PARAMS, applicability: MAYBE_INCORRECT, placeholders: [{pointer: /body/x}]",
-            "with placeholders it is HAS_PLACEHOLDERS",
+            "action: MODIFY_PARAMS, applicability: MAYBE_INCORRECT, ask: [{pointer: /body/x}]",
+            "with ask it is HAS_PLACEHOLDERS",
         ),
         ("action: MODIFY_PARAMS, patch: [{op: add, path: /body/x}]", '"add" needs a value'),
         ("action: MODIFY_PARAMS, patch: [{op: move, path: /body/x}]", '"from" belongs to move and copy'),
@@ -117,12 +117,12 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: 
             '"/headers/cookie" points to no header that may change',
         ),
         (
-            "action: MODIFY_PARAMS, patch: [{op: remove, path: body.x}]",
-            "CEL: column 5: undeclared reference to 'body.x'",
+            "action: MODIFY_PARAMS, patch: [{op: remove, path: nowhere.x}]",
+            "CEL: column 8: undeclared reference to 'nowhere.x'",
         ),
-        ("action: MODIFY_PARAMS, placeholders: [{pointer: /body/~2}]", '"/body/~2" is no JSON pointer'),
+        ("action: MODIFY_PARAMS, ask: [{pointer: /body/~2}]", '"/body/~2" is no JSON pointer'),
         (
-            "action: MODIFY_PARAMS, placeholders: {each: errors, as: error, pointer: /body/x}",
+            "action: MODIFY_PARAMS, ask: {each: errors, as: error, pointer: /body/x}",
             '"error" hides a name that every rule has',
         ),
         ("action: MODIFY_PARAMS, parameters: {a: {b: [1, x]}}", "CEL: column 1: undeclared reference to 'x'"),
@@ -135,7 +135,7 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: 
         ("one_of: {each: '[1]', suggest: {action: CALL_US, message: m}}", "CALL_US stands alone, not in a group"),
         (
             "one_of: {each: '[1]', suggest: {all: [{action: MODIFY_PARAMS, message: m}]}}",
-            "an alternative made for each element is one action",
+            "what is suggested for each element is one action",
         ),
         (
             "one_of: {each: '[1]', as: request, suggest: {action: MODIFY_PARAMS, message: m}}",

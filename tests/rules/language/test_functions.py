@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.rules.engine.patch_builder import edits
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.language.functions import base64_meant, is_base64, respell, wildcards
+from corrigible.rules.language.functions import base64_meant, find, is_base64, respell
 from corrigible.rules.language.quantity import quantity, quantity_text
 
 POD: dict[str, Any] = {
@@ -80,12 +80,12 @@ def test_a_place_that_cannot_be_is_said(pointer: str) -> None:
 
 
 def test_wildcards_name_what_is_there() -> None:
-    assert wildcards(POD, "/body/spec/containers/*/args/*") == [
+    assert find(POD, "/body/spec/containers/*/args/*") == [
         "/body/spec/containers/1/args/0",
         "/body/spec/containers/1/args/1",
     ]
-    assert wildcards({"a/b": {"c": 1}}, "/*/c") == ["/a~1b/c"]
-    assert wildcards(POD, "/body/spec/volumes/*") == []
+    assert find({"a/b": {"c": 1}}, "/*/c") == ["/a~1b/c"]
+    assert find(POD, "/body/spec/volumes/*") == []
 
 
 @pytest.mark.parametrize(
@@ -170,11 +170,11 @@ def evaluated(text: str, request: Any) -> Any:
 
 def test_expressions_call_them() -> None:
     assert evaluated("base64('x')", {}) == "eA=="
-    assert evaluated("wildcards(request, '/body/spec/containers/*')", POD) == [
+    assert evaluated("find(request, '/body/spec/containers/*')", POD) == [
         "/body/spec/containers/0",
         "/body/spec/containers/1",
     ]
-    text = "edits(request, wildcards(request, '/body/spec/containers/*').map(c, [c + '/tty', false]))"
+    text = "edits(request, find(request, '/body/spec/containers/*').map(c, [c + '/tty', false]))"
     assert [op["path"] for op in evaluated(text, POD) if op["op"] == "add"] == [
         "/body/spec/containers/0/tty",
         "/body/spec/containers/1/tty",

@@ -72,8 +72,8 @@ def authoring_errors(tmp_path: Path, text: str, model: type[RuleText] | type[Pac
         ),
         ("suggest:\n  - one_of: 5\n", ['7: "one_of" is 5, expected a list or a map']),
         (
-            "suggest:\n  - {action: MODIFY_PARAMS, message: m, placeholders: [{pointr: /body/x}]}\n",
-            ['7: "pointer" is missing', '7: unknown key "pointr" in placeholders; did you mean "pointer"?'],
+            "suggest:\n  - {action: MODIFY_PARAMS, message: m, ask: [{pointr: /body/x}]}\n",
+            ['7: "pointer" is missing', '7: unknown key "pointr" in ask; did you mean "pointer"?'],
         ),
     ],
 )

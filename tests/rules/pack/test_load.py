@@ -126,3 +126,19 @@ def test_every_pack_says_who_can_act(name: str) -> None:
         if say.base_action in ("ESCALATE", "NO_RECOVERY_AVAILABLE") and say.actor is None
     ]
     assert unsaid == []
+
+
+@pytest.mark.parametrize(
+    ("functions", "problem"),
+    [
+        ('"half": "1"', '"half" is no signature such as remaining(charge)'),
+        ('"half(n)": n / m', "CEL: column 5: undeclared reference to 'm'"),
+        ('"at(n)": n', '"at" is a name that every rule has'),
+        ('"half(request)": request', '"request" is a name that every rule has'),
+        ('"half(n)": n / 2\n  "other(n)": half(n, n)', "half is called with 2 arguments, pack.yaml has half(n)"),
+    ],
+)
+def test_a_function_that_is_wrong(write_pack: Callable[..., Path], functions: str, problem: str) -> None:
+    with pytest.raises(AuthoringError) as caught:
+        load_pack(write_pack(manifest=f"functions:\n  {functions}\n"))
+    assert problem in str(caught.value)

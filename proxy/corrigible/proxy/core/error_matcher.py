@@ -5,12 +5,12 @@ Knows: rules, descriptions, who goes first. Does not know: how an answer is read
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.base import Described
 from corrigible.rules.budget import Exhausted, remaining, spare
-from corrigible.rules.engine.evaluate import RuleResult, speak
+from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
 from corrigible.rules.engine.index import why_not
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
@@ -56,6 +56,9 @@ class ErrorMatcher:
         elif found.operation and self.description is not None:
             facts = self.description.facts(found.operation)
         return {
+            "body": request.body if isinstance(request.body, Mapping) else {},
+            "query": request.query,
+            "headers": request.headers,
             "request": {
                 "method": request.method,
                 "path": request.path,
@@ -97,7 +100,7 @@ class ErrorMatcher:
                 continue
             notes: list[str] | None = None if self.explanation is None else []
             mine = {**self.scope, "error": self.scope["errors"][number]}
-            speech = speak(rule, self.exchange.request, mine, found.known.pack.guidance, f"{number + 1}.", notes)
+            speech = evaluate(rule, self.exchange.request, mine, found.known.pack.guidance, f"{number + 1}.", notes)
             spoken = yield from (_unanswered(speech) if found.presented else speech)
             verdict = "speaks" if spoken is not None else "silent"
             if spoken is not None and self.description is not None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from corrigible.rules.engine.evaluate import RuleResult, slower
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.engine.pace import slower
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pointer import is_among, resolve, segments

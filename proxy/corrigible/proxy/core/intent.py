@@ -10,7 +10,7 @@ from typing import Any
 
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.file_model import MeaningText
-from corrigible.rules.language.functions import wildcards
+from corrigible.rules.language.functions import find
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve
@@ -101,11 +101,11 @@ def _shifted(
     for meaning in meanings:
         if not (_holds(before, meaning.where) and _holds(after, meaning.becomes)) or _holds(before, meaning.becomes):
             continue
-        places = [f"/body{place}" for place in wildcards(before, meaning.at)]
+        places = [f"/body{place}" for place in find(before, meaning.at)]
         if meaning.is_about_a_value:
             there = [p for p in places if same_json(resolve(before, p.removeprefix("/body")), meaning.value)]
             suggestion = losing(suggestion, there)
-        elif len(places) < max(1, len(wildcards(before, meaning.at.rpartition("/")[0]))):
+        elif len(places) < max(1, len(find(before, meaning.at.rpartition("/")[0]))):
             suggestion = _changing(suggestion)
     return suggestion
 

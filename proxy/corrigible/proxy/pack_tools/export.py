@@ -33,7 +33,7 @@ _LITERAL = re.compile(r"(?P<before>[^'\"]*)(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\
 # What an expression compares, searches or looks up with: questions, no answers.
 _ASKS = re.compile(
     r"(?:[=!]=|\b(?:matches|contains|startsWith|endsWith|split|join|indexOf|lastIndexOf|replace)\s*\(|\[|\bin"
-    r"|\b(?:at|names|wildcards|includes)\s*\([^()]*,)\s*r?$"
+    r"|\b(?:at|names|find|includes)\s*\([^()]*,)\s*r?$"
 )
 _ANSWERED = re.compile(r"^\s*(?:[=!]=|\])|^\s*in\b")
 _PIECE = re.compile(r"^/|/$|[\[\]^$*\\]")

@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 from corrigible.rules.engine.lookup import Templates, uncovered
 from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.vocabulary import Vocabulary
 
-from .expression import RESERVED, Environment, Expression, ExpressionError, by_name, environment
-from .file_model import Each, LookupText, Match, PlaceholderEach, PlaceholderText, RuleText
-from .file_model import Entry as EntryText
+from .expression import RESERVED, Environment, Expression, ExpressionError, environment
+from .file_model import AskEachText, AskText, EachText, LookupText, Match, RuleText, SuggestionText
 from .rule import (
     ACTED,
     TERMINAL,
@@ -31,19 +31,26 @@ from .rule import (
     SuggestionSpec,
     Template,
 )
+from .shorthand import Functions, words
 from .validate import checked
 from .yaml_source import Source, Trail
 
 
 def compile_rule(
-    source: Source, *, pack: str, major: str, vocabulary: Vocabulary, lookups: Templates | None = None
+    source: Source,
+    *,
+    pack: str,
+    major: str,
+    vocabulary: Vocabulary,
+    lookups: Templates | None = None,
+    functions: Functions = MappingProxyType({}),
 ) -> Rule:
     """Compile one rule file. Raises one AuthoringError that lists everything wrong with it.
 
     With `lookups`, the pack's allow-list, a look-up that none of them can cover is such a mistake.
     """
     text = checked(RuleText, source)
-    compiler = _Compiler(source, text, vocabulary, lookups)
+    compiler = _Compiler(source, text, vocabulary, lookups, functions)
     try:
         return compiler.rule(pack, major)
     finally:
@@ -56,23 +63,28 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
     return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 class _Compiler:
     def __init__(
-        self, source: Source, text: RuleText, vocabulary: Vocabulary, lookups: Templates | None = None
+        self,
+        source: Source,
+        text: RuleText,
+        vocabulary: Vocabulary,
+        lookups: Templates | None,
+        functions: Functions,
     ) -> None:
         self.source = source
         self.text = text
         self.vocabulary = vocabulary
         self.lookups = lookups
+        self.functions = functions
         self.errors: list[AuthoringError] = []
         self.names = frozenset(text.lookup) | frozenset(text.let)
         self.mentioned: set[str] = set()
-        self.texts: list[str] = []
+        self.expressions: list[Expression] = []
 
     def rule(self, pack: str, major: str) -> Rule:
         text, scope = self.text, environment(self.names - RESERVED)
@@ -100,25 +112,25 @@ class _Compiler:
             names=self.names,
             scope=scope,
             uses=(),
-            hands=frozenset(),
+            cel_bindings=frozenset(),
             tables=None,
             guesses=False,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
         uses = tuple(name for name in sorted(scope.names) if name in self.mentioned)
-        hands = frozenset(word for text in self.texts for word in _WORD.findall(by_name(text)))
-        named = [found[1] for text in self.texts for found in _TABLE.finditer(text)]
+        bound = frozenset(word for one in self.expressions for word in words(one.code))
+        named = [match[1] for one in self.expressions for match in _TABLE.finditer(one.expanded)]
         return replace(
             rule,
             uses=uses,
-            hands=hands,
+            cel_bindings=bound,
             tables=None if None in named else frozenset(named),
             guesses="nearest" in self.mentioned,
         )
 
     def _question(self, name: str, asked: LookupText, scope: Environment) -> LookupSpec:
-        begun = len(self.texts)
+        begun = len(self.expressions)
         trail = ("lookup", name)
         return LookupSpec(
             name,
@@ -126,7 +138,8 @@ class _Compiler:
             self._condition(asked.condition, (*trail, "if"), scope),
             asked.optional,
             None if asked.message is None else self._template(asked.message, (*trail, "message"), scope),
-            frozenset(word for said in self.texts[begun:] for word in _WORD.findall(said)) & self.text.lookup.keys(),
+            frozenset(word for one in self.expressions[begun:] for word in words(one.expanded))
+            & self.text.lookup.keys(),
         )
 
     def _order(self) -> None:
@@ -149,7 +162,7 @@ class _Compiler:
                 self._too_early(inner, trail, waiting)
         elif isinstance(value, str) and any(re.search(rf"(?<!\.)\b{re.escape(name)}\b", value) for name in waiting):
             try:
-                Environment(environment(self.names - RESERVED).names - set(waiting)).compile(value)
+                Environment(environment(self.names - RESERVED).names - set(waiting)).compile(value, self.functions)
             except ExpressionError as problem:
                 for name in waiting:
                     if f"undeclared reference to '{name}" in str(problem):
@@ -177,10 +190,11 @@ class _Compiler:
         self.errors.append(self.source.error(trail, problem))
 
     def _cel(self, text: str, trail: Trail, scope: Environment) -> Expression:
-        self.mentioned.update(_WORD.findall(text))
-        self.texts.append(text)
         try:
-            return scope.compile(text)
+            expression = scope.compile(text, self.functions)
+            self.mentioned |= words(expression.expanded)
+            self.expressions.append(expression)
+            return expression
         except ExpressionError as problem:
             self._wrong(trail, str(problem))
             return environment().compile("null")
@@ -222,19 +236,18 @@ class _Compiler:
             pattern,
         )
 
-    def _entry(self, entry: EntryText, trail: Trail, scope: Environment) -> Entry:
+    def _entry(self, entry: SuggestionText, trail: Trail, scope: Environment) -> Entry:
         condition = self._condition(entry.condition, (*trail, "if"), scope)
-        if entry.all is not None:
-            return SuggestionGroup(condition, "all", self._members(entry.all, (*trail, "all"), scope), entry.type)
-        if isinstance(entry.one_of, list):
-            return SuggestionGroup(
-                condition, "one_of", self._members(entry.one_of, (*trail, "one_of"), scope), entry.type
-            )
-        if isinstance(entry.one_of, Each):
-            return self._each(entry.one_of, condition, (*trail, "one_of"), scope, entry.type)
-        return self._say(entry, condition, trail, scope)
+        relation: Literal["all", "one_of"]
+        for relation, members in (("all", entry.all), ("one_of", entry.one_of)):
+            if isinstance(members, EachText):
+                return self._each(members, relation, condition, (*trail, relation), scope, entry.type)
+            if members is not None:
+                group = self._members(members, (*trail, relation), scope)
+                return SuggestionGroup(condition, relation, group, entry.type)
+        return self._suggestion(entry, condition, trail, scope)
 
-    def _members(self, entries: Sequence[EntryText], trail: Trail, scope: Environment) -> tuple[Entry, ...]:
+    def _members(self, entries: Sequence[SuggestionText], trail: Trail, scope: Environment) -> tuple[Entry, ...]:
         members = tuple(self._entry(entry, (*trail, index), scope) for index, entry in enumerate(entries))
         for index, member in enumerate(members):
             if not isinstance(member, SuggestionSpec):
@@ -244,13 +257,19 @@ class _Compiler:
         return members
 
     def _each(
-        self, each: Each, condition: Expression | None, trail: Trail, scope: Environment, kind: str | None
+        self,
+        each: EachText,
+        relation: Literal["all", "one_of"],
+        condition: Expression | None,
+        trail: Trail,
+        scope: Environment,
+        kind: str | None,
     ) -> SuggestionLoop:
         self._named(each.name, (*trail, "as"))
         inner = environment(self.names | {each.name})
         if each.suggest.action is None:
-            self._wrong((*trail, "suggest"), "an alternative made for each element is one action")
-        member = self._say(
+            self._wrong((*trail, "suggest"), "what is suggested for each element is one action")
+        member = self._suggestion(
             each.suggest,
             self._condition(each.suggest.condition, (*trail, "suggest", "if"), inner),
             (*trail, "suggest"),
@@ -258,9 +277,13 @@ class _Compiler:
         )
         if member.base_action in TERMINAL:
             self._wrong((*trail, "suggest"), f"{member.action} stands alone, not in a group")
-        return SuggestionLoop(condition, self._cel(each.each, (*trail, "each"), scope), each.name, member, kind)
+        return SuggestionLoop(
+            condition, relation, self._cel(each.each, (*trail, "each"), scope), each.name, member, kind
+        )
 
-    def _say(self, entry: EntryText, condition: Expression | None, trail: Trail, scope: Environment) -> SuggestionSpec:
+    def _suggestion(
+        self, entry: SuggestionText, condition: Expression | None, trail: Trail, scope: Environment
+    ) -> SuggestionSpec:
         action = entry.action or "NO_RECOVERY_AVAILABLE"
         if action not in self.vocabulary.actions:
             hint = suggest_spelling(action, self.vocabulary.actions)
@@ -268,19 +291,19 @@ class _Compiler:
         known = self.vocabulary.actions.get(action)
         base = str(known.base_action) if known is not None else action
         terminal = base in TERMINAL
-        if terminal and (entry.patch or entry.steps or entry.placeholders):
-            self._wrong(trail, f"{action} is terminal: it has no patch, steps or placeholders")
+        if terminal and (entry.patch or entry.set or entry.steps or entry.ask):
+            self._wrong(trail, f"{action} is terminal: it has no set, patch, steps or ask")
         self._acting(entry, base, trail)
-        if action != base and base == "MODIFY_PARAMS" and entry.patch is None and not entry.placeholders:
-            self._wrong(trail, f"{action} needs a written patch: its parameters are not members of the request")
+        if action != base and base == "MODIFY_PARAMS" and not (entry.patch or entry.set or entry.ask):
+            self._wrong(trail, f"{action} needs set or patch: its parameters are not members of the request")
         if entry.recovery is not None and (entry.recovery == "terminal") is not terminal:
             said = "is always terminal" if terminal else "is never terminal"
             self._wrong((*trail, "recovery"), f"{action} {said}")
         if base == "WAIT_AND_RETRY" and entry.parameters:
             self._wrong((*trail, "parameters"), f"{action} has no parameters: the wait belongs into retry")
-        placeholders = self._placeholders(entry, (*trail, "placeholders"), scope)
+        placeholders = self._placeholders(entry, (*trail, "ask"), scope)
         if placeholders and entry.applicability not in (None, "HAS_PLACEHOLDERS"):
-            self._wrong((*trail, "applicability"), "with placeholders it is HAS_PLACEHOLDERS")
+            self._wrong((*trail, "applicability"), "with ask it is HAS_PLACEHOLDERS")
         after = entry.retry.after_seconds if entry.retry is not None else None
         return SuggestionSpec(
             condition=condition,
@@ -294,6 +317,7 @@ class _Compiler:
                 for name, value in (entry.parameters or {}).items()
             },
             edits=None if entry.patch is None else self._edits(entry, trail, scope),
+            changes=None if entry.set is None else self._changes(entry.set, (*trail, "set"), scope),
             steps=tuple(self._template(step, (*trail, "steps", i), scope) for i, step in enumerate(entry.steps or ())),
             applicability=entry.applicability or ("HAS_PLACEHOLDERS" if placeholders else "MAYBE_INCORRECT"),
             placeholders=placeholders,
@@ -308,7 +332,7 @@ class _Compiler:
             type=entry.type,
         )
 
-    def _acting(self, entry: EntryText, base: str, trail: Trail) -> None:
+    def _acting(self, entry: SuggestionText, base: str, trail: Trail) -> None:
         """Whoever hears that nothing more can be sent has to hear who can act."""
         if base not in ACTED and entry.actor is not None:
             self._wrong((*trail, "actor"), f"only {' and '.join(sorted(ACTED))} say who can act")
@@ -319,17 +343,17 @@ class _Compiler:
         if base in ACTED and "actor" in (entry.parameters or {}):
             self._wrong((*trail, "parameters", "actor"), "actor stands beside action")
 
-    def _placeholders(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Placeholder, ...]:
-        if isinstance(entry.placeholders, PlaceholderEach):
-            each = self._cel(entry.placeholders.each, (*trail, "each"), scope)
-            self._named(entry.placeholders.name, (*trail, "as"))
-            inner = environment(scope.names | {entry.placeholders.name})
-            return (self._placeholder(entry.placeholders, trail, inner, each, entry.placeholders.name),)
-        return tuple(self._placeholder(p, (*trail, i), scope) for i, p in enumerate(entry.placeholders or ()))
+    def _placeholders(self, entry: SuggestionText, trail: Trail, scope: Environment) -> tuple[Placeholder, ...]:
+        if isinstance(entry.ask, AskEachText):
+            each = self._cel(entry.ask.each, (*trail, "each"), scope)
+            self._named(entry.ask.name, (*trail, "as"))
+            inner = environment(scope.names | {entry.ask.name})
+            return (self._placeholder(entry.ask, trail, inner, each, entry.ask.name),)
+        return tuple(self._placeholder(p, (*trail, i), scope) for i, p in enumerate(entry.ask or ()))
 
     def _placeholder(
         self,
-        text: PlaceholderText,
+        text: AskText,
         trail: Trail,
         scope: Environment,
         each: Expression | None = None,
@@ -337,14 +361,29 @@ class _Compiler:
     ) -> Placeholder:
         return Placeholder(
             self._pointer(text.pointer, (*trail, "pointer"), scope),
-            text.ask,
-            text.json_schema,
+            text.who,
+            {} if text.json_schema is None and text.schema_from is not None else text.json_schema,
             None if text.schema_from is None else self._cel(text.schema_from, (*trail, "schema_from"), scope),
             each,
             name,
         )
 
-    def _edits(self, entry: EntryText, trail: Trail, scope: Environment) -> tuple[Edit, ...] | Expression:
+    def _changes(
+        self, text: dict[str, Any] | str, trail: Trail, scope: Environment
+    ) -> tuple[tuple[str | Expression, Template], ...] | Expression:
+        if isinstance(text, str):
+            return self._cel(text, trail, scope)
+        changes: list[tuple[str | Expression, Template]] = []
+        for key, value in text.items():
+            place: str | Expression = key
+            if key.startswith("/"):
+                place = self._pointer(key, (*trail, key), scope)
+            elif key.startswith("(") and key.endswith(")"):
+                place = self._cel(key[1:-1], (*trail, key), scope)
+            changes.append((place, self._template(value, (*trail, key), scope)))
+        return tuple(changes)
+
+    def _edits(self, entry: SuggestionText, trail: Trail, scope: Environment) -> tuple[Edit, ...] | Expression:
         if isinstance(entry.patch, str):
             return self._cel(entry.patch, (*trail, "patch"), scope)
         edits = []

@@ -6,10 +6,11 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from cel_expr_python import cel
-from cel_expr_python.ext import ext_math, ext_strings
+from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
 from corrigible.rules.budget import spend, walk
 from corrigible.rules.engine.patch_builder import edits
@@ -22,25 +23,30 @@ from .functions import (
     at,
     base64,
     base64_meant,
+    find,
     flat,
     fresh_key,
     includes,
     integer,
     is_base64,
     names,
+    or_value,
     respell,
     unix,
-    wildcards,
 )
 from .quantity import quantity, quantity_text
+from .shorthand import BY_NAME, DOCUMENTS, TYPED, Functions, ShorthandError, expand, rewrite
 
 SCOPE = (
+    "body",
     "captures",
     "error",
     "errors",
     "exchange",
+    "headers",
     "operation",
     "params",
+    "query",
     "request",
     "response",
     "spec",
@@ -78,15 +84,8 @@ _ERROR = cel.Type.ERROR
 _A_CALL = 8
 """Steps that a call into the runtime takes."""
 
-# The runtime hands a Python function its whole argument, converted. `at(spec, pointer)` would convert the description
-# of an operation, milliseconds of it, to look at one member: so the function is told the name and looks itself.
-_BY_NAME = re.compile(r"\b(at|edits|names|wildcards)\(\s*(request|response|spec|tables)\s*,")
 _UNDER_WAY = threading.local()
-
-
-def by_name(text: str) -> str:
-    """Return what is compiled for an expression: `at(spec, x)` as `at_spec(x)`."""
-    return _BY_NAME.sub(r"\1_\2(", text)
+"""The values of the expression that is evaluated: functions look at documents by their name."""
 
 
 class ExpressionError(CorrigibleError):
@@ -100,12 +99,12 @@ class EvaluationError(CorrigibleError):
 class Activation:
     """Values under names. Handed to the runtime when an expression first needs it there."""
 
-    __slots__ = ("_env", "_handed", "_hands", "values")
+    __slots__ = ("_cel_bindings", "_env", "_handed", "values")
 
-    def __init__(self, values: Mapping[str, Any], hands: frozenset[str] | None) -> None:
-        """`hands` are the names that the runtime itself looks at, all of them where None."""
+    def __init__(self, values: Mapping[str, Any], cel_bindings: frozenset[str] | None) -> None:
+        """`cel_bindings` are the names that the runtime itself looks at, all of them where None."""
         self.values = values
-        self._hands = hands
+        self._cel_bindings = cel_bindings
         self._env: cel.Env | None = None
         self._handed: cel.Activation | None = None
 
@@ -113,8 +112,8 @@ class Activation:
         """Return the values as the runtime takes them, for expressions compiled in this environment."""
         if self._handed is None or self._env is not env:
             values = self.values
-            if self._hands is not None:
-                values = {name: value for name, value in values.items() if name in self._hands}
+            if self._cel_bindings is not None:
+                values = {name: value for name, value in values.items() if name in self._cel_bindings}
             walk()
             self._handed, self._env = env.Activation(values), env
         return self._handed
@@ -126,23 +125,33 @@ class Expression:
     (A compiled expression holds about 8 KB and an environment 80 KB; compiling again costs some 50 microseconds once.)
     """
 
-    __slots__ = ("_asks", "_chain", "_compiled", "_env", "_scope", "text")
+    __slots__ = ("_asks", "_chain", "_compiled", "_env", "_scope", "_typed", "code", "expanded", "text")
 
-    def __init__(self, text: str, scope: Environment) -> None:
+    def __init__(self, text: str, scope: Environment, functions: Functions = MappingProxyType({})) -> None:
+        """Raises ShorthandError for a wrong call of one of the pack's functions."""
         self.text = text
+        """As the author wrote it."""
+        self.expanded = expand(text, functions)
+        """With the pack's functions written out."""
+        self.code = rewrite(self.expanded)
+        """As the runtime compiles it."""
         self._scope = scope
         self._compiled: cel.Expression | None = None
         self._env: cel.Env | None = None
         # Half of all expressions only name a value, or ask whether it is there. Walking there costs a tenth of a call
         # into the runtime, which still judges whatever is odd.
-        plain = _CHAIN.fullmatch(text)
+        plain = _CHAIN.fullmatch(self.expanded)
         self._chain = tuple((plain["has"] or plain["value"]).split(".")) if plain is not None else None
         self._asks = plain is not None and plain["has"] is not None
+        self._typed = self._chain is not None and len(self._chain) > 1 and self._chain[0] in TYPED
 
     def evaluate(self, activation: Activation) -> Any:
         """Return a plain Python value. Raises EvaluationError (a missing key, no such overload, overflow, ...)."""
         if self._chain is not None:
             here: Any = activation.values
+            if self._typed:
+                value = at(here[self._chain[0]], "/" + "/".join(self._chain[1:]))
+                return value is not None if self._asks else value
             for name in self._chain:
                 if type(here) is not dict:
                     break
@@ -156,7 +165,7 @@ class Expression:
         compiled = self._compiled
         if compiled is None:
             self._env = running(self._scope.names)
-            compiled = self._compiled = self._env.compile(by_name(self.text))
+            compiled = self._compiled = self._env.compile(self.code)
         spend(_A_CALL)
         _UNDER_WAY.values = activation.values
         try:
@@ -203,7 +212,13 @@ class Environment:
             keep_none()
             self._env = cel.NewEnv(
                 variables={name: cel.Type.DYN for name in self.names},
-                extensions=[_ours(), ext_strings.ExtStrings(), ext_math.ExtMath()],
+                extensions=[
+                    _ours(),
+                    ext_bindings.ExtBindings(),
+                    ext_math.ExtMath(),
+                    ext_optional.ExtOptional(),
+                    ext_strings.ExtStrings(),
+                ],
             )
         return self._env
 
@@ -211,23 +226,26 @@ class Environment:
         """Give back the memory of checking; what is needed at run time is made again then."""
         self._env = None
 
-    def compile(self, text: str) -> Expression:
+    def compile(self, text: str, functions: Functions = MappingProxyType({})) -> Expression:
         """Compile one expression. Raises ExpressionError with the reason on one line."""
         try:
-            self.env.compile(text)
-            return Expression(text, self)
+            expression = Expression(text, self, functions)
+            self.env.compile(expression.code)
+            return expression
+        except ShorthandError as problem:
+            raise ExpressionError(str(problem)) from None
         except RuntimeError as problem:
             said = str(problem).removeprefix("INVALID_ARGUMENT: ").splitlines()[0].removeprefix("ERROR: ")
             said = re.sub(r"^<input>:\d+:(\d+): ", r"column \1: ", said).replace(" (in container '')", "")
             named = _UNDECLARED.search(said)
-            hint = _hint(named[1], [*self.names, *FUNCTIONS]) if named else ""
+            hint = _hint(named[1], [*self.names, *FUNCTIONS, *functions]) if named else ""
             raise ExpressionError(f"CEL: {said.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
 
-    def activation(self, values: Mapping[str, Any], hands: frozenset[str] | None = None) -> Activation:
-        return Activation(values, hands)
+    def activation(self, values: Mapping[str, Any], cel_bindings: frozenset[str] | None = None) -> Activation:
+        return Activation(values, cel_bindings)
 
 
-_RENAMED = {"covers": "includes"}
+_RENAMED = {"covers": "includes", "wildcards": "find"}
 
 
 def _hint(name: str, names: list[str]) -> str:
@@ -257,13 +275,15 @@ def running(names: frozenset[str]) -> cel.Env:
     return _RUNNING[-1].env
 
 
-_LOOKING = (at, edits, names, wildcards)
-"""Those whose first argument is a document, which they look at themselves where it is named."""
+_LOOKING = {"at": at, "edits": edits, "find": find, "names": names}
+"""Those whose first argument is a document, which they look at themselves where it is named: see `shorthand`."""
+assert tuple(_LOOKING) == BY_NAME
 _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "at": (at, 2),
     "base64": (base64, 1),
     "base64_meant": (base64_meant, 1),
     "edits": (edits, 2),
+    "find": (lambda document, pattern: find(_ordered(document), pattern), 2),
     "flat": (flat, 1),
     "fresh_key": (fresh_key, 1),
     "includes": (includes, 2),
@@ -271,12 +291,12 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "is_base64": (is_base64, 1),
     "names": (lambda document, pointer: sorted(names(document, pointer), key=str), 2),
     "nearest": (nearest, 2),
+    "or_value": (or_value, 2),
     "pointer_of": (parameter_pointer, 1),
     "quantity": (quantity, 1),
     "quantity_text": (quantity_text, 2),
     "respell": (respell, 3),
     "unix": (unix, 1),
-    "wildcards": (lambda document, pattern: wildcards(_ordered(document), pattern), 2),
 }
 """Each with the number of its arguments. What comes from the runtime has lost its order: see `_ordered`."""
 FUNCTIONS = tuple(_FUNCTIONS)
@@ -306,9 +326,9 @@ def _ours() -> cel.CelExtension:
                 for name, (called, arguments) in _FUNCTIONS.items()
             ),
             *(
-                function(f"{looks.__name__}_{name}", 1, dyn, functools.partial(_looked_up, looks, name))
-                for looks in _LOOKING
-                for name in ("request", "response", "spec", "tables")
+                function(f"{called}_{name}", 1, dyn, functools.partial(_looked_up, looks, name))
+                for called, looks in _LOOKING.items()
+                for name in DOCUMENTS
             ),
         ],
     )

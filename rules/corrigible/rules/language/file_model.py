@@ -21,7 +21,14 @@ Cel = Annotated[str, Field(description="A CEL expression.", min_length=1)]
 CelOrTrue = Annotated[str | bool, Field(description="A CEL expression that gives a boolean.")]
 
 
-RENAMED = {"on": "match", "also": "also_resolves", "speaks": "expect", "silent": "no_match", "covers": "min_coverage"}
+RENAMED = {
+    "on": "match",
+    "also": "also_resolves",
+    "placeholders": "ask",
+    "speaks": "expect",
+    "silent": "no_match",
+    "covers": "min_coverage",
+}
 """Keys of earlier versions, and what they are called now."""
 
 
@@ -54,18 +61,33 @@ class LookupText(FileModel):
     optional: bool = False
 
 
-class PlaceholderText(FileModel):
+class AskText(FileModel):
+    """One value that only the caller knows. Without a schema it is the one that the API's description has there."""
+
     pointer: str = Field(description="A pointer into the request document, or a CEL expression that gives one.")
-    ask: Literal["user", "agent"] = "user"
-    json_schema: dict[str, Any] = Field(default_factory=dict, alias="schema")
-    schema_from: Cel | None = None
+    who: Literal["user", "agent"] = "user"
+    json_schema: dict[str, Any] | None = Field(None, alias="schema")
+    schema_from: Cel | None = Field(None, description="A CEL expression that gives a schema; added to `schema`.")
 
 
-class PlaceholderEach(PlaceholderText):
-    """One placeholder for every element of a list."""
+class AskEachText(AskText):
+    """One value for every element of a list."""
 
     each: Cel
     name: str = Field("item", alias="as", pattern="^[a-z][a-z0-9_]*$")
+
+
+def _questions(value: Any) -> Any:
+    """Write a pointer out as the map that it is short for."""
+    if isinstance(value, list):
+        return [{"pointer": one} if isinstance(one, str) else one for one in value]
+    return [{"pointer": value}] if isinstance(value, str) else value
+
+
+Ask = Annotated[
+    list[AskText] | AskEachText,
+    BeforeValidator(_questions, json_schema_input_type=str | list[str | AskText] | AskEachText),
+]
 
 
 class PatchText(FileModel):
@@ -82,19 +104,23 @@ class RetryText(FileModel):
     idempotency_key: Literal["reuse", "new", "none"] | None = None
 
 
-class Each(FileModel):
-    """One alternative for every element of a list, five at most."""
+class EachText(FileModel):
+    """One suggestion for every element of a list; of alternatives five at most."""
 
     each: Cel
     name: str = Field("choice", alias="as", pattern="^[a-z][a-z0-9_]*$")
-    suggest: Entry
+    suggest: SuggestionText
 
 
-class Entry(FileModel):
-    """One thing the rule may say. The first whose `if` holds speaks."""
+class SuggestionText(FileModel):
+    """One thing that the rule may suggest. The first whose `if` holds is taken."""
 
     condition: CelOrTrue | None = Field(None, alias="if")
-    action: str | None = Field(None, pattern="^[A-Z][A-Z0-9_]*$")
+    action: str | None = Field(
+        None,
+        pattern="^[A-Z][A-Z0-9_]*$",
+        description="MODIFY_PARAMS where it is left out beside set, patch, parameters or ask.",
+    )
     message: str | None = None
     differs: Cel | None = Field(
         None, description="The names of members by which what is there differs from what was sent: said in the message."
@@ -105,32 +131,49 @@ class Entry(FileModel):
         "it acts for, have something to supply or decide.",
     )
     parameters: dict[str, Value] | None = None
+    set: dict[str, Value] | Cel | None = Field(
+        None,
+        description="Values by pointer, by name of a parameter, or by `(expression that gives a pointer)`; null "
+        "removes. Or a CEL expression that gives a list of [pointer, value] and [pointer].",
+    )
     patch: list[PatchText] | Cel | None = Field(
         None, description="RFC 6902 operations, or a CEL expression that gives them: see edits()."
     )
     steps: list[dict[str, Value]] | None = None
     applicability: Literal["MAYBE_INCORRECT", "HAS_PLACEHOLDERS", "UNSPECIFIED"] | None = None
-    placeholders: list[PlaceholderText] | PlaceholderEach | None = None
+    ask: Ask | None = Field(None, description="What only the caller knows: a pointer, a list of them, or maps.")
     changes_intent: bool | None = None
     requires_confirmation: bool | None = None
     side_effects: Literal["none", "possible", "certain"] | None = None
     retry: RetryText | None = None
     recovery: Literal["correctable", "transient", "terminal"] | None = None
     type: Literal["recovery_guidance", "intent_disambiguation"] | None = None
-    all: list[Entry] | None = None
-    one_of: list[Entry] | Each | None = None
+    all: list[SuggestionText] | EachText | None = None
+    one_of: list[SuggestionText] | EachText | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_action(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not data.keys() & {"action", "all", "one_of"} and data.keys() & _EDITS:
+            return {**data, "action": "MODIFY_PARAMS"}
+        return data
 
     @model_validator(mode="after")
-    def _one_kind(self) -> Entry:
+    def _one_kind(self) -> SuggestionText:
         kinds = [name for name in ("action", "all", "one_of") if getattr(self, name) is not None]
         if len(kinds) != 1:
             raise ValueError("says exactly one of action, all, one_of")
         if self.action is not None and not self.message:
             raise ValueError("an action needs a message")
+        if self.set is not None and (self.patch is not None or self.parameters):
+            raise ValueError("says either set, patch or parameters")
         return self
 
 
-Each.model_rebuild()
+_EDITS = frozenset({"set", "patch", "parameters", "ask"})
+"""What makes a suggestion an edit of the request."""
+
+EachText.model_rebuild()
 
 
 class RuleText(FileModel):
@@ -138,12 +181,15 @@ class RuleText(FileModel):
     title: str = Field(min_length=1)
     status: Literal["draft", "stable", "deprecated"]
     references: list[str] = Field(min_length=1)
+    author: str | None = Field(None, min_length=1)
+    date: str | None = Field(None, pattern=r"^\d{4}-\d\d-\d\d$", description="When the rule was written.")
+    false_positives: str | list[str] | None = Field(None, description="When the advice would be wrong.")
     priority: int = 0
     match: Match = Match()
     when: CelOrTrue | None = None
     lookup: dict[str, LookupText] = {}
     let: dict[str, Value] = {}
-    suggest: list[Entry] = Field(min_length=1)
+    suggest: list[SuggestionText] = Field(min_length=1)
     also_resolves: Cel | None = Field(
         None, description="Numbers (`errors[i].number`) of further complaints that this answer settles as well."
     )
@@ -240,6 +286,11 @@ class PackText(FileModel):
     actions: dict[str, ActionText] = {}
     min_coverage: float | None = Field(
         None, ge=0, le=100, description="The percentage of the API's documented errors for which there is a rule."
+    )
+    functions: dict[str, Cel] = Field(
+        {},
+        description="Named CEL expressions for all rules: `remaining(charge): charge.amount - charge.amount_refunded`. "
+        "A function may call those before it.",
     )
     paraphrases: dict[str, list[str]] = Field(
         {}, description="What would give a fix away in other words: `1.5 cups: [one and a half cups]`. For the audit."

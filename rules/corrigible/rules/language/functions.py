@@ -12,6 +12,7 @@ from typing import Any
 
 import re2
 
+from corrigible.rules.budget import walk
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 
 _KEYS = uuid.UUID("6f0f7c02-6b0e-5a53-9f52-0b6f2a7f3a11")
@@ -79,25 +80,44 @@ def fresh_key(seed: str) -> str:
     return str(uuid.uuid5(_KEYS, seed))
 
 
-def wildcards(document: Any, pattern: str) -> list[str]:
-    """Return the pointers of what is there that a pattern fits; `*` stands for any one member or element."""
-    return list(_fitting(document, segments(pattern), ""))
+def or_value(value: Any, default: Any) -> Any:
+    """Return the value, or the default where it is null."""
+    return default if value is None else value
+
+
+def find(document: Any, pattern: str) -> list[str]:
+    """Return the pointers of what is there that a pattern fits.
+
+    `*` stands for any one member or element, `**` for any number of levels: `**/name` is `name` at any depth.
+    """
+    walk()
+    parts = segments(pattern if pattern.startswith("/") else f"/{pattern}")
+    return list(dict.fromkeys(_fitting(document, parts, "")))
 
 
 def _fitting(here: Any, parts: Sequence[str], walked: str) -> Iterator[str]:
     if not parts:
         yield walked
         return
-    if parts[0] == "*":
-        count = len(here) if isinstance(here, list) else 0
-        names = list(here) if isinstance(here, Mapping) else list(map(str, range(count)))
-    else:
-        names = [parts[0]]
+    if parts[0] == "**":
+        yield from _fitting(here, parts[1:], walked)
+        for name in _inner(here):
+            step = "/" + escape(name)
+            yield from _fitting(resolve(here, step), parts, walked + step)
+        return
+    names = _inner(here) if parts[0] == "*" else [parts[0]]
     for name in names:
         step = "/" + escape(name)
         inner = resolve(here, step)
         if inner is not MISSING:
             yield from _fitting(inner, parts[1:], walked + step)
+
+
+def _inner(here: Any) -> list[str]:
+    """Return the steps that lead one level deeper."""
+    if isinstance(here, Mapping):
+        return list(map(str, here))
+    return list(map(str, range(len(here)))) if isinstance(here, list) else []
 
 
 def flat(lists: Sequence[Any]) -> list[Any]:

@@ -94,7 +94,8 @@ class LookupSpec:
 class Placeholder:
     pointer: str | Expression
     ask: Literal["user", "agent"]
-    schema: Mapping[str, Json]
+    schema: Mapping[str, Json] | None
+    """None for the one that the API's description has at the pointer."""
     schema_from: Expression | None
     each: Expression | None = None
     name: str = ""
@@ -126,6 +127,8 @@ class SuggestionSpec:
     """Who can act where nothing more can be sent."""
     parameters: Mapping[str, Template]
     edits: tuple[Edit, ...] | Expression | None
+    changes: tuple[tuple[str | Expression, Template], ...] | Expression | None
+    """Values by pointer or by name of a parameter; the guarded patch is made from them."""
     steps: tuple[Mapping[str, Template], ...]
     applicability: str
     placeholders: tuple[Placeholder, ...]
@@ -150,9 +153,10 @@ class SuggestionGroup:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionLoop:
-    """One alternative per element of a list."""
+    """One suggestion per element of a list."""
 
     condition: Expression | None
+    relation: Literal["all", "one_of"]
     each: Expression
     name: str
     member: SuggestionSpec
@@ -190,7 +194,7 @@ class Rule:
 
     uses: tuple[str, ...]
     """The names of the scope, its own included, that its expressions mention."""
-    hands: frozenset[str]
+    cel_bindings: frozenset[str]
     """Those of them that the runtime itself looks at."""
     tables: frozenset[str] | None
     """The tables that they name, None where that cannot be told."""
@@ -198,8 +202,8 @@ class Rule:
     """It asks what is near: what it suggests may be a guess."""
 
     def activation(self, scope: Mapping[str, Any]) -> Activation:
-        """Hand the runtime what this rule mentions, and no more: every name costs, a table by its size."""
+        """Bind only what this rule mentions: conversion costs for every name, for a table by its size."""
         values = {name: scope[name] for name in self.uses if name in scope}
         if "tables" in values and self.tables is not None:
             values["tables"] = {name: table for name, table in values["tables"].items() if name in self.tables}
-        return Activation(values, None if self.hands.issuperset(values) else self.hands)
+        return Activation(values, None if self.cel_bindings.issuperset(values) else self.cel_bindings)

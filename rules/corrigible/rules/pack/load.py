@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from corrigible.rules.engine.evaluate import PackSettings
+from corrigible.rules.engine.pack_settings import PackSettings
 from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
 from corrigible.rules.language.compile import compile_rule
+from corrigible.rules.language.expression import FUNCTIONS as BUILT_IN
+from corrigible.rules.language.expression import RESERVED, SCOPE, ExpressionError, environment
 from corrigible.rules.language.file_model import PackText
 from corrigible.rules.language.rule import Rule
+from corrigible.rules.language.shorthand import Functions, PackFunction, ShorthandError, expand, signature
 from corrigible.rules.language.validate import checked
 from corrigible.rules.language.yaml_source import Source, read_source
 from corrigible.schema.error import VocabularyError
@@ -81,11 +84,23 @@ def load_pack(name_or_path: str | Path) -> Pack:
         tables = load_tables(path)
     except AuthoringError as error:
         errors.append(error)
+    functions: Functions = {}
+    try:
+        functions = _functions(manifest, text)
+    except AuthoringError as error:
+        errors.append(error)
     rules: dict[str, Rule] = {}
     major = text.version.partition(".")[0]
     for file in rule_files(path):
         try:
-            rule = compile_rule(read_source(file), pack=text.name, major=major, vocabulary=vocabulary, lookups=lookups)
+            rule = compile_rule(
+                read_source(file),
+                pack=text.name,
+                major=major,
+                vocabulary=vocabulary,
+                lookups=lookups,
+                functions=functions,
+            )
         except AuthoringError as error:
             errors.append(error)
             continue
@@ -106,6 +121,33 @@ def load_pack(name_or_path: str | Path) -> Pack:
 def load_tables(path: Path) -> dict[str, Json]:
     """Read every `tables/*.yaml`; a `-` in the file's name is `_` in expressions."""
     return {file.stem.replace("-", "_"): read_source(file).data for file in sorted((path / "tables").glob("*.yaml"))}
+
+
+def _functions(manifest: Source, text: PackText) -> Functions:
+    """Return the named expressions of a pack. Each is checked on its own, and may call those before it."""
+    functions: dict[str, PackFunction] = {}
+    errors: list[AuthoringError] = []
+    for key, expression in text.functions.items():
+        trail = ("functions", key)
+        parts = signature(key)
+        if parts is None:
+            errors.append(manifest.error(trail, f'"{key}" is no signature such as remaining(charge)'))
+            continue
+        name, parameters = parts
+        taken = next((word for word in (name, *parameters) if word in RESERVED or word in SCOPE), None)
+        if taken is not None or name in BUILT_IN or name in functions:
+            errors.append(manifest.error(trail, f'"{taken or name}" is a name that every rule has'))
+            continue
+        try:
+            body = expand(expression, functions)
+            environment(frozenset(parameters)).compile(body)
+        except (ExpressionError, ShorthandError) as problem:
+            errors.append(manifest.error(trail, str(problem)))
+            continue
+        functions[name] = PackFunction(name, parameters, body)
+    if (error := gather(errors)) is not None:
+        raise error
+    return functions
 
 
 def _vocabulary(manifest: Source, text: PackText) -> Vocabulary:

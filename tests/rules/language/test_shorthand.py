@@ -1,0 +1,111 @@
+"""What is shorter than CEL has it, in values: members that are missing, optionals, functions of a pack, depth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.language.expression import EvaluationError, ExpressionError, environment
+from corrigible.rules.language.shorthand import PackFunction, expand, rewrite, signature
+
+BODY = {"card": {"number": "42", "exp": None}, "items": [{"name": "a"}, {"name": "b", "tags": [{"name": "c"}]}], "n": 3}
+VALUES: dict[str, Any] = {
+    "body": BODY,
+    "query": {"limit": "5"},
+    "headers": {"if-match": '"1"'},
+    "request": {"body": BODY},
+    "intent": {"charge": None, "a": {"b": 1}},
+}
+FUNCTIONS = {
+    "left": PackFunction("left", ("charge",), "charge.amount - charge.refunded"),
+    "alike": PackFunction("alike", ("list", "k"), "list.all(x, x[k] == list[0][k])"),
+}
+
+
+def value(text: str, **more: Any) -> Any:
+    env = environment(frozenset({"intent", *more}))
+    return env.compile(text, FUNCTIONS).evaluate(env.activation({**VALUES, **more}))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("body.n", 3),
+        ("body.n + 1", 4),
+        ("body.absent", None),
+        ("body.absent.deeper", None),
+        ("body.absent.deeper == null", True),
+        ("body.n.deeper == null", True),
+        ("body['card'].number == '42'", True),
+        ("body.card.exp == null", True),
+        ("has(body.card)", True),
+        ("has(body.card.absent) || false", False),
+        ("body.card.number.startsWith('4')", True),
+        ("body.items.map(i, i.name)", ["a", "b"]),
+        ("body.all(name, name != 'other')", True),
+        ("'body.absent' + body.card.number", "body.absent42"),
+        ("request.body.n", 3),
+        ("query.limit", "5"),
+        ("query.page == null", True),
+        ("headers['if-match'] != null && headers['if-none-match'] == null", True),
+        ("intent.?charge.?id.orValue('none')", "none"),
+        ("intent.?a.?b.orValue(2)", 1),
+        ("intent.?a.b.hasValue() && !intent.?a.c.hasValue()", True),
+        ("body.items.map(i, i.?tags.orValue([]).size())", [0, 1]),
+        ("find(request, '**/name')", ["/body/items/0/name", "/body/items/1/name", "/body/items/1/tags/0/name"]),
+        ("find(body, 'items/**/name').size()", 3),
+        ("find(body, '/card/*')", ["/card/number", "/card/exp"]),
+    ],
+)
+def test_an_expression(text: str, expected: Any) -> None:
+    assert value(text) == expected
+
+
+@pytest.mark.parametrize("body", [{}, {"n": "x"}])
+def test_a_member_of_a_body_that_is_no_object_is_null(body: dict[str, Any]) -> None:
+    env = environment()
+    assert env.compile("body.absent").evaluate(env.activation({"body": body})) is None
+
+
+def test_a_missing_member_elsewhere_stays_an_error() -> None:
+    with pytest.raises(EvaluationError):
+        value("request.body.absent == 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("left(c) > 0", True),
+        ("left([c][0])", 4),
+        ("[c].map(charge, left(charge))", [4]),
+        ("alike(body.items, 'name')", False),
+        ("['amount'].filter(x, alike([c, c], x))", ["amount"]),
+        ("left(c) == left({'amount': 9, 'refunded': 5})", True),
+        ("'left(c)'", "left(c)"),
+    ],
+)
+def test_a_function_of_the_pack(text: str, expected: Any) -> None:
+    assert value(text, c={"amount": 5, "refunded": 1}) == expected
+
+
+def test_a_wrong_call_names_the_signature() -> None:
+    with pytest.raises(ExpressionError, match=r"left is called with 2 arguments, pack.yaml has left\(charge\)"):
+        value("left(body, 1)")
+
+
+def test_the_arguments_are_evaluated_once() -> None:
+    assert expand("left(find(body, 'x')[0])", FUNCTIONS).count("find") == 1
+
+
+def test_the_runtime_is_told_the_documents_name() -> None:
+    assert rewrite("at(request, '/x') + at(there, '/y') + 'at(request, 1)'") == (
+        "at_request( '/x') + at(there, '/y') + 'at(request, 1)'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("f(a, b)", ("f", ("a", "b"))), ("f()", ("f", ())), ("f", None), ("F(a)", None)]
+)
+def test_a_signature(text: str, expected: Any) -> None:
+    assert signature(text) == expected
