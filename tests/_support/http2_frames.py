@@ -18,6 +18,7 @@ from hpack import Decoder, Encoder
 
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.proxy.tls_files import Identity, Trust
+from tests._support.wire import received
 
 PATIENCE = 60.0
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -262,7 +263,7 @@ class Server(Peer):
         super().__init__(wire)
         data = b""
         while len(data) < len(PREFACE):
-            data += wire.recv(len(PREFACE) - len(data))
+            data += received(wire, len(PREFACE) - len(data))
         self.send(frame(SETTINGS, payload=settings))
 
 

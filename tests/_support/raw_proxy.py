@@ -26,6 +26,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead, Rewrite
 from corrigible.proxy.http.feedback_store import Served
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from tests._support.wire import received
 
 PATIENCE = 60.0
 """Seconds after which a test gives up. Nothing is expected to take so long, on however busy a machine."""
@@ -123,7 +124,7 @@ def read_request(connection: socket.socket) -> bytes | None:
     length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
     chunked = b"transfer-encoding: chunked" in lines
     while len(body) < length or (chunked and not LAST_CHUNK.search(body)):
-        body += connection.recv(1 << 20)
+        body += received(connection)
     return head + b"\r\n\r\n" + body
 
 

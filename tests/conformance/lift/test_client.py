@@ -11,6 +11,7 @@ import pytest
 from corrigible.conformance.lift.environment.http_client import HttpClient, Unreachable
 from corrigible.conformance.transport.process import free_port
 from corrigible.schema.exchange import Request
+from tests._support.wire import received
 
 ANSWER = b'HTTP/1.1 200 OK\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 17\r\n\r\n{"success": true}'
 
@@ -38,7 +39,7 @@ class Server:
                     if not (sent := connection.recv(65536)):
                         break
                     while b"content-length: " in sent.lower() and sent.endswith(b"\r\n\r\n"):
-                        sent += connection.recv(65536)
+                        sent += received(connection)
                     self.sent.append(sent)
                     connection.sendall(self._response)
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.sandbox.certificate import Files
+from tests._support.wire import received
 
 SWITCHING = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
 SECONDS = 15
@@ -79,7 +80,7 @@ def test_exec_reaches_the_node_and_carries_bytes_both_ways(cluster: Any, pod: An
                         wire.sendall(sent)
                         back = b""
                         while len(back) < len(sent):
-                            back += wire.recv(65536)
+                            back += received(wire)
                         assert back == sent
         finally:
             client.delete(f"/api/v1/nodes/{node}")

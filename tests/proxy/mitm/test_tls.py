@@ -23,6 +23,7 @@ from h2.events import RequestReceived  # type: ignore[import-untyped]
 from corrigible.adapters.sandbox.certificate import Files, make_certificate
 from corrigible.proxy.cli import main
 from corrigible.proxy.tls_files import Identity, Trust, WrongFile
+from tests._support.wire import received
 
 PATIENCE = 10.0
 
@@ -264,7 +265,7 @@ class TestTheClient:
             wire.sendall(b"POST /exec HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
             data = b""
             while not data.endswith(b"\x80\3"):
-                data += wire.recv(65536)
+                data += received(wire)
             assert data.startswith(b"HTTP/1.1 101 Switching Protocols\r\n")
             wire.sendall(b"\0\1\2")
             assert wire.recv(65536) == b"\2\1\0"

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests._support.wire import received
+
 DATA, HEADERS, SETTINGS, WINDOW_UPDATE = 0, 1, 4, 8
 END_STREAM = 1
 WHOLE = 16 << 20
@@ -61,7 +63,7 @@ class Pouring:
     def http1(self, upstream: Any, wire: ssl.SSLSocket) -> None:
         data = b""
         while b"\r\n\r\n" not in data:
-            data += wire.recv(1 << 16)
+            data += received(wire)
         if b" /pour " not in data:
             wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             return
