@@ -16,6 +16,7 @@ from corrigible.rules.budget import spend, walk
 from corrigible.rules.engine.patch_builder import edits
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
 from corrigible.rules.pointer import parameter_pointer
+from corrigible.rules.repair_functions.registry import repair_functions
 from corrigible.rules.safety.nearness import nearest
 
 from .cel_release import keep_none, release, releasing
@@ -278,6 +279,13 @@ def running(names: frozenset[str]) -> cel.Env:
 _LOOKING = {"at": at, "edits": edits, "find": find, "names": names}
 """Those whose first argument is a document, which they look at themselves where it is named: see `shorthand`."""
 assert tuple(_LOOKING) == BY_NAME
+
+
+def _with_order(called: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is given maps by name: the runtime has lost their order."""
+    return lambda *arguments: called(*map(_ordered, arguments))
+
+
 _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "at": (at, 2),
     "base64": (base64, 1),
@@ -297,6 +305,7 @@ _FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "quantity_text": (quantity_text, 2),
     "respell": (respell, 3),
     "unix": (unix, 1),
+    **{name: (_with_order(called), arguments) for name, (called, arguments) in repair_functions().items()},
 }
 """Each with the number of its arguments. What comes from the runtime has lost its order: see `_ordered`."""
 FUNCTIONS = tuple(_FUNCTIONS)

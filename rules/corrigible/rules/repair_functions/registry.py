@@ -1,0 +1,23 @@
+"""The Python functions that every rule may call, by name.
+
+To add one: a pure function of plain JSON values in a module of this folder, with a generic name, documented parameters
+and a test; then its name in `_FUNCTIONS`. It raises ValueError where its arguments make no sense: the rule crashes, and
+the native answer passes. Work that grows with its arguments calls `budget.spend`.
+
+Knows: which functions there are. Does not know: rules, the CEL runtime, any API.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .members import differing
+
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (differing,)
+
+
+def repair_functions() -> Mapping[str, tuple[Callable[..., Any], int]]:
+    """Return the functions by name, each with the number of its arguments."""
+    return {one.__name__: (one, len(inspect.signature(one).parameters)) for one in _FUNCTIONS}
