@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
@@ -26,6 +26,11 @@ def segments(pointer: str) -> list[str]:
     if "~" not in pointer:
         return pointer[1:].split("/")
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
+
+
+def to_pointer(parts: Iterable[str | int]) -> str:
+    """Join unescaped segments into a pointer: the inverse of `segments`."""
+    return "".join("/" + escape(str(part)) for part in parts)
 
 
 def resolve(document: Json, pointer: str) -> Json:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.rules.pointer import MISSING, resolve, to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -69,7 +69,7 @@ def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
 def _is_branch(request: Request, parts: Sequence[str]) -> bool:
     if _UNION_BRANCH.fullmatch(parts[-1]) is None:
         return False
-    here = resolve(request.document(), "".join("/" + escape(part) for part in parts[:-1]))
+    here = resolve(request.document(), to_pointer(parts[:-1]))
     return here not in (MISSING, None) and not (isinstance(here, Mapping) and parts[-1] in here)
 
 

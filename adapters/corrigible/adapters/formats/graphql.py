@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from corrigible.rules.pointer import escape
+from corrigible.rules.pointer import to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -67,7 +67,7 @@ def _place(message: str) -> tuple[str, str]:
     if match is None:
         return "", ""
     parts = steps(match["at"]) if match["at"] else [match["name"]]
-    place = "/body/variables" + "".join("/" + escape(part) for part in parts)
+    place = "/body/variables" + to_pointer(parts)
     if (missing := _MISSING.search(message)) is not None:
         name = missing["a"] or missing["b"]
         return place + (f"/{name}" if name else ""), "required"

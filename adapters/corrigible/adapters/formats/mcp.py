@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from corrigible.rules.pointer import MISSING, escape, resolve
+from corrigible.rules.pointer import MISSING, escape, resolve, to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -48,7 +48,7 @@ class McpFormat:
 def _issues_or_message(code: str, message: str, data: Json, request: Request) -> Iterator[Violation]:
     issues = _issues(message, data)
     for issue in issues[:_MOST_ISSUES]:
-        path = "".join("/" + escape(str(part)) for part in issue["path"])
+        path = to_pointer(issue["path"])
         own = issue.get("message")
         yield _violation(code, own if isinstance(own, str) else message, _ARGUMENTS + path, request)
     if not issues:

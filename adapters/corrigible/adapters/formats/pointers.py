@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve, segments, to_pointer
 from corrigible.schema.exchange import Json, Request
 
 from .message import missing_member, named, subject, unknown_member
@@ -87,7 +87,7 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", where: 
         case "query":
             return _query(parts, request)
         case _:
-            return "/body" + "".join("/" + escape(part) for part in parts)
+            return "/body" + to_pointer(parts)
 
 
 def _query(parts: Sequence[str], request: Request) -> str:
@@ -99,7 +99,7 @@ def _query(parts: Sequence[str], request: Request) -> str:
     for name in (nested, f"{head}[]", head):
         if name in request.query:
             index = rest if name != nested and isinstance(request.query[name], list) else ()
-            return f"/query/{escape(name)}" + "".join("/" + escape(part) for part in index)
+            return f"/query/{escape(name)}" + to_pointer(index)
     return f"/query/{escape(nested)}"
 
 

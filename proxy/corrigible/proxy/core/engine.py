@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import orjson
 
-from corrigible.proxy.core.relay_seal import Relay
 from corrigible.rules.budget import Budget, spare, within
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
@@ -38,6 +37,7 @@ from .intent import declare_losses, unsaid_losses, with_losses
 from .limits import Limits
 from .loop_detector import Loops, Refusal
 from .merge import merge_suggestions
+from .relay_seal import Relay
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
 """A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""

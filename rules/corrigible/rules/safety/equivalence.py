@@ -15,10 +15,11 @@ from urllib.parse import unquote
 from rapidfuzz.distance import OSA
 
 from corrigible.rules.language.quantity import quantity
-from corrigible.rules.schema_repair import spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
+
+from . import spelling
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""

@@ -10,10 +10,10 @@ import jsonschema_rs
 import orjson
 
 from corrigible.rules.budget import spend
+from corrigible.rules.safety import spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from . import spelling
 from .json_schema import Schema
 from .wire_text import read
 

@@ -1,4 +1,4 @@
-"""What a JSON Schema says at a glance: its types, its closed list of values, what holds beside and inside it."""
+"""Reading a JSON Schema: its types, its closed list of values, the schemas beside and inside it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ _LONGEST_CHAIN: Final = 32
 
 def types(schema: Schema) -> tuple[str, ...]:
     """Return the types a schema allows, none where it does not say."""
-    said = schema.get("type")
-    return (said,) if isinstance(said, str) else tuple(said) if isinstance(said, list | tuple) else ()
+    kind = schema.get("type")
+    return (kind,) if isinstance(kind, str) else tuple(kind) if isinstance(kind, list | tuple) else ()
+
+
+def all_types(schema: Json, root: Schema) -> set[str]:
+    """Return the types that a schema, what it refers to and its alternatives name."""
+    return {kind for part in parts(schema, root) for kind in types(part)}
 
 
 def choices(schema: Schema) -> tuple[Json, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
-from corrigible.rules.safety.decisive import guessed
+from corrigible.rules.safety.decisive import READS, guessed
 from corrigible.rules.safety.nearness import distance, is_slip, letters, nearest
 from corrigible.schema.exchange import Json, Request
 
@@ -82,7 +82,7 @@ def _left_out(violation: SchemaViolation, request: Request, name: str, value: Js
         ops = guarded_edit(request, violation.pointer, value, {"op": "remove", "path": violation.pointer})
     except PatchError:
         return ask(violation, request, "Leave out what is not known.", schema={})
-    writes = request.method not in ("GET", "HEAD", "OPTIONS")
+    writes = request.method not in READS
     if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
         return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."

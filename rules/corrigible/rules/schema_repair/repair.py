@@ -11,17 +11,18 @@ from typing import Final, NamedTuple
 from corrigible.rules.engine.guarded_patch import Operation, PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.decisive import READS, decides, guessed
+from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from . import alternative, renaming, route
 from .first_violation import duplicates, first_violation, is_fully_checked
 from .json_schema import choices, types
-from .repair_value import Place, repair_value
+from .repair_value import repair_value
 from .schema_violation import SchemaViolation
-from .spelling import Spelling
 from .suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
 from .trim_schema import trim_schema
+from .value_place import place_of
 
 AS_TEXT: Final = "x-as-text"
 """In a schema: its numbers are written as texts, as proto-JSON does with 64 bits."""
@@ -165,19 +166,6 @@ def _is_text(violation: SchemaViolation, request: Request) -> bool:
 
 def _because(assumes: str) -> str:
     return f": {assumes}" if assumes else ""
-
-
-def place_of(pointer: str, request: Request) -> Place:
-    """Return what a value's place says about it."""
-    parts = segments(pointer)
-    where = parts[0] if parts else ""
-    name = next((part for part in reversed(parts[1:]) if not part.isdecimal()), "")
-    return Place(
-        name=name,
-        text=where in ("query", "headers", "path") or (where == "body" and request.form),
-        reads=request.method in ("GET", "HEAD"),
-        wraps=where == "body",
-    )
 
 
 def _missing(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:

@@ -8,31 +8,20 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
-from typing import Final, NamedTuple
+from typing import Final
 
 from corrigible.rules.budget import spend
+from corrigible.rules.safety import spelling
 from corrigible.rules.safety.nearness import all_near
 from corrigible.rules.safety.nearness import letters as _letters
+from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from . import spelling
+from . import repair_number
 from .first_violation import first_violation, is_fully_checked, same
 from .json_schema import Schema, choices, types
-from .spelling import Spelling
-
-
-class Place(NamedTuple):
-    """What matters about the place of a value."""
-
-    name: str = ""
-    text: bool = False
-    """Scalars are text on the wire."""
-    reads: bool = False
-    """The call only reads."""
-    wraps: bool = True
-    """A list can be told from one value there (it cannot in a query)."""
+from .value_place import Place
 
 
 def repair_value(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelling]:
@@ -253,88 +242,6 @@ _CASTS: Final[Mapping[str, Callable[[Json, Schema, Place], list[Spelling]]]] = {
 }
 
 
-# Numbers
-
-
-_LARGEST: Final = 40
-"""Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
-
-
-def _exact(value: Json) -> Decimal | None:
-    """Return a number, or the number a text spells, exactly; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        out = Decimal(str(value).strip())
-    except InvalidOperation:
-        return None
-    return out if out.is_finite() and abs(out.adjusted()) <= _LARGEST else None
-
-
-def _raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    have = _exact(value)
-    least = _limit(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
-    if have is None or least is None:
-        return []
-    if have <= 0 < least and not (place.reads and have == 0):
-        return []  # nothing, or less than nothing, was asked for: the least amount is not what that means
-    return [_number(least, "the least that is allowed is sent")]
-
-
-def _lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    have = _exact(value)
-    most = _limit(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
-    if have is None or most is None or (have > 0 >= most):
-        return []
-    return [_number(most, "the most that is allowed is sent")]
-
-
-def _limit(schema: Schema, plain: str, strict: str, rounding: str, step: int) -> Decimal | None:
-    """Return the outermost value within a bound, None where there is no such value (a number above 0)."""
-    whole = "integer" in types(schema) and "number" not in types(schema)
-    bounds: list[Decimal] = []
-    limit = _exact(schema.get(plain))
-    if limit is not None:
-        bounds.append(limit.to_integral_value(rounding) if whole else limit)
-    beyond = _exact(schema.get(strict))
-    if beyond is not None:
-        if not whole:
-            return None
-        inside = beyond.to_integral_value(rounding)
-        bounds.append(inside + step if inside == beyond else inside)
-    multiple = _exact(schema.get("multipleOf"))
-    if not bounds:
-        return None
-    outermost = max(bounds) if step > 0 else min(bounds)
-    if multiple is not None and multiple > 0:
-        outermost = (outermost / multiple).to_integral_value(rounding) * multiple
-    return outermost
-
-
-def _rounded(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    have, step = _exact(value), _exact(schema.get("multipleOf"))
-    if have is None or step is None or step <= 0:
-        return []
-    near = (have / step).to_integral_value(ROUND_HALF_UP) * step
-    if near == 0 and have != 0:
-        return []
-    return [_number(near, "the nearest multiple is sent")]
-
-
-def _number(made: Decimal, assumes: str) -> Spelling:
-    whole = made == made.to_integral_value()
-    return Spelling(int(made) if whole else float(made), assumes)
-
-
-def _most(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    """Return the limit of a span of time, which is no number in JSON."""
-    return [Spelling(schema["formatMaximum"], "the most that is allowed is sent")]
-
-
-def _least(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    return [Spelling(schema["formatMinimum"], "the least that is allowed is sent")]
-
-
 # Texts
 
 
@@ -419,13 +326,13 @@ _WAYS: Final[Mapping[str, _Way]] = {
     "enum": _chosen,
     "const": _chosen,
     "type": _cast,
-    "minimum": _raised,
-    "exclusiveMinimum": _raised,
-    "maximum": _lowered,
-    "exclusiveMaximum": _lowered,
-    "multipleOf": _rounded,
-    "formatMaximum": _most,
-    "formatMinimum": _least,
+    "minimum": repair_number.raised,
+    "exclusiveMinimum": repair_number.raised,
+    "maximum": repair_number.lowered,
+    "exclusiveMaximum": repair_number.lowered,
+    "multipleOf": repair_number.rounded,
+    "formatMaximum": repair_number.longest_span,
+    "formatMinimum": repair_number.shortest_span,
     "maxLength": _cut,
     "format": _respelt,
     "pattern": _patterned,

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.rules.safety.decisive import deletes
+from corrigible.rules.safety.decisive import READS, deletes
 from corrigible.rules.safety.nearness import nearest
 from corrigible.schema.exchange import Json, Request
 
@@ -18,7 +18,6 @@ from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, edit, options
 
 _WRITES: Final = ("POST", "PUT", "PATCH")
-_READS: Final = ("GET", "HEAD", "OPTIONS")
 _MOST: Final = 5
 
 
@@ -110,7 +109,7 @@ _COMMON = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Offer methods of the same kind: nobody deletes who did not mean to, and who reads writes with POST at most."""
     methods = [one.upper() for one in offered if one.upper() != request.method]
-    if request.method in _READS:
+    if request.method in READS:
         methods = [one for one in methods if one in ("GET", "POST")]
         if not methods:
             return None

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, Operation, PatchError, guarded
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays
+from corrigible.rules.safety.decisive import READS
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
 
@@ -118,7 +119,7 @@ def edit(
 
 
 def effects(method: str) -> str:
-    return "none" if method in ("GET", "HEAD", "OPTIONS") else "certain"
+    return "none" if method in READS else "certain"
 
 
 def options(edits: Sequence[Suggestion], group: str) -> Proposal:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.budget import spend
+from corrigible.rules.safety import spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
-from . import spelling
 from .json_schema import Schema, choices, kind_of, member, parts, types
 
 _SCALARS: Final = ("integer", "number", "boolean", "null")

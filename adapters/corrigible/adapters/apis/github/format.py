@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
+from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve, to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -154,7 +154,7 @@ def _pointer(request: Request, name: str) -> str:
         return f"/query/{escape(name)}"
     if len(parts) > 1 and parts[0] not in body and parts[-1] in body:
         parts = parts[-1:]  # `pull_request_review_thread.line` is the request's `line`
-    return "".join(f"/{escape(part)}" for part in ("body", *parts))
+    return to_pointer(("body", *parts))
 
 
 def _has(request: Request, name: str) -> bool:

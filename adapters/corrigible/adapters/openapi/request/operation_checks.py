@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from corrigible.adapters.openapi.schema.schema_path import small
-from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
 from corrigible.rules.safety.nearness import nearest
-from corrigible.rules.schema_repair.json_schema import member, parts
+from corrigible.rules.schema_repair.json_schema import all_types, member, parts
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json, Request
@@ -85,7 +85,7 @@ class OperationChecker:
             if judge is None:
                 continue
             spot = Spot("/path", given)
-            value = given.split(",") if _holds(one["schema"], judge.schema, "array") else given
+            value = given.split(",") if "array" in all_types(one["schema"], judge.schema) else given
             yield from judge.schema_violations(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
 
     def _of_query(self, request: Request) -> Iterator[SchemaViolation]:
@@ -138,7 +138,7 @@ class OperationChecker:
                 continue
             judge = self._judge(f"header {name}", one["schema"])
             if judge is not None and not one.get("json") and not one.get("opaque"):
-                value = given.split(",") if _holds(one["schema"], root, "array") else given
+                value = given.split(",") if "array" in all_types(one["schema"], root) else given
                 spot = Spot(f"/headers/{escape(name)}", given)
                 yield from judge.schema_violations(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
 
@@ -157,7 +157,7 @@ class OperationChecker:
             if needed or self.record["body"].get("required"):
                 yield SchemaViolation("/body", "required", small(judge.schema, judge.schema))
             return
-        if isinstance(body, str) and not _holds(judge.schema, judge.schema, "string"):
+        if isinstance(body, str) and "string" not in all_types(judge.schema, judge.schema):
             return  # text that could not be decoded: what it would be is not known
         if request.form:
             _, encoding = self.body_schema(request)
@@ -199,20 +199,11 @@ def _in_body(request: Request, path: Path) -> Spot:
             break
         here.pop()
         value = around
-    return Spot("/body" + "".join("/" + escape(str(part)) for part in here), value)
+    return Spot("/body" + to_pointer(here), value)
 
 
 def _resolved(body: Json, path: Path) -> Json:
-    return resolve(body, "".join("/" + escape(str(part)) for part in path))
-
-
-def _types(schema: Mapping[str, Json]) -> list[str]:
-    said = schema.get("type")
-    return [said] if isinstance(said, str) else list(said or ())
-
-
-def _holds(schema: Json, root: Mapping[str, Json], kind: str) -> bool:
-    return any(kind in _types(part) for part in parts(schema, root))
+    return resolve(body, to_pointer(path))
 
 
 def _rejoined(violation: SchemaViolation, sent: Sent | None, judge: SchemaChecker) -> SchemaViolation:

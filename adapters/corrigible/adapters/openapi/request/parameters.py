@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve
-from corrigible.rules.schema_repair.json_schema import Schema, parts, types
+from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve, to_pointer
+from corrigible.rules.schema_repair.json_schema import Schema, all_types, parts
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json
 
@@ -82,13 +82,13 @@ def _sent(one: Mapping[str, Any], left: dict[str, Json], heads: Mapping[str, lis
             return Sent(value, place, JSON, value)
     if one.get("allowEmptyValue") and value == "":
         return Sent(MISSING, place)
-    if "array" in _kinds(schema, root) and isinstance(value, str):
+    if "array" in all_types(schema, root) and isinstance(value, str):
         delimiter = _DELIMITERS.get(style, ",")
         joined = style != "form" or one.get("explode") is False
         if joined and delimiter in value:
             return Sent(read(value.split(delimiter), [schema], root), place, delimiter)
         return Sent(read(value, [schema], root, single=style != "deepObject"), place)
-    if isinstance(value, list) and "array" not in _kinds(schema, root):
+    if isinstance(value, list) and "array" not in all_types(schema, root):
         value = value[-1]  # what most servers take of a repeated name
         return Sent(read(value, [schema], root), place)
     return Sent(read(value, [schema], root), place)
@@ -96,7 +96,7 @@ def _sent(one: Mapping[str, Any], left: dict[str, Json], heads: Mapping[str, lis
 
 def _bracketed(head: str, inside: Mapping[str, Json], left: dict[str, Json], schema: Json, root: Schema) -> Sent:
     """Read `created[gte]=1`, `expand[]=a` and `expand[0]=a`."""
-    array = "array" in _kinds(schema, root)
+    array = "array" in all_types(schema, root)
     out: Any = [] if array else {}
     names: dict[str, str] = {"": next(iter(inside))}
     for sent, value in inside.items():
@@ -112,16 +112,12 @@ def _bracketed(head: str, inside: Mapping[str, Json], left: dict[str, Json], sch
             here = here.setdefault(part, {}) if isinstance(here, dict) else {}
         if isinstance(here, dict) and segments:
             here[segments[-1]] = value
-        names["".join("/" + escape(part) for part in segments)] = sent
+        names[to_pointer(segments)] = sent
     return Sent(read(out, [schema], root), names, head="" if array else head)
 
 
-def _kinds(schema: Json, root: Schema) -> set[str]:
-    return {kind for part in parts(schema, root) for kind in types(part)}
-
-
 def _is_absent(value: Json, path: Path) -> bool:
-    return resolve(value, "".join("/" + escape(str(part)) for part in path)) is MISSING
+    return resolve(value, to_pointer(path)) is MISSING
 
 
 def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path) -> Spot:
@@ -137,7 +133,7 @@ def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path
     if said.head and rest and _is_absent(said.value, rest) and written not in query:
         return Spot(f"/query/{escape(written)}", MISSING)
     while True:
-        place = "".join("/" + escape(str(part)) for part in rest)
+        place = to_pointer(rest)
         if place in said.names:
             used = said.names[place]
             break
@@ -146,7 +142,7 @@ def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path
             break
         rest.pop()
     pointer = f"/query/{escape(used)}"
-    further = "".join("/" + escape(str(part)) for part in path[1 + len(rest) :])
+    further = to_pointer(path[1 + len(rest) :])
     inner = resolve(query.get(used), further) if further else MISSING
     if inner is not MISSING:
         return Spot(pointer + further, inner)

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from corrigible.rules.schema_repair.spelling import (
+from corrigible.rules.safety.spelling import (
     dates,
     integer,
     is_format,

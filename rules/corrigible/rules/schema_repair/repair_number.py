@@ -1,0 +1,90 @@
+"""Numbers and spans of time outside of their limits, and the nearest ones within."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Final
+
+from corrigible.rules.safety.spelling import Spelling
+from corrigible.schema.exchange import Json
+
+from .json_schema import Schema, types
+from .value_place import Place
+
+_LARGEST: Final = 40
+"""Digits before or after the point: a text of ten letters can spell a number that fills the memory."""
+
+
+def _exact(value: Json) -> Decimal | None:
+    """Return a number, or the number a text spells, exactly; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        out = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return out if out.is_finite() and abs(out.adjusted()) <= _LARGEST else None
+
+
+def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    have = _exact(value)
+    least = _limit(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
+    if have is None or least is None:
+        return []
+    if have <= 0 < least and not (place.reads and have == 0):
+        return []  # nothing, or less than nothing, was asked for: the least amount is not what that means
+    return [_number(least, "the least that is allowed is sent")]
+
+
+def lowered(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    have = _exact(value)
+    most = _limit(schema, "maximum", "exclusiveMaximum", ROUND_FLOOR, -1)
+    if have is None or most is None or (have > 0 >= most):
+        return []
+    return [_number(most, "the most that is allowed is sent")]
+
+
+def _limit(schema: Schema, plain: str, strict: str, rounding: str, step: int) -> Decimal | None:
+    """Return the outermost value within a bound, None where there is no such value (a number above 0)."""
+    whole = "integer" in types(schema) and "number" not in types(schema)
+    bounds: list[Decimal] = []
+    limit = _exact(schema.get(plain))
+    if limit is not None:
+        bounds.append(limit.to_integral_value(rounding) if whole else limit)
+    beyond = _exact(schema.get(strict))
+    if beyond is not None:
+        if not whole:
+            return None
+        inside = beyond.to_integral_value(rounding)
+        bounds.append(inside + step if inside == beyond else inside)
+    multiple = _exact(schema.get("multipleOf"))
+    if not bounds:
+        return None
+    outermost = max(bounds) if step > 0 else min(bounds)
+    if multiple is not None and multiple > 0:
+        outermost = (outermost / multiple).to_integral_value(rounding) * multiple
+    return outermost
+
+
+def rounded(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    have, step = _exact(value), _exact(schema.get("multipleOf"))
+    if have is None or step is None or step <= 0:
+        return []
+    near = (have / step).to_integral_value(ROUND_HALF_UP) * step
+    if near == 0 and have != 0:
+        return []
+    return [_number(near, "the nearest multiple is sent")]
+
+
+def _number(made: Decimal, assumes: str) -> Spelling:
+    whole = made == made.to_integral_value()
+    return Spelling(int(made) if whole else float(made), assumes)
+
+
+def longest_span(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    """Return the limit of a span of time, which is no number in JSON."""
+    return [Spelling(schema["formatMaximum"], "the most that is allowed is sent")]
+
+
+def shortest_span(value: Json, schema: Schema, place: Place) -> list[Spelling]:
+    return [Spelling(schema["formatMinimum"], "the least that is allowed is sent")]

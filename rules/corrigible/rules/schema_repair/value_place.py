@@ -1,0 +1,33 @@
+"""The place of a value in a request, as far as it decides how the value may be repaired."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from corrigible.rules.pointer import segments
+from corrigible.schema.exchange import Request
+
+
+class Place(NamedTuple):
+    """What matters about the place of a value."""
+
+    name: str = ""
+    text: bool = False
+    """Scalars are text on the wire."""
+    reads: bool = False
+    """The call only reads."""
+    wraps: bool = True
+    """A list can be told from one value there (it cannot in a query)."""
+
+
+def place_of(pointer: str, request: Request) -> Place:
+    """Return what a value's place says about it."""
+    parts = segments(pointer)
+    where = parts[0] if parts else ""
+    name = next((part for part in reversed(parts[1:]) if not part.isdecimal()), "")
+    return Place(
+        name=name,
+        text=where in ("query", "headers", "path") or (where == "body" and request.form),
+        reads=request.method in ("GET", "HEAD"),
+        wraps=where == "body",
+    )
