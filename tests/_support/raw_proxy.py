@@ -22,9 +22,10 @@ import pytest
 
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead, Rewrite
+from corrigible.proxy.core.mode import Mode, ModeChoice
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.feedback_store import Served
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from tests._support.wire import received
 
@@ -147,32 +148,24 @@ class Silent:
         headers = [("Content-Type", "application/json"), ("Content-Length", "14"), ("Cache-Control", "no-store")]
         return Served(headers, b"" if request.method == "HEAD" else b'{"kept": true}')
 
-    def wants_body(self, request: RequestHead, response: ResponseHead) -> bool:
-        return response.status >= 400
+    def wants_body(self, request: RequestHead, response: ResponseHead) -> ModeChoice | None:
+        return ModeChoice(Mode.REFLECTIVE) if response.status >= 400 else None
 
     def caller(self, request: RequestHead) -> str:
         return request.peer
 
-    def accepted(self, outcome: Outcome) -> Outcome:
+    def accepted(self, outcome: HttpOutcome) -> HttpOutcome:
         return outcome
 
     def correct(
-        self,
-        request: RequestHead,
-        request_body: bytes,
-        response: ResponseHead,
-        response_body: bytes,
-        *,
-        id: str,
-        started: float,
-        elapsed: float = 0.0,
-    ) -> Generator[Lookup, LookupAnswer, Outcome]:
-        self.seen.append((request, request_body, response, response_body))
-        return (yield from self.said(response, response_body))
+        self, native: HttpExchange, *, id: str, started: float, elapsed: float, choice: ModeChoice
+    ) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
+        self.seen.append((native.request, native.request_body, native.response, native.response_body))
+        return (yield from self.said(native.response, native.response_body))
 
-    def said(self, response: ResponseHead, body: bytes) -> Generator[Lookup, LookupAnswer, Outcome]:
+    def said(self, response: ResponseHead, body: bytes) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
         yield from ()
-        return Outcome(None, "nothing to say", Mode.REFLECTIVE)
+        return HttpOutcome(None, "nothing to say", Mode.REFLECTIVE)
 
 
 @dataclass
@@ -181,12 +174,12 @@ class Telling(Silent):
 
     ask: str | None = None
 
-    def said(self, response: ResponseHead, body: bytes) -> Generator[Lookup, LookupAnswer, Outcome]:
+    def said(self, response: ResponseHead, body: bytes) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
         answer = (yield Lookup(self.ask)) if self.ask is not None else LookupAnswer(0)
         headers = [*response.headers, ("X-Added", "1")]
         body += b" | %d %s" % (answer.status, answer.body)
         feedback = {"recovery": "correctable", "suggestions": [{"action": "MODIFY_PARAMS"}]}
-        return Outcome(Rewrite(headers, body), "", Mode.REFLECTIVE, "PostX", feedback, ("pack.rule",))
+        return HttpOutcome(Rewrite(headers, body), "", Mode.REFLECTIVE, "PostX", feedback, ("pack.rule",))
 
 
 @dataclass

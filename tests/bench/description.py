@@ -94,7 +94,7 @@ def refusal(spec: Path, cache: Path) -> list[float]:
     """Return microseconds per refusal that the description answers, one figure a round."""
     os.environ["CORRIGIBLE_CACHE"] = str(cache)
     from corrigible.proxy.build import build_engine
-    from corrigible.proxy.core.engine import Annotate
+    from corrigible.proxy.core.decision import Annotate
     from corrigible.schema.exchange import Exchange, Request
 
     engine = build_engine([], spec)

@@ -15,9 +15,13 @@ from dataclasses import replace
 from typing import Any
 
 from corrigible.adapters.registry import adapter_for
-from corrigible.proxy.core.engine import Annotate, ApiProfile, Engine
+from corrigible.proxy.core.api_profile import ApiProfile
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead, spliced
+from corrigible.proxy.embed.member import embed_feedback
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.language.compile import compile_text
@@ -131,13 +135,13 @@ def cell(corrector: HttpCorrector, size: int) -> dict[str, tuple[float, float]]:
         except StopIteration as done:
             decision = done.value
         assert isinstance(decision, Annotate), decision
-        answer = spliced(body, decision, Mode.REFLECTIVE)
-        assert answer is not None
-        return answer
+        embedded = embed_feedback(body, decision, Mode.REFLECTIVE)
+        assert embedded is not None
+        return embedded.body
 
     def correct() -> object:
         try:
-            next(corrector.correct(request, sent, response, body, id="bench", started=0.0))
+            next(corrector.correct(HttpExchange(request, sent, response, body), id="bench", started=0.0))
         except StopIteration as done:
             return done.value
         raise AssertionError("no look-up expected")

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.dispatcher import LARGE
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
@@ -184,7 +185,7 @@ WORST: dict[str, tuple[str, int, Callable[[int], Refused]]] = {
 }
 
 
-def spent(corrector: HttpCorrector, refused: Refused) -> tuple[float, Outcome]:
+def spent(corrector: HttpCorrector, refused: Refused) -> tuple[float, HttpOutcome]:
     """Return the best of some rounds in milliseconds of computing, and what came of it."""
     answer = json.dumps(refused.answer).encode()
     head = RequestHead("POST", refused.target, [("Content-Type", refused.media)])
@@ -192,7 +193,7 @@ def spent(corrector: HttpCorrector, refused: Refused) -> tuple[float, Outcome]:
     best = 1e9
     for _ in range(ROUNDS):
         begin = time.thread_time()
-        going = corrector.correct(head, refused.body, response, answer, id="bench", started=1.0)
+        going = corrector.correct(HttpExchange(head, refused.body, response, answer), id="bench", started=1.0)
         outcome = run_with_lookups_sync(going, lambda _: LookupAnswer(0), corrector.limits)
         best = min(best, (time.thread_time() - begin) * 1e3)
     return best, outcome

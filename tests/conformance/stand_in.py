@@ -16,7 +16,8 @@ from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient, HttpRequest, HttpResponse
 from corrigible.conformance.validators.finding import Finding
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
@@ -69,7 +70,7 @@ class Front:
         back = ResponseHead(native.status, native.headers)
         headers, body = list(native.headers), native.body
         if self.corrector.wants_body(head, back):
-            deciding = self.corrector.correct(head, asked.body, back, body, id="1", started=received.at)
+            deciding = self.corrector.correct(HttpExchange(head, asked.body, back, body), id="1", started=received.at)
             outcome = run_with_lookups_sync(deciding, lambda lookup: self._looked_up(wire, asked, lookup))
             assert outcome.error is None, outcome.error
             if outcome.rewrite is not None:

@@ -1,4 +1,4 @@
-"""One suggestion, one request: the edit itself.
+"""One suggestion, one request: the edit itself. The only code that applies patches.
 
 Knows: RFC 6902, RFC 7396, what is text on the wire. Does not know: which suggestions may be applied
 (`reader`).
@@ -6,11 +6,12 @@ Knows: RFC 6902, RFC 7396, what is text on the wire. Does not know: which sugges
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import jsonpatch
+from pydantic import ValidationError
 
 from .document import BODILESS, CREDENTIALS, MEMBERS, header_problem, is_method, is_path, pointer_parts, scalar_text
 from .exchange import Json, Request
@@ -44,6 +45,26 @@ def after_suggestion(suggestion: Suggestion, request: Request) -> Request:
     if suggestion.parameters and not suggestion.waits:
         return _merged(suggestion.parameters, request)
     return request
+
+
+def after_edit(suggestion: Mapping[str, Any], request: Request) -> Request | None:
+    """Return the request as a suggestion of ours leaves it; None where the suggestion does not fit."""
+    patch = suggestion.get("patch")
+    edited = _with_plain_edits(patch, request) if patch else None
+    if edited is not None:
+        return edited
+    try:
+        return after_suggestion(Suggestion.model_validate(suggestion), request)
+    except (NotApplicable, ValidationError):
+        return None
+
+
+def apply_operation(document: dict[str, Any], operation: Mapping[str, Any]) -> Json:
+    """Return a document after one operation of RFC 6902. The given document stays as it is."""
+    try:
+        return jsonpatch.apply_patch(_unshared(document, operation), [operation], in_place=True)
+    except _TROUBLE:
+        raise NotApplicable(f"{operation.get('op')} {operation.get('path')} does not fit") from None
 
 
 def step_requests(suggestion: Suggestion, request: Request) -> tuple[Request, ...]:
@@ -92,29 +113,44 @@ def same_text(one: Json, other: Json) -> bool:
             return scalar_text(one) == scalar_text(other)
 
 
-def unshared(document: dict[str, Any], operation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document with all containers on the way to what an operation changes copied, and nothing else.
+_PLAIN: Final = frozenset({"add", "replace", "remove"})
 
-    What is done in place then leaves the document as it was: to copy all of it for each edit would cost its size.
+
+def _with_plain_edits(patch: Sequence[Mapping[str, Any]], request: Request) -> Request | None:
+    """Return the request after a patch of members of its body and its headers; None for every other patch.
+
+    Most patches are like that, and to validate and walk one costs more than the rest of a correction. Whatever is not
+    as plain (a test that only holds as text, a member that is not there) takes the general way.
     """
-    top = dict(document)
-    for pointer in (operation.get("path"), operation.get("from")):
-        here: Any = top
-        for part in (pointer_parts(pointer) or ())[:-1] if isinstance(pointer, str) else ():
-            if isinstance(here, dict) and isinstance(here.get(part), (dict, list)):
-                here[part] = inner = here[part].copy()
-            elif isinstance(here, list) and part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX:
-                index = int(part)
-                if index >= len(here) or not isinstance(here[index], (dict, list)):
-                    break
-                here[index] = inner = here[index].copy()
-            else:
-                break
-            here = inner
-    return top
+    if type(request.body) is not dict:
+        return None
+    body, headers = dict(request.body), dict(request.headers)
+    for operation in patch:
+        verb, pointer = operation["op"], operation["path"]
+        parts = pointer.split("/")
+        if len(parts) != 3 or "~" in pointer:
+            return None
+        _, where, name = parts
+        members: dict[str, Any] = body if where == "body" else headers if where == "headers" else {}
+        if verb == "test":
+            value, here = operation["value"], members.get(name, _ABSENT)
+            if type(here) is not type(value) or here != value:
+                return None
+            continue
+        if verb not in _PLAIN or (verb != "add" and name not in members):
+            return None
+        if where == "headers" and not (verb == "replace" and isinstance(operation["value"], str)):
+            return None
+        if where not in ("body", "headers"):
+            return None
+        if verb == "remove":
+            del members[name]
+        else:
+            members[name] = operation["value"]
+    return replace(request, body=body, headers=headers)
 
 
-_LONGEST_INDEX: Final = 10
+_ABSENT: Final = object()
 
 
 def _merged(parameters: Mapping[str, Json], request: Request) -> Request:
@@ -145,14 +181,35 @@ def _operated(document: dict[str, Any], operation: PatchOperation, *, form: bool
         members["from"] = source
     if operation.has_value:
         members["value"] = _copy(operation.value)
-    document = unshared(document, members)
-    try:
-        changed = jsonpatch.apply_patch(document, [members], in_place=True)
-    except _TROUBLE:
-        raise NotApplicable(f"{operation.op} {operation.path} does not fit") from None
+    changed = apply_operation(document, members)
     if not isinstance(changed, dict) or not changed.keys() <= set(MEMBERS):
         raise NotApplicable(f"{operation.op} {operation.path} leaves no request document")
     return changed
+
+
+def _unshared(document: dict[str, Any], operation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with all containers on the way to what an operation changes copied, and nothing else.
+
+    What is done in place then leaves the document as it was: to copy all of it for each edit would cost its size.
+    """
+    top = dict(document)
+    for pointer in (operation.get("path"), operation.get("from")):
+        here: Any = top
+        for part in (pointer_parts(pointer) or ())[:-1] if isinstance(pointer, str) else ():
+            if isinstance(here, dict) and isinstance(here.get(part), (dict, list)):
+                here[part] = inner = here[part].copy()
+            elif isinstance(here, list) and part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX:
+                index = int(part)
+                if index >= len(here) or not isinstance(here[index], (dict, list)):
+                    break
+                here[index] = inner = here[index].copy()
+            else:
+                break
+            here = inner
+    return top
+
+
+_LONGEST_INDEX: Final = 10
 
 
 def _test(document: Json, path: str, operation: PatchOperation, *, form: bool) -> None:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from corrigible.proxy.core.mode import Mode, parse_mode
-from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead, Rewrite, to_read
+from corrigible.proxy.core.mode import Mode, ModeChoice, parse_mode
+from corrigible.proxy.http.corrector import HttpCorrector, size_to_read
 from corrigible.proxy.http.forwarded_headers import travels
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
@@ -69,11 +70,11 @@ class ReflectiveMiddleware:
             responder = _Responder(self, scope, receive, send)
             kept = self.corrector.document(responder.request, responder.started)
         except Exception as problem:  # a mistake of ours: the app is as if we were not there
-            _say(problem)
+            _log(problem)
             await self.app(scope, receive, send)
             return
         if kept is not None:
-            headers = [(name.lower().encode(), value.encode()) for name, value in kept.headers]
+            headers = [(bytes_of(name.lower()), bytes_of(value)) for name, value in kept.headers]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": kept.body})
             return
@@ -101,7 +102,9 @@ class _Responder:
         self.response: ResponseHead | None = None
         self.body = bytearray()
         self.passing = False
-        self.asked = False
+        self.choice: ModeChoice | None = None
+        """The mode to correct the answer in."""
+        self.is_received = False
         """Whether the request has been received to its end."""
         self.started = time.time()
         self.original = dict(scope)
@@ -119,7 +122,7 @@ class _Responder:
         if message["type"] == "http.request":
             if len(self.request_body) <= self.corrector.limits.body:
                 self.request_body += message.get("body", b"")
-            self.asked = not message.get("more_body", False)
+            self.is_received = not message.get("more_body", False)
         return message
 
     async def _send(self, message: Message) -> None:
@@ -127,7 +130,8 @@ class _Responder:
             await self.upstream_send(message)
         elif message["type"] == "http.response.start":
             self.response = ResponseHead(message["status"], _text(message.get("headers", ())))
-            if self._wants_body(self.response):
+            self.choice = self._choose_mode(self.response)
+            if self.choice is not None:
                 self.start = message
             else:
                 self.passing = True
@@ -145,12 +149,12 @@ class _Responder:
                 await self.upstream_send(self.start)
             await self.upstream_send(message)
 
-    def _wants_body(self, response: ResponseHead) -> bool:
+    def _choose_mode(self, response: ResponseHead) -> ModeChoice | None:
         try:
             return self.corrector.wants_body(self.request, response)
         except Exception as problem:  # a mistake of ours: the answer passes
-            _say(problem)
-            return False
+            _log(problem)
+            return None
 
     async def _pass(self, *, more: bool) -> None:
         assert self.start is not None
@@ -163,7 +167,7 @@ class _Responder:
         limits = self.corrector.limits
         try:
             async with asyncio.timeout(limits.seconds_with_lookups):
-                while not self.asked and len(self.request_body) <= limits.body:
+                while not self.is_received and len(self.request_body) <= limits.body:
                     if (await self._receive())["type"] == "http.disconnect":
                         return False
         except TimeoutError:
@@ -176,7 +180,7 @@ class _Responder:
             rewrite = await self._rewrite()
             if rewrite is not None:
                 # ASGI wants lower-case names, and HTTP/2 servers insist.
-                headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in rewrite.headers]
+                headers = [(bytes_of(name.lower()), bytes_of(value)) for name, value in rewrite.headers]
                 self.start, self.body = {**(self.start or {}), "headers": headers}, bytearray(rewrite.body)
         except asyncio.CancelledError:
             await asyncio.shield(self._pass(more=False))
@@ -186,22 +190,22 @@ class _Responder:
         except (Shed, Lost):
             pass
         except Exception as problem:  # a mistake of ours
-            _say(problem)
+            _log(problem)
         await self._pass(more=False)
 
     async def _rewrite(self) -> Rewrite | None:
         assert self.response is not None
-        if not self.asked and not await self._rest_received():
+        if not self.is_received and not await self._rest_received():
             return None
-        sent, body = bytes(self.request_body), bytes(self.body)
-        now = time.time()
+        native = HttpExchange(self.request, bytes(self.request_body), self.response, bytes(self.body))
+        elapsed = time.time() - self.started
         task = Task(
             "correct",
             self.corrector.correct,
             self.corrector.accepted,
-            (self.request, sent, self.response, body),
-            {"id": uuid.uuid4().hex, "started": self.started, "elapsed": now - self.started},
-            to_read(self.request, sent, self.response, body, LARGE),
+            (native,),
+            {"id": uuid.uuid4().hex, "started": self.started, "elapsed": elapsed, "choice": self.choice},
+            size_to_read(native, LARGE),
             self.corrector.caller(self.request),
         )
         return (await self.dispatcher.run(task, self._fetch, self.corrector.limits)).rewrite
@@ -226,14 +230,14 @@ class _Responder:
             "headers": [*kept, (b"accept", b"application/json")],
         }
         status, body = 0, bytearray()
-        asked, answered = False, asyncio.Event()
+        is_sent, answered = False, asyncio.Event()
 
         async def receive() -> Message:
-            nonlocal asked
-            if asked:  # the app waits for the caller to go away
+            nonlocal is_sent
+            if is_sent:  # the app waits for the caller to go away
                 await answered.wait()
                 return {"type": "http.disconnect"}
-            asked = True
+            is_sent = True
             return {"type": "http.request", "body": lookup.body, "more_body": False}
 
         async def send(message: Message) -> None:
@@ -251,12 +255,12 @@ class _Responder:
         return LookupAnswer(status, bytes(body)) if status else NO_ANSWER
 
 
-def _say(problem: Exception) -> None:
+def _log(problem: Exception) -> None:
     _LOG.error("a mistake of ours, the answer passes: %s: %s", type(problem).__name__, problem)
 
 
 def _goes_along(name: bytes) -> bool:
-    low = name.decode("latin-1").lower()
+    low = text_of(name).lower()
     return low in ("host", "user-agent") or travels(low)
 
 
@@ -264,8 +268,8 @@ def _target(scope: Scope) -> str:
     raw = scope.get("raw_path") or quote(scope["path"]).encode()
     query = scope.get("query_string", b"")
     target: bytes = raw.split(b"?")[0] + (b"?" + query if query else b"")
-    return target.decode("latin-1")
+    return text_of(target)
 
 
 def _text(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
-    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+    return [(text_of(name), text_of(value)) for name, value in headers]

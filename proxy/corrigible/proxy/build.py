@@ -13,7 +13,8 @@ from pathlib import Path
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.registry import adapter_for
-from corrigible.proxy.core.engine import ApiProfile, Engine
+from corrigible.proxy.core.api_profile import ApiProfile
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop_detector import Loops
 from corrigible.proxy.core.mode import Mode

@@ -11,7 +11,8 @@ from google.rpc import status_pb2
 
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Annotate, Decision, Engine
+from corrigible.proxy.core.decision import Annotate, Decision
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.grpc.status import encoded, status_json
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply

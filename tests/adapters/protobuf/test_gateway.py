@@ -13,7 +13,9 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.adapters.protobuf.service_description import ProtobufDescription
 from corrigible.adapters.protobuf.validation_rules import Constraints, gateway_paths
 from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Annotate, Decision, Engine
+from corrigible.proxy.core.api_profile import match_operation
+from corrigible.proxy.core.decision import Annotate, Decision
+from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 
@@ -103,7 +105,7 @@ def test_other_spellings_of_json_are_right(body: Any, descriptor_set: Path, mess
 
 @pytest.mark.parametrize("path", [PATH, f"/twirp{PATH}"])
 def test_paths_name_methods(path: str, engine: Engine) -> None:
-    found = engine.identify("POST", path)
+    found = match_operation(engine.profiles, Request("POST", path))
     assert found is not None and found.operation == PATH[1:]
 
 

@@ -12,7 +12,7 @@ from corrigible.adapters.demo.recipe.tasks import tasks as recipe_tasks
 from corrigible.conformance.lift.episode.score import unlike, value_at
 from corrigible.conformance.lift.tasks.task import TASKS, Call, Read, Task, fill, read_tasks
 from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request

@@ -21,7 +21,7 @@ from corrigible.adapters.registry import adapter_for
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.server import Running
 from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.grpc.client import NextCall, RecoveryFeedbackInterceptor, next_call
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import Feedback

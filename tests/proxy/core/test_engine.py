@@ -16,7 +16,9 @@ from corrigible.adapters.base import Adapter
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_engine, load_profiles
-from corrigible.proxy.core.engine import Annotate, ApiProfile, Engine, Explanation, PassThrough, retry_after
+from corrigible.proxy.core.api_profile import ApiProfile, Explanation
+from corrigible.proxy.core.decision import Annotate, PassThrough
+from corrigible.proxy.core.engine import Engine, retry_after
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation

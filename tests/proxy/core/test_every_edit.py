@@ -11,12 +11,13 @@ import pytest
 
 from corrigible.conformance.validators.loss import lost
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.engine import Annotate, ApiProfile
-from corrigible.proxy.core.verify import after_edit
+from corrigible.proxy.core.api_profile import ApiProfile
+from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import evaluate_rules
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import built_in, rule_files
+from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Request
 
 EXTRA = {"note-of-the-caller": {"kept": ["yesterday", 4711, True]}}

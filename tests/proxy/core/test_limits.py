@@ -10,7 +10,8 @@ import pytest
 
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpOutcome
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
@@ -19,14 +20,16 @@ TEXT = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
 
 
 @pytest.fixture
-def outcome(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
+def outcome(write_pack: Callable[..., Path]) -> Callable[..., HttpOutcome]:
     def run(
         *, asked: bytes = b"{}", answered: bytes = b'{"error":{"message":"m"}}', text: str = TEXT, **limits: int
-    ) -> Outcome:
+    ) -> HttpOutcome:
         folder = write_pack(manifest="lookups: ['/v1/{id}']\n", x=text)
         corrector = build_corrector([folder], limits=Limits(**limits))
         going = corrector.correct(
-            RequestHead("POST", "/v1/x", JSON), asked, ResponseHead(400, JSON), answered, id="e", started=1.0
+            HttpExchange(RequestHead("POST", "/v1/x", JSON), asked, ResponseHead(400, JSON), answered),
+            id="e",
+            started=1.0,
         )
         return run_with_lookups_sync(going, lambda path: LookupAnswer(200, b"{}"), corrector.limits)
 
@@ -45,32 +48,32 @@ def test_a_caller_with_patience_waits_longer_for_both() -> None:
     assert Limits.within(1) == Limits()
 
 
-def test_within_them(outcome: Callable[..., Outcome]) -> None:
+def test_within_them(outcome: Callable[..., HttpOutcome]) -> None:
     assert outcome().reason == "annotated"
     assert outcome(asked=b"x" * 100, answered=b'{"error":{"message":"m"}}', body=100).error is not None
 
 
-def test_a_large_answer(outcome: Callable[..., Outcome]) -> None:
+def test_a_large_answer(outcome: Callable[..., HttpOutcome]) -> None:
     answered = orjson.dumps({"error": {"message": "m" * 100}})
     assert outcome(answered=answered, body=len(answered)).reason == "annotated"
     said = outcome(answered=answered, body=len(answered) - 1)
     assert (said.rewrite, said.error) == (None, f"ValueError: the body is over {len(answered) - 1} bytes")
 
 
-def test_a_large_request(outcome: Callable[..., Outcome]) -> None:
+def test_a_large_request(outcome: Callable[..., HttpOutcome]) -> None:
     asked = orjson.dumps({"x": "y" * 100})
     assert outcome(asked=asked, body=len(asked)).reason == "annotated"
     said = outcome(asked=asked, body=len(asked) - 1)
     assert (said.rewrite, said.reason, said.error) == (None, f"the request body is over {len(asked) - 1} bytes", None)
 
 
-def test_large_feedback(outcome: Callable[..., Outcome]) -> None:
+def test_large_feedback(outcome: Callable[..., HttpOutcome]) -> None:
     said = outcome(feedback=50)
     assert said.rewrite is None
     assert said.error is not None and said.error.endswith("bytes of feedback, the limit is 50")
 
 
-def test_many_violations(outcome: Callable[..., Outcome]) -> None:
+def test_many_violations(outcome: Callable[..., HttpOutcome]) -> None:
     answered = orjson.dumps({"errors": [{"message": str(n)} for n in range(10_000)]})
     text = "suggest: [{action: MODIFY_PARAMS, message: m, ask: [{pointer: \"'/body/' + error.message\"}]}]\n"
     said = outcome(answered=answered, text=text, suggestions=3)
@@ -78,7 +81,7 @@ def test_many_violations(outcome: Callable[..., Outcome]) -> None:
     assert len(said.feedback["suggestions"]) == 3
 
 
-def test_many_look_ups(outcome: Callable[..., Outcome]) -> None:
+def test_many_look_ups(outcome: Callable[..., HttpOutcome]) -> None:
     names = [f"l{n}" for n in range(5)]
     lookups = "".join(f"  {name}: {{get: \"'/v1/{name}'\"}}\n" for name in names)
     assert outcome(text=f"lookup:\n{lookups}{TEXT}", lookups=5).reason == "annotated"

@@ -15,7 +15,8 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop_detector import IDLE, MOST, Loops, Refusal
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.shared_loops import LoopsApart
-from corrigible.proxy.http.corrector import Outcome, Rewrite
+from corrigible.proxy.http.corrector import HttpOutcome
+from corrigible.proxy.http.messages import Rewrite
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
@@ -182,12 +183,12 @@ def test_a_correction_that_comes_too_late_does_not_count() -> None:
     agent = Agent(loops)
     assert agent.attempt() == 1
 
-    def late(*, id: str) -> Generator[Lookup, LookupAnswer, Outcome]:
+    def late(*, id: str) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
         yield Lookup("/a")
         refusal = Refusal(agent.caller, agent.operation, REQUEST, [AMOUNT], agent.now + 1, "TOO_MUCH", id)
         assert loops.answered(refusal, feedback()) is not None
         time.sleep(limits.seconds + 0.05)
-        return Outcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE)
+        return HttpOutcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE)
 
     async def nobody(lookup: Lookup) -> LookupAnswer:
         raise OSError

@@ -12,7 +12,8 @@ import pytest
 
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Annotate, Decision, Engine, PassThrough
+from corrigible.proxy.core.decision import Annotate, Decision, PassThrough
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation

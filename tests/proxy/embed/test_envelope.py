@@ -10,7 +10,8 @@ import pytest
 
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpOutcome
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.schema.carrier import find
 
@@ -43,18 +44,18 @@ def pack(folder: Path, dialect: str) -> Path:
     return made
 
 
-def corrected(folder: Path, dialect: str, body: Any, mode: Mode = Mode.REFLECTIVE) -> Outcome:
+def corrected(folder: Path, dialect: str, body: Any, mode: Mode = Mode.REFLECTIVE) -> HttpOutcome:
     corrector = build_corrector([pack(folder, dialect)], mode=mode)
     head, back = RequestHead("POST", "/", JSON), ResponseHead(200, JSON)
     assert corrector.wants_body(head, back)
     sent = orjson.dumps(QUERY if dialect == "graphql" else CALL)
     native = body if isinstance(body, bytes) else orjson.dumps(body)
     return run_with_lookups_sync(
-        corrector.correct(head, sent, back, native, id="1", started=1.0), lambda _: pytest.fail("asked")
+        corrector.correct(HttpExchange(head, sent, back, native), id="1", started=1.0), lambda _: pytest.fail("asked")
     )
 
 
-def answer_of(outcome: Outcome) -> Any:
+def answer_of(outcome: HttpOutcome) -> Any:
     assert outcome.rewrite is not None and outcome.error is None
     return orjson.loads(outcome.rewrite.body)
 

@@ -16,7 +16,8 @@ from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.embed.member import dotted
-from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
@@ -50,7 +51,7 @@ NO_WARNINGS: list[str] = []
 
 
 @pytest.fixture
-def correct(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
+def correct(write_pack: Callable[..., Path]) -> Callable[..., HttpOutcome]:
     folder = write_pack(manifest="redact: [/message, /details/causes]", two=TWO, several=SEVERAL, none=NONE)
     (known,) = load_profiles([folder])
     corrector = HttpCorrector(Engine([replace(known, adapter=ADAPTER)]))
@@ -61,16 +62,18 @@ def correct(write_pack: Callable[..., Path]) -> Callable[..., Outcome]:
         status: int = 422,
         mode: Mode = Mode.REFLECTIVE,
         headers: Sequence[tuple[str, str]] = (JSON,),
-    ) -> Outcome:
+    ) -> HttpOutcome:
         body = native if isinstance(native, bytes) else native.encode()
         request = RequestHead("POST", f"/apis/apps/v1/namespaces/t/deployments?mode={mode}", [JSON])
-        going = corrector.correct(request, SENT, ResponseHead(status, headers), body, id="e1", started=1.0)
+        going = corrector.correct(
+            HttpExchange(request, SENT, ResponseHead(status, headers), body), id="e1", started=1.0
+        )
         return run_with_lookups_sync(going, lambda lookup: LookupAnswer(404))
 
     return ask
 
 
-def rewritten(outcome: Outcome) -> tuple[Any, list[str], str]:
+def rewritten(outcome: HttpOutcome) -> tuple[Any, list[str], str]:
     assert outcome.rewrite is not None, outcome
     warnings = [value for name, value in outcome.rewrite.headers if name == "Warning"]
     return json.loads(outcome.rewrite.body), warnings, outcome.rewrite.body.decode()
@@ -80,7 +83,9 @@ def status(reason: str = "FieldValueInvalid", more: str = "") -> str:
     return f'{HEAD}, "details": {{"name": "d" , "causes": [{CAUSE % reason}{more}] }} }}'
 
 
-def test_a_status_gets_the_member_a_cause_and_a_warning_for_every_suggestion(correct: Callable[..., Outcome]) -> None:
+def test_a_status_gets_the_member_a_cause_and_a_warning_for_every_suggestion(
+    correct: Callable[..., HttpOutcome],
+) -> None:
     native = status()
     body, warnings, text = rewritten(correct(native))
     assert body["recovery_feedback"]["suggestions"][0]["patch"][1] == {
@@ -100,7 +105,7 @@ def test_a_status_gets_the_member_a_cause_and_a_warning_for_every_suggestion(cor
     assert text.replace(added, "").replace(tail, "") == native
 
 
-def test_lines_are_short_and_few(correct: Callable[..., Outcome]) -> None:
+def test_lines_are_short_and_few(correct: Callable[..., HttpOutcome]) -> None:
     body, warnings, _ = rewritten(correct(status("FieldValueRequired")))
     assert len(body["recovery_feedback"]["suggestions"]) == 5
     causes = body["details"]["causes"][1:]
@@ -133,7 +138,7 @@ def test_lines_are_short_and_few(correct: Callable[..., Outcome]) -> None:
     ],
 )  # fmt: skip
 def test_details_and_causes_are_made_where_there_are_none(
-    correct: Callable[..., Outcome], native: str, details: Any
+    correct: Callable[..., HttpOutcome], native: str, details: Any
 ) -> None:
     body, warnings, text = rewritten(correct(native, status=403))
     if details is not None and details["causes"] == 1:
@@ -145,12 +150,12 @@ def test_details_and_causes_are_made_where_there_are_none(
     assert all(char in rest for char in native)  # every byte of it, in its order
 
 
-def test_native_warnings_stay(correct: Callable[..., Outcome]) -> None:
+def test_native_warnings_stay(correct: Callable[..., HttpOutcome]) -> None:
     outcome = correct(status(), headers=[JSON, ("Warning", '299 - "deprecated"'), ("Audit-Id", "a")])
     assert rewritten(outcome)[1][0] == '299 - "deprecated"'
 
 
-def test_the_other_modes(correct: Callable[..., Outcome]) -> None:
+def test_the_other_modes(correct: Callable[..., HttpOutcome]) -> None:
     body, warnings, text = rewritten(correct(status(), mode=Mode.VERBOSE))
     assert (warnings, "recovery_feedback" in body, len(body["details"]["causes"])) == (NO_WARNINGS, False, 1)
     assert body["validation_errors"] == [{"code": "FieldValueInvalid", "message": "It is two."}]

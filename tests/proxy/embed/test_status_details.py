@@ -10,7 +10,7 @@ import pytest
 from google.protobuf import json_format
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.http.corrector import RequestHead, ResponseHead
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema.convert import from_proto
@@ -29,7 +29,7 @@ def answered(folder: Path, native: Any) -> Any:
     corrector = build_corrector([folder])
     request, response = RequestHead("POST", "/v1/orders", JSON), ResponseHead(400, JSON)
     body = json.dumps(native, indent=1).encode()
-    going = corrector.correct(request, b'{"unitPrice":0}', response, body, id="e", started=1.0)
+    going = corrector.correct(HttpExchange(request, b'{"unitPrice":0}', response, body), id="e", started=1.0)
     outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
     assert outcome.rewrite is not None, outcome
     return json.loads(outcome.rewrite.body)

@@ -16,7 +16,8 @@ from corrigible.adapters.apis.kubernetes.admission_review import may_refuse, pre
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.schema.carrier import carried, find
@@ -175,7 +176,7 @@ def test_which_successes_may_be_denials(method: str, path: str, agent: str, may:
     assert may_refuse(method, path, {"user-agent": agent}) is may
 
 
-Ask = Callable[..., Outcome]
+Ask = Callable[..., HttpOutcome]
 
 
 @pytest.fixture
@@ -196,10 +197,10 @@ def ask(corrector: HttpCorrector) -> Ask:
         mode: Mode = Mode.REFLECTIVE,
         headers: Sequence[tuple[str, str]] = (JSON,),
         path: str = "/validate",
-    ) -> Outcome:
+    ) -> HttpOutcome:
         request = RequestHead("POST", f"{path}?mode={mode}&timeout=10s", [JSON])
         response = ResponseHead(200, headers)
-        going = corrector.correct(request, orjson.dumps(review()), response, native, id="e", started=1.0)
+        going = corrector.correct(HttpExchange(request, orjson.dumps(review()), response, native), id="e", started=1.0)
         return run_with_lookups_sync(going, unreachable)
 
     return asked
@@ -215,7 +216,7 @@ NATIVE = (
 )
 
 
-def rewritten(outcome: Outcome) -> bytes:
+def rewritten(outcome: HttpOutcome) -> bytes:
     assert outcome.rewrite is not None, outcome
     assert [name for name, _ in outcome.rewrite.headers if name == "Warning"] == []
     return outcome.rewrite.body
@@ -297,8 +298,8 @@ def test_a_denial_without_a_status(ask: Ask) -> None:
 
 def test_webhooks_that_call_their_json_text_are_read(corrector: HttpCorrector) -> None:
     request, plain = RequestHead("POST", "/validate", [JSON]), [("Content-Type", "text/plain; charset=utf-8")]
-    assert corrector.wants_body(request, ResponseHead(200, plain)) is True
-    assert corrector.wants_body(request, ResponseHead(200, [("Content-Type", "application/octet-stream")])) is False
+    assert corrector.wants_body(request, ResponseHead(200, plain))
+    assert not corrector.wants_body(request, ResponseHead(200, [("Content-Type", "application/octet-stream")]))
     own = RequestHead("POST", "/api/v1/namespaces/t/pods", [JSON])
-    assert corrector.wants_body(own, ResponseHead(201, [JSON])) is False
-    assert corrector.wants_body(RequestHead("GET", "/x", []), ResponseHead(200, [JSON])) is False
+    assert not corrector.wants_body(own, ResponseHead(201, [JSON]))
+    assert not corrector.wants_body(RequestHead("GET", "/x", []), ResponseHead(200, [JSON]))

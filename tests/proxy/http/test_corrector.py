@@ -16,7 +16,8 @@ from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
@@ -56,9 +57,9 @@ class Bench:
         sent: bytes = b'{"amount":500}',
         target: str = "/v1/x",
         status: int = 400,
-    ) -> Outcome:
+    ) -> HttpOutcome:
         request, response = RequestHead("POST", target, asked), ResponseHead(status, headers)
-        going = self.corrector.correct(request, sent, response, body, id="e1", started=1.0)
+        going = self.corrector.correct(HttpExchange(request, sent, response, body), id="e1", started=1.0)
         return run_with_lookups_sync(going, lambda path: LookupAnswer(200, b"{}"))
 
     def rewritten(self, body: bytes = NATIVE, **more: Any) -> tuple[dict[str, str], bytes]:
@@ -70,7 +71,7 @@ class Bench:
         self, status: int, *headers: tuple[str, str], method: str = "POST", target: str = "/v1/x", prefer: str = ""
     ) -> bool:
         asked = [("Prefer", prefer)] if prefer else []
-        return self.corrector.wants_body(RequestHead(method, target, asked), ResponseHead(status, headers))
+        return self.corrector.wants_body(RequestHead(method, target, asked), ResponseHead(status, headers)) is not None
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.digest_headers import is_held
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
@@ -52,16 +53,18 @@ def test_a_checksum_may_come_behind_the_body() -> None:
     assert not is_held([("Trailer", "Server-Timing")])
 
 
-Ask = Callable[..., Outcome]
+Ask = Callable[..., HttpOutcome]
 
 
 @pytest.fixture
 def ask(write_pack: Callable[..., Path]) -> Ask:
     corrector = build_corrector([write_pack(manifest="redact: [/error/message]\n", x=RULE)])
 
-    def asked(*headers: tuple[str, str], prefer: str = "reflective") -> Outcome:
+    def asked(*headers: tuple[str, str], prefer: str = "reflective") -> HttpOutcome:
         request = RequestHead("POST", "/x", [JSON, ("Prefer", f"recovery-feedback={prefer}")])
-        going = corrector.correct(request, b"{}", ResponseHead(400, [JSON, *headers]), NATIVE, id="e", started=0.0)
+        going = corrector.correct(
+            HttpExchange(request, b"{}", ResponseHead(400, [JSON, *headers]), NATIVE), id="e", started=0.0
+        )
         return run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
 
     return asked

@@ -13,8 +13,9 @@ import pytest
 
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.http.corrector import HttpCorrector, Outcome, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.feedback_store import Served
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 
@@ -34,15 +35,17 @@ PLACE = "/.well-known/recovery-feedback/"
 
 def refuse(
     corrector: HttpCorrector, id: str = "abc", *more: tuple[str, str], peer: str = "", at: float = 0.0
-) -> Outcome:
+) -> HttpOutcome:
     request = RequestHead("POST", "/x", [JSON, *more], peer)
     return run_with_lookups_sync(
-        corrector.correct(request, b'{"amount": 5}', ResponseHead(400, [JSON]), LISTED, id=id, started=at),
+        corrector.correct(
+            HttpExchange(request, b'{"amount": 5}', ResponseHead(400, [JSON]), LISTED), id=id, started=at
+        ),
         lambda path: LookupAnswer(0),
     )
 
 
-def link(outcome: Outcome) -> str:
+def link(outcome: HttpOutcome) -> str:
     assert outcome.rewrite is not None
     (found,) = [value for name, value in outcome.rewrite.headers if name == "Link"]
     return found[1:].partition(">")[0]

@@ -14,7 +14,8 @@ from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope,
 from corrigible.proxy.build import build_corrector, build_loops
 from corrigible.proxy.core.loop_detector import ESCALATED, Loops, Refusal
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.schema.exchange import Json, Request
@@ -49,7 +50,7 @@ class Client:
         sent = orjson.dumps({"amount": 500} if body is None else body)
         response = ResponseHead(status, [JSON])
         self.now += 1
-        going = self.corrector.correct(request, sent, response, native, id="e", started=self.now)
+        going = self.corrector.correct(HttpExchange(request, sent, response, native), id="e", started=self.now)
         outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(0))
         if outcome.rewrite is None:
             return None
@@ -152,10 +153,12 @@ def test_a_mistake_in_it_leaves_the_decision_as_it_was(folder: Path) -> None:
     corrector = build_corrector([folder], loops=Broken(b"k"))
     assert Client(corrector).send() == Client(build_corrector([folder])).send()
     going = corrector.correct(
-        RequestHead("POST", "/v1/x", [JSON, KEY]),
-        b"{}",
-        ResponseHead(400, [JSON]),
-        b'{"error":{"code":"bad","message":"m"}}',
+        HttpExchange(
+            RequestHead("POST", "/v1/x", [JSON, KEY]),
+            b"{}",
+            ResponseHead(400, [JSON]),
+            b'{"error":{"code":"bad","message":"m"}}',
+        ),
         id="e",
         started=1.0,
     )

@@ -9,7 +9,8 @@ import pytest
 
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import HttpCorrector, RequestHead
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import RequestHead
 
 PLAIN = {"responses": {"200": {"description": "ok"}}}
 MODE = {"name": "mode", "in": "query", "schema": {"type": "string", "enum": ["none", "verbose"]}}

@@ -18,7 +18,8 @@ from corrigible.proxy.command.relay_key import read_key
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
-from corrigible.proxy.http.corrector import HttpCorrector, RequestHead, ResponseHead
+from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.proxy.tls_files import WrongFile
 from corrigible.rules.engine.lookup import LookupAnswer
@@ -84,10 +85,12 @@ class Cluster:
         head = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
         said = {"uid": "u-1", "allowed": False, "status": {"code": 403, "message": "hostNetwork must not be true"}}
         going = self.behind.correct(
-            RequestHead("POST", "/validate", [JSON, ("User-Agent", "kube-apiserver-admission")]),
-            orjson.dumps({**head, "request": request}),
-            ResponseHead(200, [JSON]),
-            orjson.dumps({**head, "response": said}),
+            HttpExchange(
+                RequestHead("POST", "/validate", [JSON, ("User-Agent", "kube-apiserver-admission")]),
+                orjson.dumps({**head, "request": request}),
+                ResponseHead(200, [JSON]),
+                orjson.dumps({**head, "response": said}),
+            ),
             id="e",
             started=at,
         )
@@ -110,7 +113,7 @@ class Cluster:
         request = RequestHead(method, path, [JSON, ("Prefer", f"recovery-feedback={mode}")])
         native = orjson.dumps(answer)
         going = self.before.correct(
-            request, orjson.dumps(body), ResponseHead(answer["code"], [JSON]), native, id="e2", started=at
+            HttpExchange(request, orjson.dumps(body), ResponseHead(answer["code"], [JSON]), native), id="e2", started=at
         )
         outcome = run_with_lookups_sync(going, lambda lookup: LookupAnswer(404))
         if outcome.rewrite is None:

@@ -11,7 +11,8 @@ import pytest
 
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Outcome, Rewrite
+from corrigible.proxy.http.corrector import HttpOutcome
+from corrigible.proxy.http.messages import Rewrite
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups, run_with_lookups_sync
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
@@ -108,15 +109,15 @@ def test_a_mistake_of_the_translation_is_not_hidden() -> None:
         asyncio.run(run_with_lookups(wrong(), Server().fetch_async))
 
 
-def corrects(spend: float, *, ask: bool) -> Generator[Lookup, LookupAnswer, Outcome]:
+def corrects(spend: float, *, ask: bool) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
     """Take some time for a correction, look-ups apart."""
     if ask:
         yield Lookup("/a")
     time.sleep(spend)
-    return Outcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE, feedback={"x": 1}, rules=("a.b",))
+    return HttpOutcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE, feedback={"x": 1}, rules=("a.b",))
 
 
-@pytest.mark.parametrize(("ask", "limit"), [(False, "1"), (True, "4")])
+@pytest.mark.parametrize(("ask", "limit"), [(False, "1"), (True, "3")])
 def test_a_correction_that_comes_too_late_is_withheld(ask: bool, limit: str) -> None:
     limits = Limits(seconds=0.001, seconds_with_lookups=0.003)
     outcome = asyncio.run(run_with_lookups(corrects(0.05, ask=ask), Server().fetch_async, limits))

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Annotate, Decision
+from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer, allowed, brings_query
 from corrigible.rules.engine.lookup_path import placed, theirs

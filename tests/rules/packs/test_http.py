@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Annotate, PassThrough
+from corrigible.proxy.core.decision import Annotate, PassThrough
 from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.load import load_pack

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import evaluate_rules, run_cases
 from corrigible.rules.engine.lookup import allowed
 from corrigible.rules.language.expression import Expression

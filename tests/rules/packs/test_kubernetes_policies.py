@@ -12,7 +12,8 @@ import orjson
 import pytest
 
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.engine import Annotate, Engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.rules.pack.cases import load_cases

@@ -15,7 +15,7 @@ from corrigible.adapters.demo.recipe.knowledge import knowledge
 from corrigible.adapters.demo.recipe.operations import PATHS
 from corrigible.adapters.demo.recipe.service import answer, encoded
 from corrigible.proxy.build import build_engine
-from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.cases import Case, load_cases

@@ -14,8 +14,10 @@ import orjson
 from corrigible.adapters.openapi.load import load
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.engine import ApiProfile, Engine
+from corrigible.proxy.core.api_profile import ApiProfile
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.messages import HttpExchange
 from corrigible.proxy.http.request_reader import read_request
 from corrigible.proxy.pack_tools.coverage import Coverage, Error, Exercise, Row, Seen, coverage
 from corrigible.proxy.recording.reader import Recording, capture, decoded, read_recording
@@ -174,10 +176,7 @@ def _recorded(profile: ApiProfile, corrector: HttpCorrector, recording: Recordin
         exchange = Exchange(request, recorded.response.status, headers, body, recorded.name, recorded.started)
         outcome = run_with_lookups_sync(
             corrector.correct(
-                recorded.request,
-                recorded.request_body,
-                recorded.response,
-                recorded.response_body,
+                HttpExchange(recorded.request, recorded.request_body, recorded.response, recorded.response_body),
                 id=recorded.name,
                 started=recorded.started,
             ),

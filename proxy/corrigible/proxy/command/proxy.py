@@ -150,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if trust.insecure:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)
-    work: Served = {"correct": corrector.correct, "succeeded": loops.succeeded}
+    work: Served = {"correct": corrector.correct, "succeeded": loops.succeeded, "withheld": loops.withheld}
     with closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
             settings,

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.core.engine import Explanation
+from corrigible.proxy.core.api_profile import Explanation
 from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.http.messages import HttpExchange
 from corrigible.proxy.recording.exchange import Recorded
 from corrigible.proxy.recording.reader import Recording, decoded, read_recording
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
@@ -91,10 +92,7 @@ def translated(
         return {**head, "outcome": "untouched", "reason": "not a refusal in a body that is looked at"}
     outcome = run_with_lookups_sync(
         corrector.correct(
-            exchange.request,
-            exchange.request_body,
-            exchange.response,
-            exchange.response_body,
+            HttpExchange(exchange.request, exchange.request_body, exchange.response, exchange.response_body),
             id=exchange.name,
             started=exchange.started,
             explanation=explanation,

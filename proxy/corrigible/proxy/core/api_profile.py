@@ -1,4 +1,4 @@
-"""An API that we know something about, which of them an exchange belongs to, and what its answer complains about."""
+"""An API that we know something about, and which of them a request belongs to."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from corrigible.adapters.base import Adapter, Described
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 
 @dataclass(frozen=True, slots=True)
 class ApiProfile:
-    """An API we know something about: how to read it, and what to say."""
+    """An API we know something about: its adapter, its rules, its description."""
 
     adapter: Adapter
     pack: Pack
@@ -31,26 +31,78 @@ class ApiProfile:
 
 
 class MatchedOperation(NamedTuple):
-    known: ApiProfile
+    """The operation that a request belongs to."""
+
+    profile: ApiProfile
     operation: str
+    """Empty where the profile names none for it."""
     params: Mapping[str, str]
     presented: bool = False
-    """The exchange carried another one, and the upstream is not the API that this one is about: nothing to ask it."""
+    """The exchange carried another one, and the upstream is not the API that this one is about: no look-ups."""
+
+
+class RefusalCase(NamedTuple):
+    """One refusal as one API profile reads it: what every later stage works on."""
+
+    exchange: Exchange
+    """Of an exchange that carried another one, the one inside."""
+    match: MatchedOperation
+    body: Json
+    """The native answer, parsed."""
+    text: Json
+    """The part of it that is read: of long texts the beginning."""
+    errors: Sequence[Violation]
+
+    @property
+    def profile(self) -> ApiProfile:
+        return self.match.profile
+
+    @property
+    def pack(self) -> Pack:
+        return self.match.profile.pack
+
+    @property
+    def request(self) -> Request:
+        return self.exchange.request
 
 
 @dataclass(slots=True)
 class Explanation:
-    """Why each rule did or did not speak, for people."""
+    """Why each rule matched or did not, for people."""
 
     lines: list[str] = field(default_factory=list)
-    unsaid: list[str] = field(default_factory=list)
+    undeclared_losses: list[str] = field(default_factory=list)
     """Pointers to values that edits take from the request though their author says that the intent stays."""
 
 
-def parse_errors(known: ApiProfile, exchange: Exchange, body: Json) -> Sequence[Violation]:
-    """Return what the first dialect of an API that reads the answer says."""
-    for dialect in known.adapter.formats:
-        violations = dialect.read(exchange, body)
-        if violations:
-            return violations
+def match_operation(profiles: Sequence[ApiProfile], request: Request) -> MatchedOperation | None:
+    """Return the operation of a request; the first profile with an unnamed operation where none knows it.
+
+    None without profiles.
+    """
+    for profile in profiles:
+        match = match_with(profile, request)
+        if match.operation:
+            return match
+    return MatchedOperation(profiles[0], "", {}) if profiles else None
+
+
+def match_with(profile: ApiProfile, request: Request, *, presented: bool = False) -> MatchedOperation:
+    """Return the operation of a request by one profile.
+
+    A gRPC method is its own operation: `/package.Service/Method` is `package.Service/Method`.
+    """
+    if request.protocol is Protocol.GRPC:
+        return MatchedOperation(profile, request.method[1:], {}, presented)
+    return MatchedOperation(
+        profile, *(profile.adapter.operations.find(request.method, request.path) or ("", {})), presented
+    )
+
+
+def parse_errors(profile: ApiProfile, exchange: Exchange, body: Json) -> Sequence[Violation]:
+    """Return the errors that the first matching format of a profile finds in an answer."""
+    for native_format in profile.adapter.formats:
+        errors = native_format.read(exchange, body)
+        if errors:
+            return errors
     return ()

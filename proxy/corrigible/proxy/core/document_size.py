@@ -1,4 +1,4 @@
-"""What a document holds, before anything is done with it; and as much of an answer as is read."""
+"""How large a document is, before anything is done with it; and the part of an answer that is read."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""What a suggestion is worth, tried at the API itself: in a dry run that the API promises not to carry out.
+"""Tries suggestions at the API itself, in dry runs that the API promises not to carry out.
 
-A dry run proves a repair only where it also refuses the request as it was (some complaints a dry run does not see), and
+A dry run proves a repair only where it also refuses the request as it was (some errors a dry run does not see), and
 where its answer holds what was sent: a server that accepts a request may drop half of it. What is refuted is not sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -18,20 +19,20 @@ from corrigible.rules.language.file_model import DryRunText
 from corrigible.rules.safety.stored import dropped, in_the_original
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import query_pairs
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.edit import after_edit
+from corrigible.schema.exchange import Json, Request
 
+from .api_profile import RefusalCase, parse_errors
 from .intent import losing
-from .verify import after_edit
 
-Read = Callable[[Exchange, Json], Sequence[Violation]]
 Suggestion = dict[str, Any]
 _YAML = "yaml"
 _MOST_ALTERNATIVES = 3
 """Alternatives that are tried until one keeps all of the request."""
 
 
-class Complaint(NamedTuple):
-    """What makes two complaints the same one."""
+class ErrorKey(NamedTuple):
+    """What makes two errors the same one."""
 
     code: str
     pointer: str
@@ -63,47 +64,48 @@ class _Result(NamedTuple):
 
 
 def dry_run(
-    said: Sequence[RuleResult],
-    violations: Sequence[Violation],
-    exchange: Exchange,
+    results: Sequence[RuleResult],
+    errors: Sequence[Violation],
+    case: RefusalCase,
     how: DryRunText,
-    read: Read,
 ) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
     """Try the request with all that is suggested for it, and mark or leave out suggestions by what comes back.
 
-    `violations` are those of `said`, in its order; `read` reads the complaints of an answer. Of alternatives of which
-    the first loses something, the next are tried, and one that keeps everything goes first.
+    `errors` are those of `results`, in its order. Of alternatives of which the first loses something, the next are
+    tried, and one that keeps everything goes first.
     """
-    request = exchange.request
-    trials = _trials(said, request)
+    request = case.request
+    trials = _trials(results, request)
     if not trials or trials[0].after == request or not _is_triable(request, how):
-        return list(said)
+        return list(results)
     if not all(_is_triable(trial.after, how) for trial in trials):
-        return list(said)
+        return list(results)
     untouched = yield _asked(request, how)
-    if untouched.status != exchange.status or not set(map(_key, violations)) <= _complaints(untouched, exchange, read):
-        return list(said)
-    results: list[_Result] = []
+    if untouched.status != case.exchange.status or not set(map(_key, errors)) <= _errors_of(untouched, case):
+        return list(results)
+    outcomes: list[_Result] = []
     for trial in trials:
-        results.append(_result(trial, (yield _asked(trial.after, how)), request, how))
-        if results[-1].keeps_all:
+        outcomes.append(_result(trial, (yield _asked(trial.after, how)), request, how))
+        if outcomes[-1].keeps_all:
             break
-    best = next((one for one in results if one.keeps_all), results[0])
+    best = next((one for one in outcomes if one.keeps_all), outcomes[0])
     if not best.accepted:
-        again = _complaints(best.answer, exchange, read) if best.answer.status >= 400 else set()
-        return list(_unrefuted(said, violations, again, best.trial.suggestions))
-    return [one._replace(suggestions=tuple(_judged(one.suggestions, results, best))) for one in said]
+        repeated = _errors_of(best.answer, case) if best.answer.status >= 400 else set()
+        return list(_without_refuted(results, errors, repeated, best.trial.suggestions))
+    return [one._replace(suggestions=tuple(_with_verification(one.suggestions, outcomes, best))) for one in results]
 
 
-def _judged(suggestions: Sequence[Suggestion], results: Sequence[_Result], best: _Result) -> list[Suggestion]:
+def _with_verification(
+    suggestions: Sequence[Suggestion], outcomes: Sequence[_Result], best: _Result
+) -> list[Suggestion]:
     """Mark what was tried and accepted: proved, or with what the API would drop. The best alternative goes first."""
     out: list[Suggestion] = []
     for suggestion in suggestions:
-        result = next((r for r in results if any(s is suggestion for s in r.trial.suggestions)), None)
+        result = next((r for r in outcomes if any(s is suggestion for s in r.trial.suggestions)), None)
         if result is not None and result.answer.status >= 400:
             continue
         now = suggestion if result is None or not result.accepted else _marked(suggestion, result)
-        if result is best and result is not results[0]:
+        if result is best and result is not outcomes[0]:
             group = suggestion["group"]
             out.insert(next((at for at, one in enumerate(out) if one.get("group") == group), len(out)), now)
         else:
@@ -111,13 +113,13 @@ def _judged(suggestions: Sequence[Suggestion], results: Sequence[_Result], best:
     return out
 
 
-def _unrefuted(
-    said: Sequence[RuleResult], violations: Sequence[Violation], again: set[Complaint], tried: Sequence[Suggestion]
+def _without_refuted(
+    results: Sequence[RuleResult], errors: Sequence[Violation], repeated: set[ErrorKey], tried: Sequence[Suggestion]
 ) -> Iterator[RuleResult]:
-    """Leave out what was tried for complaints that came again."""
-    for one, violation in zip(said, violations, strict=True):
+    """Leave out what was tried for errors that came again."""
+    for one, error in zip(results, errors, strict=True):
         kept = tuple(s for s in one.suggestions if not any(s is other for other in tried))
-        if _key(violation) not in again or len(kept) == len(one.suggestions):
+        if _key(error) not in repeated or len(kept) == len(one.suggestions):
             yield one
         elif kept:
             yield one._replace(suggestions=kept)
@@ -151,13 +153,13 @@ def _decoded(answer: LookupAnswer) -> Json:
         return None
 
 
-def _trials(said: Sequence[RuleResult], request: Request) -> list[_Trial]:
+def _trials(results: Sequence[RuleResult], request: Request) -> list[_Trial]:
     """Return what to try: all that a reader applies of its own accord; then, of one group, its next alternatives."""
-    first = [chosen for one in said for chosen in _triable(one)]
+    first = [chosen for one in results for chosen in _triable(one)]
     trials = [_Trial(first, request)]
     if len(first) == 1 and _alternative(first[0]):
         group = first[0]["group"]["id"]
-        members = [s for one in said for s in one.suggestions if _alternative(s) and s["group"]["id"] == group]
+        members = [s for one in results for s in one.suggestions if _alternative(s) and s["group"]["id"] == group]
         others = [s for s in members if s is not first[0] and _is_whole(s)]
         trials += [_Trial([s], request) for s in others[: _MOST_ALTERNATIVES - 1]]
     return [trial for trial in map(_applied, trials) if trial is not None]
@@ -207,14 +209,14 @@ def _asked(request: Request, how: DryRunText) -> Lookup:
     return Lookup(f"{request.path}?{query}", request.method, orjson.dumps(request.body), media)
 
 
-def _complaints(answer: LookupAnswer, exchange: Exchange, read: Read) -> set[Complaint]:
+def _errors_of(answer: LookupAnswer, case: RefusalCase) -> set[ErrorKey]:
     try:
         body = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
         return set()
-    tried = Exchange(exchange.request, answer.status, {}, answer.body, exchange.id, exchange.started, exchange.elapsed)
-    return set(map(_key, read(tried, body)))
+    tried = replace(case.exchange, status=answer.status, headers={}, body=answer.body, caller="")
+    return set(map(_key, parse_errors(case.profile, tried, body)))
 
 
-def _key(violation: Violation) -> Complaint:
-    return Complaint(violation.code, violation.pointer, violation.message)
+def _key(error: Violation) -> ErrorKey:
+    return ErrorKey(error.code, error.pointer, error.message)

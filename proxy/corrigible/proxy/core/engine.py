@@ -1,4 +1,7 @@
-"""The middle of it all: an exchange goes in, look-ups come out, a decision comes back.
+"""The way of one refusal: an exchange goes in, look-ups come out, a decision comes back.
+
+match operation -> parse errors -> suggest (rules, else schema) -> merge and declare losses -> dry run -> loop policy
+-> encode. Each stage is one function on one `RefusalCase`; decoding and embedding are the codec's (`corrector`).
 
 Knows: exchanges, adapters, rules, decisions. Does not know: sockets, HTTP libraries, clocks, YAML, any API's name.
 """
@@ -6,106 +9,45 @@ Knows: exchanges, adapters, rules, decisions. Does not know: sockets, HTTP libra
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 import orjson
 
-from corrigible.rules.budget import Budget, spare, within
+from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.expression import running
 from corrigible.rules.language.functions import unix
-from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
-from corrigible.schema.carrier import carried, seals
-from corrigible.schema.error import ContractError
-from corrigible.schema.exchange import Exchange, Json, Protocol, Request, protocol_of
-from corrigible.schema.feedback import parse
-from corrigible.schema.relayed import stripped
-from corrigible.schema.writer import validate
+from corrigible.schema.exchange import Exchange, Json, Request
 
-from .api_profile import ApiProfile, Explanation, MatchedOperation, parse_errors
+from .api_profile import (
+    ApiProfile,
+    Explanation,
+    MatchedOperation,
+    RefusalCase,
+    match_operation,
+    match_with,
+    parse_errors,
+)
+from .decision import Annotate, Decision, PassThrough
 from .document_size import measured, readable
 from .dry_run import dry_run
-from .error_matcher import ErrorMatcher
-from .feedback import combine, encode, mirror_retry_after
-from .intent import declare_losses, unsaid_losses, with_losses
+from .error_matcher import MatchedError, is_particular, suggest
+from .feedback import combine, drop_stray_paths, encode, mirror_retry_after
+from .intent import declare_losses, undeclared_losses
 from .limits import Limits
 from .loop_detector import Loops, Refusal
 from .merge import merge_suggestions
 from .relay_seal import Relay
+from .relayed_feedback import relayed_feedback
 
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
-"""A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""
-
-__all__ = ["Annotate", "ApiProfile", "Decision", "Engine", "Explanation", "Lookup", "LookupAnswer", "PassThrough"]
-
-
-@dataclass(frozen=True, slots=True)
-class PassThrough:
-    """Nothing to add. Forward the upstream's bytes exactly as they came."""
-
-    reason: str
-    violations: tuple[Violation, ...] = ()
-    fault: bool = False
-    """Whether the reason is a mistake of ours."""
-    operation: str = ""
-    pack: Pack | None = None
-    """Whose dialect the answer speaks, where it speaks one."""
-    exchange: Exchange | None = None
-    """What this is about: of an exchange that carried another one, the one in there."""
-    body: Json = None
-    placement: str = "member"
-
-
-class Annotate(NamedTuple):
-    """Add this; the upstream's own members stay as they are."""
-
-    feedback: Mapping[str, Json]
-    encoded: bytes
-    """The feedback as compact JSON."""
-    diagnoses: tuple[Mapping[str, str], ...]
-    """`validation_errors` of verbose mode: what is wrong, never the fix."""
-    pack: Pack
-    rules: tuple[str, ...]
-    live: bool
-    """Whether look-ups with the caller's credentials went into it."""
-    operation: str = ""
-    body: Json = None
-    """The native answer, parsed; of an exchange that carried another one, the answer in there."""
-    placement: str = "member"
-    """How the answer takes it in: as the adapter says, or `relayed` where the answer carried it already."""
-    violations: tuple[Violation, ...] = ()
-    code: str = ""
-    """The pack's word for what is wrong, never the upstream's."""
-    exchange: Exchange | None = None
-    """What this is about: of an exchange that carried another one, the one in there."""
-    trouble: str | None = None
-    """A mistake of ours that did not change what is said."""
-    seal: str = ""
-    """What vouches for feedback that a front of ours behind the API server made."""
-    otherwise: Decision | None = None
-    """What is said instead where that seal was seen before."""
-
+Decisions = Generator[Lookup, LookupAnswer, Decision]
 
 _SMALL = 1024
 """Bytes of an answer that is read as it is."""
-_RESERVE = 2000
-"""Steps for putting together what is said, where all the others are spent."""
-
-_MADE_UP = b'{"message": "a refusal", "error": {"message": "a refusal"}, "kind": "Status", "status": "Failure"}'
-
-_IN_CAUSES = b'"RecoveryFeedback"'
-_MOST_RELAYED = 4
-_LONGEST_RELAYED = 16 * 1024
-"""A writer of ours keeps to 4 KiB."""
-
-Decision = PassThrough | Annotate
-Translation = Generator[Lookup, LookupAnswer, Decision]
+_SAMPLE = b'{"message": "a refusal", "error": {"message": "a refusal"}, "kind": "Status", "status": "Failure"}'
 
 
 class Engine:
@@ -120,252 +62,209 @@ class Engine:
     ) -> None:
         """`clock` gives seconds of computing; without one only steps are counted.
 
-        Without `relay` nobody behind the API is believed to be a front of ours.
+        Without `relay` no feedback is believed to come from a proxy of ours behind the API.
         """
         self.profiles = tuple(profiles)
         self.relay = relay
         self.limits = limits or Limits()
         self.clock = clock
-        self._presenting = tuple(one for one in self.profiles if one.adapter.present is not None)
+        self._presenting = tuple(profile for profile in self.profiles if profile.adapter.present is not None)
 
     def warm_up(self) -> None:
         """Make now what would be made on first need: the first caller should not wait for it."""
         running(frozenset())
-        for known in self.profiles:
-            _ = known.described
+        for profile in self.profiles:
+            _ = profile.described
         for method in ("GET", "POST"):
-            made_up = Exchange(Request(method, "/", body={}), 400, {}, _MADE_UP, "", 0.0)
-            translation = self.decide(made_up)
+            decisions = self.decide(Exchange(Request(method, "/", body={}), 400, {}, _SAMPLE, "", 0.0))
             try:
-                next(translation)
+                next(decisions)
                 while True:
-                    translation.send(LookupAnswer(0))
+                    decisions.send(LookupAnswer(0))
             except StopIteration:
                 continue
 
-    def identify(self, method: str, path: str) -> MatchedOperation | None:
-        """Return the operation a request belongs to; the first API with an unnamed operation where none knows it.
-
-        A gRPC method is its own operation: `/package.Service/Method` is `package.Service/Method`.
-        """
-        if protocol_of(method) is Protocol.GRPC:
-            return MatchedOperation(self.profiles[0], method[1:], {}) if self.profiles else None
-        for known in self.profiles:
-            found = known.adapter.operations.find(method, path)
-            if found is not None:
-                return MatchedOperation(known, *found)
-        return MatchedOperation(self.profiles[0], "", {}) if self.profiles else None
-
-    def decide(self, exchange: Exchange, explanation: Explanation | None = None) -> Translation:
+    def decide(
+        self, exchange: Exchange, explanation: Explanation | None = None, loops: Loops | None = None
+    ) -> Decisions:
         """Decide about one exchange. Mistakes of ours end in `PassThrough`, never in an exception.
 
-        What is computed is counted: a request that takes more than it is worth passes as well.
+        Computing is counted; beyond the limits the answer passes. Without `loops` no refusal counts as a repeated one.
         """
         budget = Budget(self.limits.steps, self.limits.seconds, self.clock)
-        return (yield from within(budget, self._decided(exchange, explanation, budget)))
+        return (yield from within(budget, self._guarded(exchange, explanation, loops, budget)))
 
-    def _decided(self, exchange: Exchange, explanation: Explanation | None, budget: Budget) -> Translation:
+    def _guarded(
+        self, exchange: Exchange, explanation: Explanation | None, loops: Loops | None, budget: Budget
+    ) -> Decisions:
         operation = ""
         try:
-            found = self.identify(exchange.request.method, exchange.request.path)
-            if found is None:
+            match = match_operation(self.profiles, exchange.request)
+            if match is None:
                 return PassThrough("no pack is loaded")
-            exchange, found = self._presented(exchange, found)
-            operation = found.operation
-            relayed = None if found.presented else self._relayed(exchange, found)
-            if relayed is not None and relayed.seal:
-                return relayed
-            decision = yield from self._translate(exchange, found, explanation, budget)
-            return decision if isinstance(decision, Annotate) or relayed is None else relayed
+            exchange, match = self._unwrapped(exchange, match)
+            operation = match.operation
+            relayed = None if match.presented else relayed_feedback(exchange, match, self.relay, self.limits)
+            if relayed is not None and relayed.is_final:
+                return relayed.decision
+            decision = yield from self._decide(exchange, match, explanation, loops, budget)
+            return decision if isinstance(decision, Annotate) or relayed is None else relayed.decision
         except CorrigibleError as problem:
             if explanation is not None:
                 explanation.lines.append(f"FAULT {problem}")
-            return PassThrough(str(problem), fault=True, operation=operation)
+            return PassThrough(str(problem), operation=operation, fault=True)
         except Exception as problem:  # the law: an error of ours never reaches a client
-            return PassThrough(f"{type(problem).__name__}: {problem}", fault=True, operation=operation)
+            return PassThrough(f"{type(problem).__name__}: {problem}", operation=operation, fault=True)
 
-    def _presented(self, exchange: Exchange, found: MatchedOperation) -> tuple[Exchange, MatchedOperation]:
-        for known in self._presenting:
-            inner = known.adapter.present(exchange) if known.adapter.present is not None else None
+    def _unwrapped(self, exchange: Exchange, match: MatchedOperation) -> tuple[Exchange, MatchedOperation]:
+        """Return the exchange that another one carries, such as the call that a webhook is asked about."""
+        for profile in self._presenting:
+            inner = profile.adapter.present(exchange) if profile.adapter.present is not None else None
             if inner is not None:
-                named = known.adapter.operations.find(inner.request.method, inner.request.path)
-                return inner, MatchedOperation(known, *(named or ("", {})), presented=True)
-        return exchange, found
+                return inner, match_with(profile, inner.request, presented=True)
+        return exchange, match
 
-    def _translate(
-        self, exchange: Exchange, found: MatchedOperation, explanation: Explanation | None, budget: Budget
-    ) -> Translation:
+    def _decide(
+        self,
+        exchange: Exchange,
+        match: MatchedOperation,
+        explanation: Explanation | None,
+        loops: Loops | None,
+        budget: Budget,
+    ) -> Decisions:
+        limits = self.limits
         try:
             body = orjson.loads(exchange.body)
         except orjson.JSONDecodeError:
-            return PassThrough("the answer is no JSON", operation=found.operation)
+            return PassThrough("the answer is no JSON", operation=match.operation)
         if isinstance(body, dict) and "recovery_feedback" in body:
-            return PassThrough("the upstream speaks for itself", operation=found.operation)
-        asked, answered = measured(exchange.request.body, self.limits), measured(body, self.limits)
-        for whose, one in (("request", asked), ("answer", answered)):
-            if one.is_over(self.limits):
-                return PassThrough(
-                    f"the {whose} holds too many values or is nested too deep", operation=found.operation
-                )
-        budget.allow(asked.values + len(exchange.request.query) + answered.values, self.limits.steps_for_values)
-        read = body if len(exchange.body) <= _SMALL else readable(body, self.limits)
-        found, violations = self._read(exchange, found, read)
-        violations = violations[: self.limits.complaints]
-        if not violations:
-            return PassThrough("no known error format", operation=found.operation)
-        considered = ErrorMatcher(exchange, found, read, violations, explanation)
-        said: list[RuleResult] = []
-        about: list[Violation] = []
-        settled: set[int] = set()
-        for number, violation in enumerate(violations[: self.limits.suggestions]):
-            if number in settled:
-                continue
+            return PassThrough("the upstream speaks for itself", operation=match.operation)
+        problem = _allow(budget, exchange.request, body, limits)
+        if problem:
+            return PassThrough(problem, operation=match.operation)
+        chosen: RefusalCase | None = None
+        matched: list[MatchedError] = []
+        fault: CorrigibleError | None = None
+        for case in self._cases(exchange, match, body):
+            chosen = chosen or case
             try:
-                answers = yield from considered.answers(number)
-            except CorrigibleError:
-                if said and budget.left < 0 and spare(_RESERVE):
-                    break  # what is said already is worth saying
-                raise
-            for spoken in answers:
-                said.append(spoken)
-                about.append(violation)
-                settled |= spoken.settles
-        diagnoses = tuple(_diagnosis(one, violation) for one, violation in zip(said, about, strict=True))
-        pack = found.known.pack
-        how = pack.text.dry_run
-        said = merge_suggestions(said, exchange.request)
-        if how is not None and not found.presented:
-            said = yield from dry_run(
-                said, about, exchange, how, lambda tried, body: parse_errors(found.known, tried, body)
-            )
-        claimed = said
-        said = declare_losses(said, exchange.request, pack)
-        if explanation is not None:
-            explanation.unsaid += unsaid_losses(claimed, said)
-        said = [one for one in said if one.suggestions]
-        if not said:
-            return PassThrough(
-                "no rule speaks",
-                tuple(violations),
-                operation=found.operation,
-                pack=pack,
-                exchange=exchange,
-                body=body,
-                placement=found.known.adapter.placement,
-            )
-        feedback = combine(said)
-        mirror_retry_after(feedback, retry_after(exchange))
-        return Annotate(
-            feedback=feedback,
-            encoded=encode(feedback, exchange.request, pack.guidance.secrets, self.limits),
-            diagnoses=diagnoses,
-            pack=pack,
-            rules=tuple([one.rule.id for one in said]),
-            live=any([one.used_live_state for one in said]),
-            operation=found.operation,
-            body=body,
-            placement=found.known.adapter.placement,
-            violations=tuple(violations),
-            code=said[0].rule.verbose_code,
-            exchange=exchange,
-        )
+                suggested = yield from suggest(case, limits, explanation)
+            except CorrigibleError as failure:
+                fault = fault or failure
+                if isinstance(failure, Exhausted):
+                    break
+                continue
+            is_better = is_particular(suggested)
+            if is_better or (suggested and not matched):
+                chosen, matched = case, suggested
+            if is_better:
+                break
+        if chosen is None:
+            return PassThrough("no known error format", operation=match.operation)
+        if fault is not None and not matched:
+            raise fault
+        return (yield from self._feedback(chosen, matched, explanation, loops, None if fault is None else str(fault)))
 
-    def _relayed(self, exchange: Exchange, found: MatchedOperation) -> Annotate | None:
-        """Lift feedback to its place that stands in a cause: all of it where it is ours, else what nobody need believe.
+    def _cases(self, exchange: Exchange, match: MatchedOperation, body: Json) -> Iterator[RefusalCase]:
+        """Yield the refusal as each profile reads it, the one of the operation first.
 
-        Ours has a seal. What is not ours is said where nothing else is.
+        A success that only looks like another API's refusal stays a success.
         """
-        adapter = found.known.adapter
-        if adapter.placement != "kubernetes" or _IN_CAUSES not in exchange.body:
-            return None
-        try:
-            body = orjson.loads(exchange.body)
-        except orjson.JSONDecodeError:
-            return None
-        if not isinstance(body, dict) or "recovery_feedback" in body:
-            return None
-        stranger: Annotate | None = None
-        for feedback, text in islice(
-            (one for one in carried(body) if len(one.text) <= _LONGEST_RELAYED), _MOST_RELAYED
-        ):
-            anybodys = self._lifted(exchange, found, body, stripped(feedback))
-            stranger = stranger or anybodys
-            if self.relay is not None and adapter.calls is not None:
-                now = exchange.started + exchange.elapsed
-                seal = self.relay.vouched(text, seals(body), adapter.calls(exchange.request).calls, now)
-                ours = self._lifted(exchange, found, body, feedback) if seal is not None else None
-                if ours is not None and seal is not None:
-                    return ours._replace(seal=seal, otherwise=anybodys or PassThrough("seen before"))
-        return stranger
+        text = body if len(exchange.body) <= _SMALL else readable(body, self.limits)
+        profiles = [match.profile]
+        if exchange.status >= 400:
+            profiles += [profile for profile in self.profiles if profile is not match.profile]
+        for profile in profiles:
+            errors = parse_errors(profile, exchange, text)
+            if errors:
+                if profile is not match.profile:
+                    match = match_with(profile, exchange.request, presented=match.presented)
+                yield RefusalCase(exchange, match, body, text, errors[: self.limits.complaints])
 
-    def _lifted(self, exchange: Exchange, found: MatchedOperation, body: Json, feedback: Json) -> Annotate | None:
-        """Return feedback at its place; None where it is not in order."""
-        pack = found.known.pack
-        try:
-            validate(parse(feedback))
-            feedback = with_losses(dict(feedback), exchange.request, pack)
-            encoded = encode(feedback, exchange.request, pack.guidance.secrets, self.limits)
-        except (ContractError, CorrigibleError):
-            return None
-        return Annotate(
-            feedback, encoded, (), pack, (), live=False, operation=found.operation, body=body, placement="relayed"
-        )
-
-    def _read(
-        self, exchange: Exchange, found: MatchedOperation, body: Json
-    ) -> tuple[MatchedOperation, Sequence[Violation]]:
-        violations = parse_errors(found.known, exchange, body)
-        if violations or exchange.status < 400:
-            return found, violations  # a success that only looks like another API's refusal stays a success
-        for known in self.profiles:
-            violations = () if known is found.known else parse_errors(known, exchange, body)
-            if violations:
-                named = known.adapter.operations.find(exchange.request.method, exchange.request.path)
-                return MatchedOperation(known, *(named or ("", {}))), violations
-        return found, ()
-
-
-def again(loops: Loops, decision: Decision, limits: Limits) -> Decision:
-    """Count a refusal, and return what is to be said where it came back. A mistake in here changes nothing."""
-    exchange, pack = decision.exchange, decision.pack
-    if exchange is None or pack is None:
-        return decision
-    try:
-        said, code = (decision.feedback, decision.code) if isinstance(decision, Annotate) else (None, "")
-        violations = decision.violations[: limits.suggestions]
-        refusal = Refusal(
-            exchange.caller, decision.operation, exchange.request, violations, exchange.started, code, exchange.id
-        )
-        feedback = loops.answered(refusal, said)
+    def _feedback(
+        self,
+        case: RefusalCase,
+        matched: Sequence[MatchedError],
+        explanation: Explanation | None,
+        loops: Loops | None,
+        error: str | None,
+    ) -> Decisions:
+        """Turn the suggestions for each error into the feedback to send."""
+        exchange, request, pack = case.exchange, case.request, case.pack
+        results = merge_suggestions([one.result for one in matched], request)
+        if pack.text.dry_run is not None and not case.match.presented:
+            results = yield from dry_run(results, [one.error for one in matched], case, pack.text.dry_run)
+        declared = declare_losses(results, request, pack)
+        if explanation is not None:
+            explanation.undeclared_losses += undeclared_losses(results, declared)
+        results = [result for result in declared if result.suggestions]
+        feedback: dict[str, Json] | None = None
+        if results:
+            feedback = combine(results)
+            mirror_retry_after(feedback, retry_after(exchange))
+            drop_stray_paths(feedback, request)
+        diagnoses = tuple([_diagnosis(*one) for one in matched])
+        if loops is not None:
+            code = results[0].rule.verbose_code if results else ""
+            repeated, problem = apply_loop_policy(loops, case, feedback, code, self.limits)
+            error = error or problem
+            if repeated is not None:
+                diagnoses = ({"code": _REPEATED, "message": repeated["message"]},) if feedback is None else diagnoses
+                feedback = repeated
         if feedback is None:
-            return decision
-        encoded = encode(feedback, exchange.request, pack.guidance.secrets, limits)
+            return PassThrough("no rule speaks", case, case.match.operation)
+        try:
+            encoded = encode(feedback, request, pack.guidance.secrets, self.limits)
+        except CorrigibleError:
+            if loops is not None:
+                loops.withheld(exchange.id)
+            raise
+        return Annotate(
+            case,
+            feedback,
+            encoded,
+            diagnoses,
+            tuple([result.rule.id for result in results]),
+            any([result.used_live_state for result in results]),
+            case.profile.adapter.placement,
+            error,
+        )
+
+
+def _allow(budget: Budget, request: Request, body: Json, limits: Limits) -> str:
+    """Give the budget steps for the values of an exchange. Return why it is too large, or nothing."""
+    sent, answer = measured(request.body, limits), measured(body, limits)
+    for name, size in (("request", sent), ("answer", answer)):
+        if size.is_over(limits):
+            return f"the {name} holds too many values or is nested too deep"
+    budget.allow(sent.values + len(request.query) + answer.values, limits.steps_for_values)
+    return ""
+
+
+def apply_loop_policy(
+    loops: Loops, case: RefusalCase, feedback: Mapping[str, Json] | None, code: str, limits: Limits
+) -> tuple[dict[str, Json] | None, str | None]:
+    """Count a refusal. Return the feedback for one that came back, and a mistake in counting, which changes nothing."""
+    exchange, match = case.exchange, case.match
+    errors = case.errors[: limits.suggestions]
+    refusal = Refusal(exchange.caller, match.operation, exchange.request, errors, exchange.started, code, exchange.id)
+    try:
+        return loops.answered(refusal, feedback), None
     except Exception as problem:
-        trouble = f"{type(problem).__name__}: {problem}"
-        return decision._replace(trouble=trouble) if isinstance(decision, Annotate) else decision
-    if isinstance(decision, Annotate):
-        return decision._replace(feedback=feedback, encoded=encoded)
-    return Annotate(
-        feedback,
-        encoded,
-        ({"code": _REPEATED, "message": feedback["message"]},),
-        pack,
-        (),
-        live=False,
-        operation=decision.operation,
-        body=decision.body,
-        placement=decision.placement,
-    )
+        return None, f"{type(problem).__name__}: {problem}"
 
 
 _REPEATED = "REPEATED_REFUSAL"
 
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,63}")
+"""A native code that is one: anything longer or with spaces in it is prose, and stays where the upstream put it."""
 
-def _diagnosis(spoken: RuleResult, violation: Violation) -> Mapping[str, str]:
-    code = spoken.rule.verbose_code
-    if violation.code and not spoken.rule.code and _WORD.fullmatch(violation.code):
-        code = violation.code
-    return {"code": code, "message": spoken.rule.diagnosis}
+
+def _diagnosis(result: RuleResult, error: Violation) -> Mapping[str, str]:
+    code = result.rule.verbose_code
+    if error.code and not result.rule.code and _WORD.fullmatch(error.code):
+        code = error.code
+    return {"code": code, "message": result.rule.diagnosis}
 
 
 def retry_after(exchange: Exchange) -> float | None:

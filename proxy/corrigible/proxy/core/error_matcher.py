@@ -1,6 +1,6 @@
-"""One refusal under consideration: each complaint is put to the rules first, then to the description.
+"""Suggestions for the errors of one refusal: each error goes to the rules first, then to the API's description.
 
-Knows: rules, descriptions, who goes first. Does not know: how an answer is read or written.
+Knows: rules, descriptions, which of them goes first. Does not know: how an answer is read or written.
 """
 
 from __future__ import annotations
@@ -14,198 +14,199 @@ from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
 from corrigible.rules.engine.index import why_not
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.errors import CorrigibleError
+from corrigible.rules.language.rule import Rule
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json, Protocol
+from corrigible.schema.exchange import Json, Protocol
 
-from .api_profile import Explanation, MatchedOperation
+from .api_profile import Explanation, RefusalCase
+from .limits import Limits
 from .verify import drop_invalid
 
+Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
-class ErrorMatcher:
-    """One refusal under consideration: each complaint is put to the rules first, then to the description."""
-
-    def __init__(
-        self,
-        exchange: Exchange,
-        found: MatchedOperation,
-        body: Json,
-        violations: Sequence[Violation],
-        explanation: Explanation | None,
-    ) -> None:
-        self.exchange, self.found, self.explanation = exchange, found, explanation
-        self.violations = violations
-        self.description = found.known.described
-        self.scope = self._scope(body)
-        self._answered: set[tuple[str, str]] = set()
-        """Places and keywords of the description that were spoken about."""
-        self._settled: set[str] = set()
-        """Places that the description has said what to do about."""
-        self._broken: dict[str, tuple[SchemaViolation, ...]] = {}
-        """What the request breaks, by the place that was asked about: it is judged once."""
-        self._judging = 0
-        """Steps that judging it once has taken."""
-
-    def _scope(self, body: Json) -> dict[str, Any]:
-        exchange, found = self.exchange, self.found
-        request = exchange.request
-        facts: Json = None
-        if found.operation and found.known.adapter.facts is not None:
-            facts = found.known.adapter.facts(found.operation)
-        elif found.operation and self.description is not None:
-            facts = self.description.facts(found.operation)
-        return {
-            "body": request.body if isinstance(request.body, Mapping) else {},
-            "query": request.query,
-            "headers": request.headers,
-            "request": {
-                "method": request.method,
-                "path": request.path,
-                "query": request.query,
-                "headers": request.headers,
-                "body": {} if request.body is None else request.body,
-            },
-            "response": {"status": exchange.status, "headers": exchange.headers, "body": body},
-            "errors": [{**v.scope(), "number": number} for number, v in enumerate(self.violations)],
-            "captures": {},
-            "tables": found.known.pack.tables,
-            "params": found.params,
-            "operation": found.operation,
-            "exchange": {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed},
-            "spec": facts or {},
-        }
-
-    def answers(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
-        """Return what is known about one complaint, several things where it names no place.
-
-        Rules of a priority below 0 are for what nobody else can say: they are asked after the description.
-        """
-        spoken = yield from self._by_rule(number, last=False)
-        if spoken is None and (described := list(self._by_description(number))):
-            return described
-        if spoken is None and self.violations[number].pointer not in self._settled:
-            spoken = yield from self._by_rule(number, last=True)
-        return [spoken] if spoken is not None else []
-
-    def _by_rule(self, number: int, *, last: bool) -> Generator[Lookup, LookupAnswer, RuleResult | None]:
-        found, violation = self.found, self.violations[number]
-        candidates = found.known.index.candidates(found.operation, self.exchange.status, violation)
-        if self.explanation is not None and not last:
-            self.explanation.lines += _not_asked(found, self.exchange.status, violation, candidates)
-        for rule in candidates:
-            if (rule.priority < 0) is not last:
-                continue
-            if found.presented and any(not question.optional for question in rule.questions):
-                continue
-            notes: list[str] | None = None if self.explanation is None else []
-            mine = {**self.scope, "error": self.scope["errors"][number]}
-            speech = evaluate(rule, self.exchange.request, mine, found.known.pack.guidance, f"{number + 1}.", notes)
-            spoken = yield from (_unanswered(speech) if found.presented else speech)
-            verdict = "speaks" if spoken is not None else "silent"
-            if spoken is not None and self.description is not None:
-                spoken = self._unrefuted(spoken)
-                verdict = "refuted by the description" if spoken is None else verdict
-            if self.explanation is not None and notes is not None:
-                self.explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
-            if spoken is not None:
-                return spoken
-        return None
-
-    def _by_description(self, number: int) -> Iterator[RuleResult]:
-        if self.description is None or self.exchange.status not in _ABOUT_THE_REQUEST:
-            return
-        for order, breach in enumerate(self._described(self.description, self.violations[number].pointer)):
-            if (breach.pointer, breach.keyword) in self._answered:
-                continue
-            if len(self._answered) >= _MOST_ANSWERED or remaining() < _RESERVE + self._judging:
-                return
-            self._answered.add((breach.pointer, breach.keyword))
-            try:
-                held = self._repaired(breach, f"{number + 1}.s{order + 1}.")
-            except Exhausted:
-                if self._settled and spare(_RESERVE):
-                    return  # what is said already is worth saying
-                raise
-            if held is not None:
-                self._settled.add(breach.pointer)
-                yield held
-
-    def _repaired(self, breach: SchemaViolation, group: str) -> RuleResult | None:
-        """Return what is to be done about a breach, as far as the description does not speak against it."""
-        repaired = repair(breach, self.exchange.request, group)
-        if self.explanation is not None:
-            verdict = "speaks" if repaired is not None else "silent"
-            self.explanation.lines.append(f"the description: {breach.keyword} at {breach.pointer}: {verdict}")
-        if repaired is None:
-            return None
-        speaker = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
-        said = repaired.suggestions
-        spoken = RuleResult(speaker, said, repaired.type, repaired.recovery, None, used_live_state=False)
-        held = self._unrefuted(spoken)
-        return None if held is None else self._rekeyed(held)
-
-    def _rekeyed(self, spoken: RuleResult) -> RuleResult:
-        """Give edits a fresh idempotency key, where the request has one: another request must not be taken for it."""
-        header = self.found.known.pack.guidance.idempotency_header
-        request = self.exchange.request
-        if not header or header not in request.headers:
-            return spoken
-        suggestions = tuple(
-            {**s, "patch": with_new_idempotency_key(s["patch"], request, header, self.exchange.id)}
-            if "patch" in s
-            else s
-            for s in spoken.suggestions
-        )
-        return spoken._replace(suggestions=suggestions, retry={"same_request": False, "idempotency_key": "new"})
-
-    def _described(self, description: Described, pointer: str) -> Sequence[SchemaViolation]:
-        request, operation = self.exchange.request, self.found.operation
-        if self.exchange.status in (404, 405, 501):
-            # A gRPC method is its own operation, whether or not it is there.
-            named = operation and request.protocol is Protocol.HTTP
-            if named:  # or taken for another one, whose parameters it does not fit
-                return [b for b in self._breaches(description) if b.keyword == "path"]
-            wrong = description.nearest_operation(request.method, request.path)
-            return (wrong,) if wrong is not None else ()
-        if not operation:
-            return ()
-        there = self._breaches(description, pointer)
-        if there or not pointer:
-            return there
-        return [b for b in self._breaches(description) if pointer.startswith(f"{b.pointer}/")]
-
-    def _breaches(self, description: Described, pointer: str = "") -> tuple[SchemaViolation, ...]:
-        """Return what the request as it was breaks, at a place or anywhere."""
-        if pointer not in self._broken:
-            before = remaining()
-            self._broken[pointer] = tuple(
-                description.schema_violations(self.exchange.request, self.found.operation, pointer)
-            )
-            self._judging = max(self._judging, before - remaining())
-        return self._broken[pointer]
-
-    def _unrefuted(self, spoken: RuleResult) -> RuleResult | None:
-        description = self.description
-        if description is None:
-            return spoken
-        return drop_invalid(
-            spoken, self.exchange.request, self.found.operation, description, lambda: self._breaches(description)
-        )
-
-
-_MOST_ANSWERED = 32
-"""Breaches of one exchange that are looked at: what is found beyond them has no room in an answer."""
 _RESERVE = 2000
 """Steps that are left for what comes after."""
-
-
+_MOST_VIOLATIONS = 32
+"""Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 _ABOUT_THE_REQUEST = frozenset({400, 404, 405, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
 
 
+class MatchedError(NamedTuple):
+    """One error, and what a rule or the description suggests for it."""
+
+    result: RuleResult
+    error: Violation
+
+
+def suggest(
+    case: RefusalCase, limits: Limits, explanation: Explanation | None = None
+) -> Generator[Lookup, LookupAnswer, list[MatchedError]]:
+    """Return the suggestions for each error. Raises CorrigibleError where a rule fails or the budget is spent."""
+    matcher = ErrorMatcher(case, explanation)
+    matched: list[MatchedError] = []
+    settled: set[int] = set()
+    for number, error in enumerate(case.errors[: limits.suggestions]):
+        if number in settled:
+            continue
+        try:
+            results = yield from matcher.results(number)
+        except CorrigibleError:
+            if matched and remaining() < 0 and spare(_RESERVE):
+                break  # suggestions for the errors before are worth sending
+            raise
+        for result in results:
+            matched.append(MatchedError(result, error))
+            settled |= result.settles
+    return matched
+
+
+def is_particular(matched: Sequence[MatchedError]) -> bool:
+    """Whether a rule about this very error matched: those of a priority below 0 are general."""
+    return any(isinstance(one.result.rule, Rule) and one.result.rule.priority >= 0 for one in matched)
+
+
+class ErrorMatcher:
+    """Matches the errors of one refusal, one after the other."""
+
+    def __init__(self, case: RefusalCase, explanation: Explanation | None) -> None:
+        self._case, self._explanation = case, explanation
+        self._description = case.profile.described
+        self._scope = _scope(case, self._description)
+        self._repaired: set[tuple[str, str]] = set()
+        """Places and keywords of the schema violations that were looked at."""
+        self._settled: set[str] = set()
+        """Places for which the description gave a suggestion."""
+        self._violations: dict[str, tuple[SchemaViolation, ...]] = {}
+        """The schema violations of the request, by the place that was asked for: each is validated once."""
+        self._validating = 0
+        """Steps that validating once has taken."""
+
+    def results(self, number: int) -> Generator[Lookup, LookupAnswer, list[RuleResult]]:
+        """Return the results for one error, several where it names no place.
+
+        Rules of a priority below 0 are a last resort: they come after the description.
+        """
+        result = yield from self._by_rule(number, last_resort=False)
+        if result is None and (results := list(self._by_description(number))):
+            return results
+        if result is None and self._case.errors[number].pointer not in self._settled:
+            result = yield from self._by_rule(number, last_resort=True)
+        return [result] if result is not None else []
+
+    def _by_rule(self, number: int, *, last_resort: bool) -> Results:
+        case, error, explanation = self._case, self._case.errors[number], self._explanation
+        match, status, guidance = case.match, case.exchange.status, case.pack.guidance
+        candidates = match.profile.index.candidates(match.operation, status, error)
+        if explanation is not None and not last_resort:
+            explanation.lines += _not_candidates(case, error, candidates)
+        for rule in candidates:
+            if (rule.priority < 0) is not last_resort:
+                continue
+            if match.presented and any(not question.optional for question in rule.questions):
+                continue
+            notes: list[str] | None = None if explanation is None else []
+            scope = {**self._scope, "error": self._scope["errors"][number]}
+            results = evaluate(rule, case.request, scope, guidance, f"{number + 1}.", notes)
+            result = yield from (_without_lookups(results) if match.presented else results)
+            verdict = "speaks" if result is not None else "silent"
+            if result is not None and self._description is not None:
+                result = self._valid(result)
+                verdict = "refuted by the description" if result is None else verdict
+            if explanation is not None and notes is not None:
+                explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
+            if result is not None:
+                return result
+        return None
+
+    def _by_description(self, number: int) -> Iterator[RuleResult]:
+        if self._description is None or self._case.exchange.status not in _ABOUT_THE_REQUEST:
+            return
+        for order, violation in enumerate(self._violations_about(self._description, self._case.errors[number])):
+            place = violation.pointer, violation.keyword
+            if place in self._repaired:
+                continue
+            if len(self._repaired) >= _MOST_VIOLATIONS or remaining() < _RESERVE + self._validating:
+                return
+            self._repaired.add(place)
+            try:
+                result = self._repair(violation, f"{number + 1}.s{order + 1}.")
+            except Exhausted:
+                if self._settled and spare(_RESERVE):
+                    return  # suggestions for the places before are worth sending
+                raise
+            if result is not None:
+                self._settled.add(violation.pointer)
+                yield result
+
+    def _repair(self, violation: SchemaViolation, group: str) -> RuleResult | None:
+        """Return the repair of a schema violation, without suggestions that violate the description themselves."""
+        repaired = repair(violation, self._case.request, group)
+        if self._explanation is not None:
+            verdict = "speaks" if repaired is not None else "silent"
+            self._explanation.lines.append(f"the description: {violation.keyword} at {violation.pointer}: {verdict}")
+        if repaired is None:
+            return None
+        author = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
+        result = RuleResult(author, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False)
+        valid = self._valid(result)
+        return None if valid is None else self._with_new_key(valid)
+
+    def _with_new_key(self, result: RuleResult) -> RuleResult:
+        """Give edits a fresh idempotency key, where the request has one: another request must not be taken for it."""
+        header = self._case.pack.guidance.idempotency_header
+        request = self._case.request
+        if not header or header not in request.headers:
+            return result
+        suggestions = tuple(
+            {**s, "patch": with_new_idempotency_key(s["patch"], request, header, self._case.exchange.id)}
+            if "patch" in s
+            else s
+            for s in result.suggestions
+        )
+        return result._replace(suggestions=suggestions, retry={"same_request": False, "idempotency_key": "new"})
+
+    def _violations_about(self, description: Described, error: Violation) -> Sequence[SchemaViolation]:
+        request, operation = self._case.request, self._case.match.operation
+        if self._case.exchange.status in (404, 405, 501):
+            # A gRPC method is its own operation, whether or not it is there.
+            if operation and request.protocol is Protocol.HTTP:
+                # The path may be another operation's by mistake: then its parameters do not fit.
+                return [v for v in self._violations_at(description) if v.keyword == "path"]
+            wrong = description.nearest_operation(request.method, request.path)
+            return (wrong,) if wrong is not None else ()
+        if not operation:
+            return ()
+        there = self._violations_at(description, error.pointer)
+        if there or not error.pointer:
+            return there
+        return [v for v in self._violations_at(description) if error.pointer.startswith(f"{v.pointer}/")]
+
+    def _violations_at(self, description: Described, pointer: str = "") -> tuple[SchemaViolation, ...]:
+        """Return the schema violations of the request as it was, at a place or anywhere."""
+        if pointer not in self._violations:
+            before = remaining()
+            self._violations[pointer] = tuple(
+                description.schema_violations(self._case.request, self._case.match.operation, pointer)
+            )
+            self._validating = max(self._validating, before - remaining())
+        return self._violations[pointer]
+
+    def _valid(self, result: RuleResult) -> RuleResult | None:
+        description = self._description
+        if description is None:
+            return result
+        operation = self._case.match.operation
+        return drop_invalid(
+            result, self._case.request, operation, description, lambda: self._violations_at(description)
+        )
+
+
 class _Description(NamedTuple):
-    """The API's own description as the one who says something."""
+    """The API's own description as the author of a suggestion."""
 
     diagnosis: str
     code: str
@@ -216,24 +217,53 @@ class _Description(NamedTuple):
         return self.code
 
 
-def _unanswered(
-    speech: Generator[Lookup, LookupAnswer, RuleResult | None],
-) -> Generator[Lookup, LookupAnswer, RuleResult | None]:
-    """Let a rule speak where there is nobody to ask."""
+def _scope(case: RefusalCase, description: Described | None) -> dict[str, Any]:
+    """Return the names that expressions of rules see."""
+    exchange, match, request = case.exchange, case.match, case.request
+    facts: Json = None
+    if match.operation and match.profile.adapter.facts is not None:
+        facts = match.profile.adapter.facts(match.operation)
+    elif match.operation and description is not None:
+        facts = description.facts(match.operation)
+    return {
+        "body": request.body if isinstance(request.body, Mapping) else {},
+        "query": request.query,
+        "headers": request.headers,
+        "request": {
+            "method": request.method,
+            "path": request.path,
+            "query": request.query,
+            "headers": request.headers,
+            "body": {} if request.body is None else request.body,
+        },
+        "response": {"status": exchange.status, "headers": exchange.headers, "body": case.text},
+        "errors": [{**error.scope(), "number": number} for number, error in enumerate(case.errors)],
+        "captures": {},
+        "tables": case.pack.tables,
+        "params": match.params,
+        "operation": match.operation,
+        "exchange": {"id": exchange.id, "started": exchange.started, "elapsed": exchange.elapsed},
+        "spec": facts or {},
+    }
+
+
+def _without_lookups(results: Results) -> Results:
+    """Evaluate a rule where there is nobody to ask: every look-up gives nothing."""
     yield from ()
     try:
-        next(speech)
+        next(results)
         while True:
-            speech.send(LookupAnswer(0))
+            results.send(LookupAnswer(0))
     except StopIteration as done:
-        spoken: RuleResult | None = done.value
-        return spoken
+        result: RuleResult | None = done.value
+        return result
 
 
-def _not_asked(found: MatchedOperation, status: int, violation: Violation, asked: Sequence[Any]) -> list[str]:
-    asked_ids = {rule.id for rule in asked}
+def _not_candidates(case: RefusalCase, error: Violation, candidates: Sequence[Rule]) -> list[str]:
+    ids = {rule.id for rule in candidates}
+    operation, status = case.match.operation, case.exchange.status
     return [
-        f"{rule.id}: not asked: {why_not(rule, found.operation, status, violation)}"
-        for rule in found.known.index.rules
-        if rule.id not in asked_ids
+        f"{rule.id}: not asked: {why_not(rule, operation, status, error)}"
+        for rule in case.profile.index.rules
+        if rule.id not in ids
     ]

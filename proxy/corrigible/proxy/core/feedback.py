@@ -82,12 +82,16 @@ def mirror_retry_after(feedback: dict[str, Json], seconds: float | None) -> None
     retry["after_seconds"] = seconds
 
 
-def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str], limits: Limits) -> bytes:
-    """Return compact JSON, without alternatives that do not fit. FeedbackRejected where nothing is safe to say."""
+def drop_stray_paths(feedback: dict[str, Json], request: Request) -> None:
+    """Drop suggestions with a path of dot segments or the like (SPEC.md 4.9). FeedbackRejected where none is left."""
     for suggestion in [s for s in feedback["suggestions"] if _leads_away(s, request)]:
         _drop(feedback["suggestions"], suggestion)
     if not feedback["suggestions"]:
         raise FeedbackRejected("a path that leaves its place")
+
+
+def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str], limits: Limits) -> bytes:
+    """Return compact JSON, without alternatives that do not fit. FeedbackRejected where nothing is safe to send."""
     moved = _unnamed_secrets(feedback, request, secrets) if secrets else []
     while len(feedback["suggestions"]) > limits.suggestions:
         _cut(feedback["suggestions"])

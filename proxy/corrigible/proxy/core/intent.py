@@ -1,4 +1,4 @@
-"""Whether a suggestion keeps what was asked for: computed from its edit, whoever made it.
+"""What a suggestion takes from the request: computed from its edit, never claimed by its author.
 
 Knows: suggestions, requests, what look-ups showed. Does not know: rules, descriptions, formats.
 """
@@ -15,50 +15,48 @@ from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.rules.safety.loss import Seen, Survival, losses, losses_of_scalars
-from corrigible.schema.edit import same_json
+from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request
-
-from .verify import after_edit
 
 _EDITS = ("patch", "parameters")
 
 
-def declare_losses(said: Sequence[RuleResult], request: Request, pack: Pack) -> list[RuleResult]:
-    """Return what was said, each suggestion with what it takes from the request: `loses`, and `changes_intent`.
+def declare_losses(results: Sequence[RuleResult], request: Request, pack: Pack) -> list[RuleResult]:
+    """Return the results, each suggestion with what it takes from the request: `loses`, and `changes_intent`.
 
     Suggestions are applied one after the other, as readers do; of alternatives each for itself.
     """
-    if len(said) == 1 and (quickly := _plain(said[0], request, pack)) is not None:
-        return [quickly]
+    if len(results) == 1 and (declared := _with_scalar_losses(results[0], request, pack)) is not None:
+        return [declared]
     current = request
     out = []
-    for one in said:
-        marked, current = _marked(one.suggestions, request, current, pack, one.seen)
-        out.append(one._replace(suggestions=tuple(marked)))
+    for result in results:
+        suggestions, current = _with_losses(result.suggestions, request, current, pack, result.seen)
+        out.append(result._replace(suggestions=tuple(suggestions)))
     return out
 
 
-def _plain(one: RuleResult, request: Request, pack: Pack) -> RuleResult | None:
-    """Return the only suggestion there is with what it loses, where its patch is a plain one."""
-    if len(one.suggestions) != 1 or pack.text.meanings:
+def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> RuleResult | None:
+    """Return the result with its only suggestion's losses, where the patch only sets scalars; else None."""
+    if len(result.suggestions) != 1 or pack.text.meanings:
         return None
-    suggestion = one.suggestions[0]
+    suggestion = result.suggestions[0]
     if not suggestion.get("patch") or _is_tried(suggestion):
         return None
-    survival = Survival(pack.guidance.tokens, one.seen, suggestion.get("steps"))
+    survival = Survival(pack.guidance.tokens, result.seen, suggestion.get("steps"))
     lost = losses_of_scalars(suggestion["patch"], request, survival)
     if lost is None:
         return None
-    return one._replace(suggestions=(losing(suggestion, lost),)) if lost else one
+    return result._replace(suggestions=(losing(suggestion, lost),)) if lost else result
 
 
 def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> dict[str, Json]:
     """Return feedback that somebody else made, each suggestion with what it takes from the request."""
-    marked, _ = _marked(feedback["suggestions"], request, request, pack, ())
-    return {**feedback, "suggestions": marked}
+    suggestions, _ = _with_losses(feedback["suggestions"], request, request, pack, ())
+    return {**feedback, "suggestions": suggestions}
 
 
-def _marked(
+def _with_losses(
     suggestions: Sequence[dict[str, Any]], request: Request, current: Request, pack: Pack, seen: Sequence[Seen]
 ) -> tuple[list[dict[str, Any]], Request]:
     """Return suggestions with what they lose, and the request as they leave it."""
@@ -114,7 +112,7 @@ def _holds(body: Json, members: Mapping[str, Json]) -> bool:
     return all(same_json(resolve(body, pointer), value) for pointer, value in members.items())
 
 
-def unsaid_losses(claimed: Sequence[RuleResult], declared: Sequence[RuleResult]) -> list[str]:
+def undeclared_losses(claimed: Sequence[RuleResult], declared: Sequence[RuleResult]) -> list[str]:
     """Return what edits lose whose authors claim that they change no intent."""
     return [
         pointer
@@ -137,9 +135,9 @@ def losing(suggestion: dict[str, Json], lost: Sequence[str]) -> dict[str, Any]:
     """Return a suggestion that says what it loses; the same one where that is nothing."""
     if not lost:
         return suggestion
-    known = suggestion.get("safety", {}).get("loses", ())
+    already = suggestion.get("safety", {}).get("loses", ())
     out = _changing(suggestion)
-    return {**out, "safety": {**out["safety"], "loses": list(dict.fromkeys((*known, *lost)))}}
+    return {**out, "safety": {**out["safety"], "loses": list(dict.fromkeys((*already, *lost)))}}
 
 
 def _changing(suggestion: dict[str, Json]) -> dict[str, Any]:

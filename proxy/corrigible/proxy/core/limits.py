@@ -1,4 +1,4 @@
-"""How far the proxy goes before it lets the native answer pass."""
+"""The limits of a correction: beyond them the native answer passes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,14 @@ class Limits:
     seconds: float = 0.25
     """For what is computed. What takes longer is ended, since something is wrong with it."""
     seconds_with_lookups: float = 1.0
+    """For a correction with look-ups, from its beginning to its end."""
     lookups: int = 12
     """Per exchange."""
 
     @classmethod
     def within(cls, seconds: float) -> Limits:
-        """Return limits with which a caller waits that long at most, a quarter of it for what is computed."""
-        return cls(seconds=seconds / 4, seconds_with_lookups=seconds)
+        """Return limits with which no correction takes longer, look-ups included.
+
+        What is computed may take a quarter of that, and as long as by default where that is more.
+        """
+        return cls(seconds=min(seconds, max(cls().seconds, seconds / 4)), seconds_with_lookups=seconds)

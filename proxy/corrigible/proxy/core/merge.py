@@ -9,34 +9,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jsonpatch
-
 from corrigible.rules.budget import spend
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.pointer import MISSING, escape, resolve
-from corrigible.schema.edit import unshared
+from corrigible.schema.edit import NotApplicable, apply_operation
 from corrigible.schema.exchange import Json, Request
 
 Operation = dict[str, Json]
 _WANTED = ("action", "parameters", "patch", "placeholders", "steps")
-"""What makes two suggestions the same one: who found it does not matter."""
+"""What makes two suggestions the same one, whatever their authors."""
 
 
-def merge_suggestions(said: Sequence[RuleResult], request: Request) -> list[RuleResult]:
-    """Return what was said, each with patches that hold after those before it.
+def merge_suggestions(results: Sequence[RuleResult], request: Request) -> list[RuleResult]:
+    """Return the results, each with patches that hold after those before it.
 
-    What changes nothing any more is left out; that may be all of what one says.
+    A suggestion that changes nothing any more is left out; that may be every suggestion of a result.
     """
-    if len(said) < 2:
-        return list(said)
+    if len(results) < 2:
+        return list(results)
     before: dict[str, Json] = request.document()
     document = dict(before)
     done: list[Json] = []
     out = []
-    for one in said:
+    for result in results:
         kept = []
         open_choices: dict[str, bool] = {}
-        for suggestion in one.suggestions:
+        for suggestion in result.suggestions:
             group = suggestion.get("group") or {}
             if group.get("relation") == "one_of" and group["id"] in open_choices:
                 if open_choices[group["id"]]:
@@ -53,7 +51,7 @@ def merge_suggestions(said: Sequence[RuleResult], request: Request) -> list[Rule
                 kept.append(suggestion)
             if group.get("relation") == "one_of":
                 open_choices[group["id"]] = there
-        out.append(one._replace(suggestions=tuple(kept)))
+        out.append(result._replace(suggestions=tuple(kept)))
     return out
 
 
@@ -78,10 +76,9 @@ def _agreeing(
         else:
             step = [op]
         try:
-            for one in step:
-                document = unshared(document, one)
-                document = jsonpatch.apply_patch(document, [one], in_place=True)
-        except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError, IndexError):
+            for operation in step:
+                document = apply_operation(document, operation)
+        except NotApplicable:
             return list(patch), now  # a reader will find out, and leave out this one alone
         out += step
     if all(op["op"] == "test" for op in out):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 PREFERENCE = "recovery-feedback"
@@ -19,6 +20,14 @@ class Mode(StrEnum):
     TRADITIONAL = "traditional"
     VERBOSE = "verbose"
     REFLECTIVE = "reflective"
+
+
+class ModeChoice(NamedTuple):
+    """The mode of one exchange: read once, where it begins."""
+
+    mode: Mode
+    is_preferred: bool = False
+    """Whether a `Prefer` header asked for it: then the answer says that it was applied."""
 
 
 _NAMES = {mode.value: mode for mode in Mode} | {"traditional_verbose": Mode.VERBOSE}

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.core.decision import Annotate
 from corrigible.rules.violation import Violation
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
@@ -51,7 +51,7 @@ def _each(decision: Annotate, errors: int) -> Iterator[tuple[int, Mapping[str, J
     feedback = orjson.loads(decision.encoded)
     mine: dict[int, list[Json]] = {}
     for suggestion in feedback["suggestions"]:
-        mine.setdefault(_about(suggestion, decision.violations[:errors]), []).append(suggestion)
+        mine.setdefault(_about(suggestion, decision.errors[:errors]), []).append(suggestion)
     for number, some in sorted(mine.items()):
         yield number, {**feedback, "suggestions": some}
 

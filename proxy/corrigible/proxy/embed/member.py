@@ -1,4 +1,4 @@
-"""Where feedback stands in an answer, for each way an adapter names: one member, or as Kubernetes' clients show it."""
+"""Puts feedback into an answer, in each way that an adapter names: as one member, or as Kubernetes' clients show it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from corrigible.proxy.core.engine import Annotate
+from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.mode import Mode
 from corrigible.rules.pointer import resolve, segments
 from corrigible.schema.carrier import CAUSE, SEAL
@@ -32,15 +32,15 @@ class EmbeddedBody(NamedTuple):
 
 
 def embed_feedback(
-    native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None] = lambda _: None
+    native: bytes, decision: Annotate, mode: Mode, seal: Callable[[str], str | None] = lambda _: None
 ) -> EmbeddedBody | None:
     """Return the native answer with what a mode adds to it; None where it has no place for that.
 
-    `sealed` vouches for the text of feedback that goes through an API server.
+    `seal` returns the seal of feedback that goes through an API server.
     """
     match decision.placement:
         case "kubernetes":
-            return _kubernetes(native, decision, mode, sealed)
+            return _kubernetes(native, decision, mode, seal)
         case "relayed":
             parsed = decision.body
             members = [(MEMBER.encode(), decision.encoded)] if mode is Mode.REFLECTIVE else []
@@ -82,13 +82,13 @@ def _top(parsed: Mapping[str, Json], decision: Annotate, mode: Mode) -> list[tup
 
 
 def _kubernetes(
-    native: bytes, decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]
+    native: bytes, decision: Annotate, mode: Mode, seal: Callable[[str], str | None]
 ) -> EmbeddedBody | None:
     parsed = orjson.loads(native)
     if not isinstance(parsed, dict):
         return None
     if parsed.get("kind") == "AdmissionReview":
-        return _review(native, parsed, decision, mode, sealed)
+        return _review(native, parsed, decision, mode, seal)
     top = [_piece(name, value) for name, value in _top(parsed, decision, mode)]
     if mode is not Mode.REFLECTIVE:
         return EmbeddedBody(splice(native, parsed, {"": top}))
@@ -100,7 +100,7 @@ def _kubernetes(
 
 
 def _review(
-    native: bytes, parsed: dict[str, Any], decision: Annotate, mode: Mode, sealed: Callable[[str], str | None]
+    native: bytes, parsed: dict[str, Any], decision: Annotate, mode: Mode, seal: Callable[[str], str | None]
 ) -> EmbeddedBody | None:
     """The API server keeps causes and warnings of a denial, and drops every member that it does not know."""
     response = parsed.get("response")
@@ -109,8 +109,8 @@ def _review(
     if mode is Mode.REFLECTIVE:
         text = decision.encoded.decode()
         causes = [orjson.dumps({"reason": CAUSE, "message": text})]
-        if (seal := sealed(text)) is not None:
-            causes.append(orjson.dumps({"reason": SEAL, "message": seal}))
+        if (sealed := seal(text)) is not None:
+            causes.append(orjson.dumps({"reason": SEAL, "message": sealed}))
         lines = _lines(decision.feedback["suggestions"])
     else:
         causes = []

@@ -14,14 +14,16 @@ import orjson
 from grpc import aio
 
 from corrigible.adapters.protobuf.descriptors import Descriptors
+from corrigible.proxy.core.corrector import OUR_ERROR, Outcome
 from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.forwarded_headers import travels
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Lost, Shed, Task
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
 
 from .channel import Upstream
-from .corrector import GrpcCorrector, Verdict, caller_of
+from .corrector import GrpcCorrector
 from .forwarder import CallResult, Metadata, passed_on
 from .reflection import Reflection
 from .status import HTTP
@@ -34,91 +36,92 @@ _PATIENCE: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """What became of one call, for the journal."""
+    """What became of one call, for the access log."""
 
-    ending: CallResult
+    call: CallResult
     id: str
-    verdict: Verdict
+    outcome: Outcome[Metadata]
     lookups: int = 0
 
 
 class GrpcFront:
-    """Corrects the refusals that a carrier hands over."""
+    """Corrects the refusals that a forwarder hands over."""
 
     def __init__(
         self,
-        judge: GrpcCorrector,
+        corrector: GrpcCorrector,
         upstream: Upstream,
         dispatcher: Dispatcher,
         *,
         described: bool,
-        told: Callable[[CallOutcome], None] | None = None,
+        record: Callable[[CallOutcome], None] | None = None,
         complain: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """`described` says whether the judge knows the API's descriptors; else the upstream is asked for them."""
-        self._judge, self._upstream, self._dispatcher, self._told = judge, upstream, dispatcher, told
+        """`described` says whether the corrector knows the API's descriptors; else the upstream is asked for them."""
+        self._corrector, self._upstream, self._dispatcher, self._record = corrector, upstream, dispatcher, record
         self.reflection: Reflection | None = None
         """Asks for descriptors, where none were given."""
         if not described:
             self.reflection = Reflection(upstream, self._learn, complain)
 
     def _learn(self, descriptors: Descriptors) -> None:
-        self._judge.learn(descriptors)
+        self._corrector.learn(descriptors)
         self._dispatcher.learn("read", descriptors.files)
 
     def is_unary(self, method: str) -> bool:
-        known = self._judge.descriptors.methods.get(method)
-        return known is not None and not (known.client_streaming or known.server_streaming)
+        return self._corrector.is_unary(method)
 
     def began(self, metadata: Metadata) -> None:
         if self.reflection is not None:
             self.reflection.begin(metadata)
 
     def ended(self, ending: CallResult) -> None:
-        loops = self._judge.loops
-        if loops and ending.code == 0:
-            loops.succeeded(caller_of(ending, loops), ending.method[1:])
-        if self._told is not None:
-            self._told(CallOutcome(ending, uuid.uuid4().hex, Verdict(None)))
+        if ending.code == 0:
+            self._corrector.succeeded(ending)
+        if self._record is not None:
+            self._record(CallOutcome(ending, uuid.uuid4().hex, Outcome(None, "", Mode.NONE)))
 
     async def corrected(self, refusal: CallResult) -> Metadata | None:
         """Return the trailers to send, None for the upstream's own. Never raises."""
         id = uuid.uuid4().hex
-        asked = 0
+        lookups = 0
 
         async def fetch(lookup: Lookup) -> LookupAnswer:
-            nonlocal asked
-            asked += 1
+            nonlocal lookups
+            lookups += 1
             return await self._call(lookup, refusal)
 
+        outcome: Outcome[Metadata]
         try:
-            limits = _in_time(self._judge.limits, refusal.seconds)
-            verdict = await self._dispatcher.run(self._task(refusal, id), fetch, limits)
+            limits = _in_time(self._corrector.limits, refusal.seconds)
+            outcome = await self._dispatcher.run(self._task(refusal, id), fetch, limits)
         except Shed as why:
-            verdict = Verdict(None, str(why))
+            outcome = Outcome(None, str(why), Mode.REFLECTIVE)
         except Lost as why:
-            verdict = Verdict(None, "a mistake of ours", error=str(why))
+            outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=str(why))
         except Exception as problem:  # the law: an error of ours means that the native status passes
-            verdict = Verdict(None, "a mistake of ours", error=f"{type(problem).__name__}: {problem}")
-        if self._told is not None:
-            self._told(CallOutcome(refusal, id, verdict, asked))
-        return verdict.trailers
+            outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=f"{type(problem).__name__}: {problem}")
+        if self._record is not None:
+            self._record(CallOutcome(refusal, id, outcome, lookups))
+        return outcome.rewrite
 
-    def _task(self, refusal: CallResult, id: str) -> Task[Verdict]:
-        loops = self._judge.loops
-        caller = (caller_of(refusal, loops) if loops is not None else "") or refusal.peer
+    def _task(self, refusal: CallResult, id: str) -> Task[Outcome[Metadata]]:
+        corrector = self._corrector
         size = len(refusal.request or b"") + sum(len(key) + len(value) for key, value in refusal.trailers)
-        return Task("judge", self._judge.judge, lambda verdict: verdict, (refusal, id), {}, size, caller)
+        named = {"id": id, "started": refusal.started}
+        return Task(
+            "correct", corrector.correct, corrector.accepted, (refusal,), named, size, corrector.caller(refusal)
+        )
 
     async def _call(self, lookup: Lookup, refusal: CallResult) -> LookupAnswer:
         """Ask the upstream as the caller would."""
         if lookup.method != CALL:
             return NO_ANSWER
-        message = self._judge.descriptors.request_bytes(lookup.path, orjson.loads(lookup.body or b"{}"))
+        message = self._corrector.descriptors.request_bytes(lookup.path, orjson.loads(lookup.body or b"{}"))
         if message is None:
             return NO_ANSWER
         metadata = [(key, value) for key, value in passed_on(refusal.metadata) if travels(key)]
-        limits = _in_time(self._judge.limits, refusal.seconds)
+        limits = _in_time(self._corrector.limits, refusal.seconds)
         try:
             with self._upstream.channel() as channel:
                 call: Any = channel.unary_unary(lookup.path)
@@ -129,7 +132,7 @@ class GrpcFront:
             return LookupAnswer(HTTP[refused.code().value[0]])
         if len(answer) > limits.body:
             return NO_ANSWER
-        return LookupAnswer(200, orjson.dumps(self._judge.descriptors.answer_json(lookup.path, answer)))
+        return LookupAnswer(200, orjson.dumps(self._corrector.descriptors.answer_json(lookup.path, answer)))
 
 
 def _in_time(limits: Limits, seconds: float | None) -> Limits:

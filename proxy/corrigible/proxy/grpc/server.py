@@ -63,11 +63,16 @@ def run(
     """
     descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped(engine)
     engine.warm_up()
-    judge = GrpcCorrector(engine, descriptors, mode=settings.mode, loops=loops)
-    served: Served = {"judge": judge.judge, "read": judge.read, "succeeded": loops.succeeded}
+    corrector = GrpcCorrector(engine, descriptors, mode=settings.mode, loops=loops)
+    served: Served = {
+        "correct": corrector.correct,
+        "read": corrector.read,
+        "succeeded": loops.succeeded,
+        "withheld": loops.withheld,
+    }
     # Before gRPC has threads.
     with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:
-        status = _run(settings, judge, dispatcher, access_log, line, described=descriptors is not None)
+        status = _run(settings, corrector, dispatcher, access_log, line, described=descriptors is not None)
     for summary in dispatcher.summary():
         _complain(summary)
     if access_log is not None:
@@ -79,7 +84,7 @@ def run(
 
 def _run(
     settings: GrpcSettings,
-    judge: GrpcCorrector,
+    corrector: GrpcCorrector,
     dispatcher: Dispatcher,
     access_log: AccessLog | None,
     line: Callable[[str], str],
@@ -91,11 +96,11 @@ def _run(
         _complain(
             "--upstream-insecure: whatever certificate the upstream shows now is taken, and no other one until the end"
         )
-    told = _recorder(access_log) if access_log is not None else None
+    record = _recorder(access_log) if access_log is not None else None
 
     async def main() -> int:
         upstream = open_upstream(settings.upstream, how)
-        front = GrpcFront(judge, upstream, dispatcher, described=described, told=told, complain=_complain)
+        front = GrpcFront(corrector, upstream, dispatcher, described=described, record=record, complain=_complain)
         try:
             on_hangup(asyncio.get_running_loop(), access_log)
             return await _serve(settings, upstream, front, line)
@@ -124,18 +129,18 @@ async def _serve(settings: GrpcSettings, upstream: Upstream, front: GrpcFront, l
         return 1
     if front.reflection is not None:
         front.reflection.begin()
-    stop, hurry = asyncio.Event(), asyncio.Event()
+    stop, force_stop = asyncio.Event(), asyncio.Event()
 
-    def told() -> None:
-        (hurry if stop.is_set() else stop).set()
+    def on_signal() -> None:
+        (force_stop if stop.is_set() else stop).set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told)
+        asyncio.get_running_loop().add_signal_handler(number, on_signal)
     print(line(f"{settings.listen.rpartition(':')[0]}:{port}"), file=sys.stderr, flush=True)
     await stop.wait()
-    draining, hurrying = asyncio.ensure_future(server.stop(_GRACE)), asyncio.ensure_future(hurry.wait())
-    await asyncio.wait((draining, hurrying), return_when=asyncio.FIRST_COMPLETED)
-    hurrying.cancel()
+    draining, forced = asyncio.ensure_future(server.stop(_GRACE)), asyncio.ensure_future(force_stop.wait())
+    await asyncio.wait((draining, forced), return_when=asyncio.FIRST_COMPLETED)
+    forced.cancel()
     await server.stop(None)
     await draining
     return 0
@@ -146,24 +151,25 @@ def _complain(problem: str) -> None:
 
 
 def _recorder(access_log: AccessLog) -> Callable[[CallOutcome], None]:
-    def record(said: CallOutcome) -> None:
-        ending, verdict = said.ending, said.verdict
-        gone = ending.message == GONE and not verdict.reason
+    def record(ended: CallOutcome) -> None:
+        call, outcome = ended.call, ended.outcome
+        is_gone = call.message == GONE and not outcome.reason
+        is_annotated = outcome.rewrite is not None
         access_log.write(
             Entry(
-                time=ending.started,
-                id=said.id,
+                time=call.started,
+                id=ended.id,
                 method="GRPC",
-                path=ending.method,
-                status=None if gone else HTTP[ending.code],
-                outcome="annotated" if verdict.trailers is not None else "failed" if gone else "untouched",
-                milliseconds=(time.time() - ending.started) * 1000,
-                operation=verdict.operation or None,
-                rules=verdict.rules,
-                reason=verdict.reason or None,
-                error=GONE if gone else verdict.error,
-                lookups=said.lookups,
-                feedback=verdict.feedback,
+                path=call.method,
+                status=None if is_gone else HTTP[call.code],
+                outcome="annotated" if is_annotated else "failed" if is_gone else "untouched",
+                milliseconds=(time.time() - call.started) * 1000,
+                operation=outcome.operation or None,
+                rules=outcome.rules,
+                reason=None if is_annotated else outcome.reason or None,
+                error=GONE if is_gone else outcome.error,
+                lookups=ended.lookups,
+                feedback=outcome.feedback,
             )
         )
 

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Generator, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from typing import Protocol
 
 from mitmproxy import http, tcp, websocket
 from mitmproxy.proxy import server_hooks
 
 from corrigible.proxy.access_log.entry import AccessLog, Entry
-from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.corrector import Outcome, RequestHead, ResponseHead, to_read
-from corrigible.proxy.http.feedback_store import DOCUMENTS, Served
+from corrigible.proxy.core.mode import Mode, ModeChoice
+from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
+from corrigible.proxy.http.feedback_store import DOCUMENTS
+from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 from .error_page import error_text
 from .lookup_client import LookupClient, Origin
-from .messages import TARGET, encoded, framed, keep_trailers, length_and_kind, request_head, response_head, text_of
+from .messages import TARGET, framed, keep_trailers, length_and_kind, request_head, response_head
 from .own_address import is_own
 from .stream import CANDIDATE, REASON, REQUEST_OVER
 
@@ -39,37 +38,6 @@ _BODILESS = frozenset((204, 205, 206, 304))
 _DOCUMENTS = DOCUMENTS.encode()
 
 
-class Correcting(Protocol):
-    """The face of the corrector that a front end needs."""
-
-    @property
-    def limits(self) -> Limits: ...
-
-    def upstream_target(self, target: str) -> str: ...
-
-    def document(self, request: RequestHead, now: float) -> Served | None: ...
-
-    def wants_body(self, request: RequestHead, response: ResponseHead) -> bool: ...
-
-    def passed(self, request: RequestHead, status: int) -> None: ...
-
-    def caller(self, request: RequestHead) -> str: ...
-
-    def accepted(self, outcome: Outcome) -> Outcome: ...
-
-    def correct(
-        self,
-        request: RequestHead,
-        request_body: bytes,
-        response: ResponseHead,
-        response_body: bytes,
-        *,
-        id: str,
-        started: float,
-        elapsed: float = 0.0,
-    ) -> Generator[Lookup, LookupAnswer, Outcome]: ...
-
-
 _VERDICTS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
 
 
@@ -78,7 +46,7 @@ class CorrectionAddon:
 
     def __init__(
         self,
-        corrector: Correcting,
+        corrector: HttpCorrector,
         lookups: LookupClient,
         access_log: AccessLog | None,
         dispatcher: Dispatcher | None = None,
@@ -113,7 +81,7 @@ class CorrectionAddon:
             except Exception:  # a mistake of ours: the request passes as it is
                 return
             if kept is not None:
-                fields = [(encoded(name), encoded(value)) for name, value in kept.headers]
+                fields = [(bytes_of(name), bytes_of(value)) for name, value in kept.headers]
                 flow.response = http.Response.make(200, kept.body)
                 flow.response.headers = http.Headers(fields)
                 return
@@ -125,7 +93,7 @@ class CorrectionAddon:
                 return
             if stripped != target:
                 flow.metadata[TARGET] = target
-                data.path = encoded(stripped)
+                data.path = bytes_of(stripped)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide what to hold back: possible refusals, and small answers. All others stream at once."""
@@ -137,24 +105,24 @@ class CorrectionAddon:
             flow.metadata[REASON] = "the answer is over the limit"
         elif events:
             response.stream = True
-        elif self._wanted(flow, response):
+        elif (choice := self._choose_mode(flow, response)) is not None:
             if REQUEST_OVER in flow.metadata:
                 flow.metadata[REASON] = "the request is over the limit"
                 response.stream = length is None or length > BUFFER_LIMIT
             else:
-                flow.metadata[CANDIDATE] = True
+                flow.metadata[CANDIDATE] = choice
         elif length is None or length > BUFFER_LIMIT:
             response.stream = True
 
-    def _wanted(self, flow: http.HTTPFlow, response: http.Response) -> bool:
+    def _choose_mode(self, flow: http.HTTPFlow, response: http.Response) -> ModeChoice | None:
         status = response.data.status_code
         if status < 200 or status in _BODILESS or flow.request.data.method.upper() == b"HEAD":
-            return False
+            return None
         try:
             return self._corrector.wants_body(request_head(flow), response_head(response))
         except Exception as problem:
             flow.metadata[REASON] = f"{type(problem).__name__}: {problem}"
-            return False
+            return None
 
     def is_candidate(self, flow: http.HTTPFlow) -> bool:
         """Whether the answer is held back in full and may be a refusal, and the request is at hand."""
@@ -179,16 +147,16 @@ class CorrectionAddon:
     async def _correct(self, flow: http.HTTPFlow) -> None:
         response = flow.response
         assert response is not None
-        asked = 0
+        lookups = 0
         origin: Origin | None = None
 
         async def fetch(lookup: Lookup) -> LookupAnswer:
-            nonlocal asked, origin
-            asked += 1
+            nonlocal lookups, origin
+            lookups += 1
             origin = origin or _origin(flow)
             return await self._lookups.ask(origin, lookup)
 
-        outcome: Outcome | None = None
+        outcome: HttpOutcome | None = None
         error: str | None = None
         shed: str | None = None
         try:
@@ -215,21 +183,26 @@ class CorrectionAddon:
                 outcome=outcome,
                 reason=outcome.reason if outcome is not None else shed,
                 error=error,
-                lookups=asked,
+                lookups=lookups,
             )
 
-    def _task(self, flow: http.HTTPFlow, response: http.Response) -> Task[Outcome]:
-        request, sent = request_head(flow), flow.request.raw_content or b""
-        answer, body = response_head(response), response.raw_content or b""
+    def _task(self, flow: http.HTTPFlow, response: http.Response) -> Task[HttpOutcome]:
+        native = HttpExchange(
+            request_head(flow),
+            flow.request.raw_content or b"",
+            response_head(response),
+            response.raw_content or b"",
+        )
         started = flow.request.timestamp_start
+        elapsed = response.timestamp_start - started
         return Task(
             "correct",
             self._corrector.correct,
             self._corrector.accepted,
-            (request, sent, answer, body),
-            {"id": flow.id, "started": started, "elapsed": response.timestamp_start - started},
-            to_read(request, sent, answer, body, LARGE),
-            self._corrector.caller(request),
+            (native,),
+            {"id": flow.id, "started": started, "elapsed": elapsed, "choice": flow.metadata[CANDIDATE]},
+            size_to_read(native, LARGE),
+            self._corrector.caller(native.request),
         )
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -251,7 +224,7 @@ class CorrectionAddon:
         flow: http.HTTPFlow,
         verdict: str,
         *,
-        outcome: Outcome | None = None,
+        outcome: HttpOutcome | None = None,
         reason: str | None = None,
         error: str | None = None,
         lookups: int = 0,

@@ -10,8 +10,8 @@ from typing import overload
 
 from mitmproxy import http
 
-from corrigible.proxy.http.corrector import RequestHead, ResponseHead
 from corrigible.proxy.http.digest_headers import DIGESTS
+from corrigible.proxy.http.messages import RequestHead, ResponseHead, bytes_of, text_of
 
 TARGET = "corrigible.target"
 """In a flow's metadata: the request's target as the client sent it, where the upstream gets another one."""
@@ -63,16 +63,6 @@ def response_head(response: http.Response) -> ResponseHead:
     return ResponseHead(data.status_code, FieldList(data.headers.fields))
 
 
-def text_of(value: bytes) -> str:
-    """Return bytes of a head as text, whatever they are."""
-    return value.decode("utf-8", "surrogateescape")
-
-
-def encoded(value: str) -> bytes:
-    """Return the bytes that a text was made of."""
-    return value.encode("utf-8", "surrogateescape")
-
-
 def length_and_kind(response: http.Response) -> tuple[int | None, bool]:
     """Return the declared length, and whether this is an event stream. A length beside a coding goes.
 
@@ -117,10 +107,10 @@ def framed(headers: Sequence[tuple[str, str]], body: bytes, *, chunked: bool) ->
                 continue
             case "content-length":
                 if not framed:
-                    fields.append((encoded(name), b"%d" % len(body)))
+                    fields.append((bytes_of(name), b"%d" % len(body)))
                     framed = True
             case _:
-                fields.append((encoded(name), encoded(value)))
+                fields.append((bytes_of(name), bytes_of(value)))
     if chunked:
         fields.append((b"Transfer-Encoding", b"chunked"))
     elif not framed:

@@ -40,10 +40,11 @@ from mitmproxy.proxy import layer
 
 from corrigible.proxy.access_log.entry import AccessLog, on_hangup, redact
 from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
-from .addon import Correcting, CorrectionAddon
+from .addon import CorrectionAddon
 from .connection import HookTable, frozen
 from .file_descriptors import raise_limit
 from .http_layer import use_own_http
@@ -94,7 +95,7 @@ class HttpLayerAddon:
 
 async def serve(
     settings: Settings,
-    corrector: Correcting,
+    corrector: HttpCorrector,
     *,
     access_log: AccessLog | None = None,
     ready: Callable[[str], None],
@@ -151,7 +152,7 @@ async def _wait_for(event: asyncio.Event) -> bool:
 
 def run(
     settings: Settings,
-    corrector: Correcting,
+    corrector: HttpCorrector,
     *,
     access_log: AccessLog | None,
     line: Callable[[str], str],
@@ -176,7 +177,7 @@ def run(
 
 async def _until_signalled(
     settings: Settings,
-    corrector: Correcting,
+    corrector: HttpCorrector,
     access_log: AccessLog | None,
     line: Callable[[str], str],
     dispatcher: Dispatcher | None,

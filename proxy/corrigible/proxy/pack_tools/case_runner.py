@@ -9,7 +9,9 @@ from pathlib import Path
 import orjson
 
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.engine import Annotate, ApiProfile, Engine, Explanation
+from corrigible.proxy.core.api_profile import ApiProfile, Explanation
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
@@ -111,8 +113,8 @@ def unclaimed_losses(name_or_path: str | Path) -> Iterator[AuthoringError]:
                 continue
             explanation = Explanation()
             evaluate_rules(profile, profile.pack.rules, case, explanation)
-            if explanation.unsaid:
-                lost = ", ".join(explanation.unsaid)
+            if explanation.undeclared_losses:
+                lost = ", ".join(explanation.undeclared_losses)
                 yield AuthoringError(
                     case.place, f'"{case.text.name}": the edit loses {lost}: claim changes_intent: true'
                 )

@@ -14,7 +14,9 @@ from typing import Any
 import orjson
 
 from corrigible.proxy.build import load_profiles
-from corrigible.proxy.core.engine import Annotate, ApiProfile, Decision, Engine
+from corrigible.proxy.core.api_profile import ApiProfile
+from corrigible.proxy.core.decision import Annotate, Decision
+from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.embed.json_splice import blank
 from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corrigible.proxy.http.corrector import RequestHead, ResponseHead
+from corrigible.proxy.http.messages import RequestHead, ResponseHead
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mitmproxy import exceptions, http, io
 
-from corrigible.proxy.http.corrector import RequestHead, ResponseHead
+from corrigible.proxy.http.messages import RequestHead, ResponseHead
 from corrigible.rules.errors import AuthoringError, Place
 
 from .exchange import Recorded

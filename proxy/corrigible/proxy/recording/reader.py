@@ -15,7 +15,7 @@ import orjson
 
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.content_encoding import coding
-from corrigible.proxy.http.corrector import RequestHead, ResponseHead
+from corrigible.proxy.http.messages import RequestHead, ResponseHead
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.schema.document import form_pairs

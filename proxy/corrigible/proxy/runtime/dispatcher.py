@@ -22,11 +22,11 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.shared_loops import LoopsApart
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
-from .lookup_runner import Asking, Fetch
+from .lookup_runner import Fetch, LookupBudget
 from .worker import Lost, Shed, Workers
 
 T = TypeVar("T")
-Translation = Generator[Lookup, LookupAnswer, T]
+Correction = Generator[Lookup, LookupAnswer, T]
 
 LARGE: Final = 8 << 10
 """Bytes of a request and its answer from which on they are not read on the loop."""
@@ -49,7 +49,7 @@ class Task(Generic[T]):
 
     name: str
     """What a worker knows it by."""
-    here: Callable[..., Translation[T]]
+    here: Callable[..., Correction[T]]
     """The same, for small ones."""
     accepted: Callable[[T], T]
     """Takes over what a worker made of it."""
@@ -103,12 +103,15 @@ class Dispatcher:
             raise
 
     async def _elsewhere(self, workers: Workers, task: Task[T], fetch: Fetch, limits: Limits) -> T:
-        asking: Asking | None = None
+        budget: LookupBudget | None = None
+
+        def begin() -> None:
+            nonlocal budget
+            budget = LookupBudget(fetch, limits)
 
         async def answer(lookup: Lookup) -> LookupAnswer:
-            nonlocal asking
-            asking = asking or Asking(fetch, limits)
-            return await asking.answer(lookup)
+            assert budget is not None, "the worker asks once it has begun"
+            return await budget.answer(lookup)
 
         if self._loops is not None:
             self._loops.handed_over(task.caller)
@@ -118,22 +121,34 @@ class Dispatcher:
             seconds=limits.seconds,
             wait=limits.seconds_with_lookups / 2,
             caller=task.caller,
+            begin=begin,
         )
-        return task.accepted(result)
+        assert budget is not None, "the worker has begun"
+        in_time = budget.in_time(result)
+        if in_time is not result:
+            workers.note("withheld", (_id(task),), caller=task.caller)
+        return task.accepted(in_time)
 
     async def _here(self, task: Task[T], fetch: Fetch, limits: Limits) -> T:
-        translation = task.here(*task.arguments, **task.named)
-        wait, asking = limits.seconds_with_lookups / 2, None
-        step: Callable[[], Any] = functools.partial(next, translation)
+        correction = task.here(*task.arguments, **task.named)
+        wait = limits.seconds_with_lookups / 2
+        budget: LookupBudget | None = None
+
+        def first() -> Any:
+            nonlocal budget
+            budget = LookupBudget(fetch, limits)
+            return next(correction)
+
+        step: Callable[[], Any] = first
         while True:
             ended, value = await self._turn.take(task.caller, functools.partial(_taken, step), wait)
-            asking = asking or Asking(fetch, limits)
+            assert budget is not None, "the first step was taken"
             if ended:
-                result: T = asking.in_time(value)
+                result: T = budget.in_time(value)
                 if result is not value and self._loops is not None:
-                    self._loops.withheld(str(task.named.get("id", "")))
+                    self._loops.withheld(_id(task))
                 return result
-            step = functools.partial(translation.send, await asking.answer(value))
+            step = functools.partial(correction.send, await budget.answer(value))
 
     def learn(self, name: str, *arguments: Any) -> None:
         """Have workers know something that was not known when they were prepared."""
@@ -149,6 +164,10 @@ class Dispatcher:
         """Yield a line for each reason for which refusals were left alone."""
         for why, count in self.shed.most_common():
             yield f"{count} refusals were passed on as they came: {why}"
+
+
+def _id(task: Task[Any]) -> str:
+    return str(task.named.get("id", ""))
 
 
 def _taken(step: Callable[[], Any]) -> tuple[bool, Any]:

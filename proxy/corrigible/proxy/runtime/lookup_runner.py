@@ -1,4 +1,4 @@
-"""Performing look-ups: counted, cached per exchange, boxed in time. The one place that waits."""
+"""Performs look-ups: counted, cached per exchange, limited in time. The one place that waits for them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Generator
 from typing import TypeVar, cast
 
+from corrigible.proxy.core.corrector import Outcome
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.http.corrector import Outcome
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 T = TypeVar("T")
@@ -17,10 +17,11 @@ Fetch = Callable[[Lookup], Awaitable[LookupAnswer]]
 NO_ANSWER = LookupAnswer(0)
 
 
-class Asking:
-    """The look-ups of one exchange: what it has asked so far, and how long it took."""
+class LookupBudget:
+    """The time of one correction and its look-ups, whatever they are made for: what was asked so far, what is left."""
 
     def __init__(self, fetch: Fetch, limits: Limits) -> None:
+        """The time begins now."""
         self._fetch = fetch
         self._limits = limits
         self._answers: dict[Lookup, LookupAnswer] = {}
@@ -28,12 +29,12 @@ class Asking:
 
     async def answer(self, lookup: Lookup) -> LookupAnswer:
         """Perform a look-up, and those that will be wanted next. One that fails or comes too late has status 0."""
-        known = self.known(lookup)
-        if known is not None:
-            return known
-        ahead = self._worth_asking(lookup)
-        said = await asyncio.gather(*(self._answered(one) for one in (lookup, *ahead)))
-        for one, answer in zip((lookup, *ahead), said, strict=True):
+        at_hand = self.at_hand(lookup)
+        if at_hand is not None:
+            return at_hand
+        lookups = (lookup, *self._ahead(lookup))
+        answers = await asyncio.gather(*map(self._fetched, lookups))
+        for one, answer in zip(lookups, answers, strict=True):
             self.keep(one, answer)
         return self._answers[lookup]
 
@@ -42,7 +43,7 @@ class Asking:
         self._answers[lookup] = kept = NO_ANSWER if len(answer.body) > self._limits.body else answer
         return kept
 
-    def known(self, lookup: Lookup) -> LookupAnswer | None:
+    def at_hand(self, lookup: Lookup) -> LookupAnswer | None:
         """Return an answer that needs no asking: a cached one, or none at all past the limits."""
         if lookup in self._answers:
             return self._answers[lookup]
@@ -50,7 +51,7 @@ class Asking:
             return NO_ANSWER
         return None
 
-    def _worth_asking(self, lookup: Lookup) -> list[Lookup]:
+    def _ahead(self, lookup: Lookup) -> list[Lookup]:
         """Return the look-ups that may be made together with one that has to be made."""
         room = self._limits.lookups - len(self._answers) - 1
         new = [one for one in dict.fromkeys(lookup.ahead) if one not in self._answers and one != lookup]
@@ -59,7 +60,7 @@ class Asking:
     def _left(self) -> float:
         return self._started + self._limits.seconds_with_lookups - time.monotonic()
 
-    async def _answered(self, lookup: Lookup) -> LookupAnswer:
+    async def _fetched(self, lookup: Lookup) -> LookupAnswer:
         try:
             return await asyncio.wait_for(self._fetch(lookup), self._left())
         except asyncio.CancelledError:
@@ -72,24 +73,24 @@ class Asking:
     def in_time(self, result: T) -> T:
         """Withhold a correction that took longer than it may: the client has waited enough."""
         spent = time.monotonic() - self._started
-        allowed = self._limits.seconds + (self._limits.seconds_with_lookups if self._answers else 0)
-        if spent > allowed and isinstance(result, Outcome):
-            return cast(T, result.withheld(f"took {spent * 1000:.0f} ms, the limit is {allowed * 1000:.0f}"))
+        limit = self._limits.seconds_with_lookups if self._answers else self._limits.seconds
+        if spent > limit and isinstance(result, Outcome):
+            return cast(T, result.withheld(f"took {spent * 1000:.0f} ms, the limit is {limit * 1000:.0f}"))
         return result
 
 
 async def run_with_lookups(
     generator: Generator[Lookup, LookupAnswer, T], fetch: Fetch, limits: Limits | None = None
 ) -> T:
-    """Run a translation to its end, here and now."""
-    asking = Asking(fetch, limits or Limits())
+    """Run a correction to its end, here and now."""
+    budget = LookupBudget(fetch, limits or Limits())
     try:
-        wanted = next(generator)
+        lookup = next(generator)
         while True:
-            wanted = generator.send(await asking.answer(wanted))
+            lookup = generator.send(await budget.answer(lookup))
     except StopIteration as done:
         result: T = done.value
-        return asking.in_time(result)
+        return budget.in_time(result)
 
 
 def run_with_lookups_sync(
@@ -97,18 +98,18 @@ def run_with_lookups_sync(
     fetch: Callable[[Lookup], LookupAnswer],
     limits: Limits | None = None,
 ) -> T:
-    """Run a translation to its end without an event loop. `fetch` keeps its own time-out."""
-    asking = Asking(_never, limits or Limits())
+    """Run a correction to its end without an event loop. `fetch` keeps its own time-out."""
+    budget = LookupBudget(_never, limits or Limits())
     try:
-        wanted = next(generator)
+        lookup = next(generator)
         while True:
-            answer = asking.known(wanted)
+            answer = budget.at_hand(lookup)
             if answer is None:
                 try:
-                    answer = asking.keep(wanted, fetch(wanted))
+                    answer = budget.keep(lookup, fetch(lookup))
                 except Exception:  # as above
-                    answer = asking.keep(wanted, NO_ANSWER)
-            wanted = generator.send(answer)
+                    answer = budget.keep(lookup, NO_ANSWER)
+            lookup = generator.send(answer)
     except StopIteration as done:
         result: T = done.value
         return result

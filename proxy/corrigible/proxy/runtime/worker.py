@@ -42,11 +42,14 @@ class _Worker:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._free = asyncio.Lock()
 
-    async def run(self, message: tuple[Any, ...], answering: Answering, seconds: float, wait: float) -> Any:
+    async def run(
+        self, message: tuple[Any, ...], answering: Answering, seconds: float, wait: float, begin: Callable[[], None]
+    ) -> Any:
         try:
             await asyncio.wait_for(self._free.acquire(), wait)
         except TimeoutError:
             raise Shed("shed: waited too long for a worker") from None
+        begin()
         try:
             return await self._run(message, answering, seconds)
         except TimeoutError:
@@ -125,12 +128,13 @@ class Workers:
         seconds: float,
         wait: float,
         caller: str = "",
+        begin: Callable[[], None] = lambda: None,
     ) -> Any:
         """Have a task done: a function with its arguments, that may compute for so long, and wait to begin.
 
-        Raises Lost where nothing comes of it, Shed where it had to wait for too long.
+        `begin` is called when it begins. Raises Lost where nothing comes of it, Shed where it had to wait for too long.
         """
-        return await self._of(caller).run((RUN, *task), answering, seconds, wait)
+        return await self._of(caller).run((RUN, *task), answering, seconds, wait, begin)
 
     def note(self, name: str, arguments: tuple[Any, ...], *, caller: str) -> None:
         """Tell the worker of a caller something that it may want to know."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from corrigible.schema.exchange import Request
+from corrigible.schema.exchange import Protocol, Request
 
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def is_read(request: Request, read_methods: Collection[str] = ()) -> bool:
     """Return whether a request only reads. `read_methods` are the gRPC methods that do, as `package.Service/Method`."""
-    if request.method.startswith("/"):
+    if request.protocol is Protocol.GRPC:
         return request.method.removeprefix("/") in read_methods
     return request.method in _SAFE_METHODS

@@ -1,0 +1,190 @@
+"""Corrects refusals, whatever protocol they came by: decode -> decide -> embed.
+
+Owns the mode, the caller, the loops, the limits and the guard against errors of ours. Knows: the engine, a codec.
+Does not know: sockets, clocks, headers, trailers, what any rule says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .api_profile import Explanation, match_operation
+from .decision import Annotate, Decision, PassThrough
+from .engine import Engine
+from .limits import Limits
+from .loop_detector import Loops, place_of
+from .mode import Mode, ModeChoice
+
+Native = TypeVar("Native")
+"""What a front end hands over: the messages of one exchange, as they came."""
+NativeT = TypeVar("NativeT", contravariant=True)
+Embedded = TypeVar("Embedded")
+"""What it gets back: the answer with the feedback in it."""
+
+OUR_ERROR = "a mistake of ours"
+
+
+class NotCorrected(Exception):
+    """An exchange that is none of ours to correct, and why: no mistake of anybody's."""
+
+
+class Unplaced(NamedTuple):
+    """The answer has no place for what was decided."""
+
+    reason: str = ""
+
+
+class Codec(Protocol[NativeT, Embedded]):
+    """Turns the messages of a protocol into an exchange, and a decision into an answer. Judges nothing."""
+
+    @property
+    def modes(self) -> frozenset[Mode]:
+        """The modes in which the protocol's answers can be corrected."""
+
+    def choose_mode(self, native: NativeT, default: Mode) -> ModeChoice:
+        """Return the mode that the caller asks for, or the default."""
+
+    def caller(self, native: NativeT, loops: Loops) -> str:
+        """Return who calls, as the loops' own digest; empty where nothing tells."""
+
+    def target(self, native: NativeT) -> Request:
+        """Return the method and path alone: what is called, for a success that nobody reads."""
+
+    def decode(self, native: NativeT, id: str, started: float, elapsed: float, caller: str) -> Exchange:
+        """Return the exchange. Raises NotCorrected, and ValueError where it cannot be read."""
+
+    def embed(self, native: NativeT, exchange: Exchange, decision: Decision, choice: ModeChoice) -> Embedded | Unplaced:
+        """Return the answer with what was decided, or why it stays as it is."""
+
+    def keep(self, embedded: Embedded) -> None:
+        """Keep what an answer points to for fetching."""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[Embedded]):
+    """What became of one answer. Without a rewrite every byte stays."""
+
+    rewrite: Embedded | None
+    reason: str
+    mode: Mode
+    operation: str = ""
+    feedback: Json = None
+    rules: tuple[str, ...] = ()
+    error: str | None = None
+    """A mistake of ours, for the log."""
+    seal: tuple[str, float] | None = None
+    """By which the feedback was believed, and when."""
+
+    def withheld(self, error: str) -> Outcome[Embedded]:
+        """Return the outcome that leaves every byte, for a mistake of ours."""
+        return replace(self, rewrite=None, reason=OUR_ERROR, feedback=None, rules=(), error=error)
+
+
+class Corrector(Generic[Native, Embedded]):
+    """Corrects the refusals of one upstream, one at a time."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        codec: Codec[Native, Embedded],
+        *,
+        mode: Mode = Mode.REFLECTIVE,
+        loops: Loops | None = None,
+    ) -> None:
+        """Without `loops` every refusal is answered as if it were the first."""
+        self.engine, self.mode, self.loops = engine, mode, loops
+        self._codec = codec
+
+    @property
+    def limits(self) -> Limits:
+        return self.engine.limits
+
+    def correct(
+        self,
+        native: Native,
+        *,
+        id: str,
+        started: float,
+        elapsed: float = 0.0,
+        choice: ModeChoice | None = None,
+        explanation: Explanation | None = None,
+    ) -> Generator[Lookup, LookupAnswer, Outcome[Embedded]]:
+        """Decide about one answer that is at hand, as it came over the wire. Never raises."""
+        choice = choice or self._codec.choose_mode(native, self.mode)
+        mode = choice.mode
+        if mode not in self._codec.modes:
+            return Outcome(None, f"mode is {mode.value}", mode)
+        # The answers of other modes show no suggestions that a caller could repeat.
+        loops = self.loops if mode is Mode.REFLECTIVE else None
+        try:
+            exchange = self._codec.decode(native, id, started, elapsed, self._caller(native))
+            decision = yield from self.engine.decide(exchange, explanation, loops)
+            if isinstance(decision, PassThrough) and decision.case is None and exchange.status < 400:
+                self.succeeded(native)
+            embedded = self._codec.embed(native, exchange, decision, choice)
+            if isinstance(embedded, Unplaced):
+                if loops is not None and isinstance(decision, Annotate):
+                    loops.withheld(id)
+                return _untouched(decision, embedded, mode)
+            self._codec.keep(embedded)
+            return _rewritten(decision, embedded, mode, exchange)
+        except NotCorrected as why:
+            return Outcome(None, str(why), mode)
+        except Exception as problem:  # the law: an error of ours means that the native answer passes
+            if loops is not None:
+                loops.withheld(id)
+            return Outcome(None, OUR_ERROR, mode, error=f"{type(problem).__name__}: {problem}")
+
+    def succeeded(self, native: Native) -> None:
+        """End the loops of a caller at what was called: a success. Never raises."""
+        if not self.loops:
+            return
+        try:
+            caller = self._caller(native)
+            if self.loops.knows(caller):
+                request = self._codec.target(native)
+                match = match_operation(self.engine.profiles, request)
+                self.loops.succeeded(caller, place_of(match.operation if match is not None else "", request))
+        except Exception:  # a loop that does not end here ends by itself
+            return
+
+    def accepted(self, outcome: Outcome[Embedded]) -> Outcome[Embedded]:
+        """Take over what another process made of an answer: what is to be remembered is remembered here."""
+        relay = self.engine.relay
+        if outcome.seal is not None and (relay is None or not relay.first(*outcome.seal)):
+            return outcome.withheld("feedback of another front was taken already")
+        if outcome.rewrite is not None:
+            self._codec.keep(outcome.rewrite)
+        return outcome
+
+    def _caller(self, native: Native) -> str:
+        try:
+            return self._codec.caller(native, self.loops) if self.loops is not None else ""
+        except Exception:  # whose refusals cannot be counted still gets feedback
+            return ""
+
+
+def _untouched(decision: Decision, unplaced: Unplaced, mode: Mode) -> Outcome[Any]:
+    match decision:
+        case Annotate():
+            return Outcome(None, unplaced.reason, mode, decision.operation, rules=decision.rules, error=decision.error)
+        case PassThrough():
+            error = decision.reason if decision.fault else None
+            return Outcome(None, decision.reason, mode, decision.operation, error=error)
+
+
+def _rewritten(decision: Decision, embedded: Embedded, mode: Mode, exchange: Exchange) -> Outcome[Embedded]:
+    match decision:
+        case Annotate():
+            feedback = decision.feedback if mode is Mode.REFLECTIVE else None
+            seal = (decision.seal, exchange.started + exchange.elapsed) if decision.seal else None
+            return Outcome(
+                embedded, "annotated", mode, decision.operation, feedback, decision.rules, decision.error, seal
+            )
+        case PassThrough():
+            return Outcome(embedded, decision.reason, mode, decision.operation)

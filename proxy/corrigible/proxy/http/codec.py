@@ -1,0 +1,203 @@
+"""HTTP messages into an exchange, and a decision into the answer; no I/O.
+
+Knows: headers, encodings, modes, where feedback goes. Does not know: sockets, clocks, what any rule says.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from corrigible.proxy.core.corrector import NotCorrected, Unplaced
+from corrigible.proxy.core.decision import Annotate, Decision
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.loop_detector import Loops
+from corrigible.proxy.core.mode import PREFERENCE, Mode, ModeChoice, named_caller, preferred, queried, without_mode
+from corrigible.proxy.embed.json_splice import blank
+from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
+from corrigible.schema.exchange import Exchange, Request
+
+from .content_encoding import coding, decoded
+from .digest_headers import DIGESTS, is_held
+from .feedback_store import DOCUMENTS, Documents, Served
+from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
+from .request_reader import read_request
+
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_READS = frozenset({"GET", "HEAD"})
+"""Headers do not tell people of these: `kubectl apply` looks whether there is something, and mostly there is not."""
+
+
+class HttpCodec:
+    """Decodes and embeds for the APIs of one engine."""
+
+    modes: Final = frozenset(Mode) - {Mode.NONE}
+
+    def __init__(self, engine: Engine, *, query_mode: bool | None = None) -> None:
+        """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own."""
+        self._engine = engine
+        native = any(profile.adapter.native_mode for profile in engine.profiles)
+        self._reads_query = not native if query_mode is None else query_mode
+        self._strips_query = not native
+        self._documents = Documents()
+
+    def choose_mode(self, native: HttpExchange, default: Mode) -> ModeChoice:
+        return self.mode_of(native.request, default)
+
+    def mode_of(self, request: RequestHead, default: Mode) -> ModeChoice:
+        """Return the mode for a request: what its `Prefer` says, else its query, else the default."""
+        prefer = preferred(value for name, value in request.headers if name.lower() == "prefer")
+        if prefer is not None:
+            return ModeChoice(prefer, is_preferred=True)
+        mode = queried(request.target) if self._reads_query and "mode=" in request.target else None
+        return ModeChoice(default if mode is None or self._declares_mode(request.path) else mode)
+
+    def upstream_target(self, target: str) -> str:
+        """Return the target for the upstream: a third party never sees our `?mode=`."""
+        if self._strips_query and "mode=" in target and not self._declares_mode(target.partition("?")[0]):
+            return without_mode(target)
+        return target
+
+    def _declares_mode(self, path: str) -> bool:
+        """Whether a description says that the API has a `mode` of its own there: then none is ours."""
+        for profile in self._engine.profiles:
+            declares = getattr(profile.described, "declares", None)
+            if declares is None:
+                continue
+            matches = (profile.adapter.operations.find(method, path) for method in _METHODS)
+            if any(match is not None and declares(match[0], "mode") for match in matches):
+                return True
+        return False
+
+    def caller(self, native: HttpExchange, loops: Loops) -> str:
+        return self.caller_of(native.request, loops)
+
+    @staticmethod
+    def caller_of(request: RequestHead, loops: Loops) -> str:
+        name = named_caller([value for header, value in request.headers if header.lower() == "prefer"])
+        return loops.caller(request.headers, name, request.peer)
+
+    def target(self, native: HttpExchange) -> Request:
+        return Request(native.request.method.upper(), native.request.path)
+
+    def decode(self, native: HttpExchange, id: str, started: float, elapsed: float, caller: str) -> Exchange:
+        limit = self._engine.limits.body
+        request, response = native.request, native.response
+        if len(native.request_body) > limit:
+            raise NotCorrected(f"the request body is over {limit} bytes")
+        body = _plain(response, native.response_body, limit)
+        headers: dict[str, str] = {}
+        for name, value in response.headers:
+            low = name.lower()
+            if low != "set-cookie":
+                headers[low] = f"{headers[low]}, {value}" if low in headers else value
+        request_body = decoded(request.headers, native.request_body, limit)
+        document = read_request(request.method, self.upstream_target(request.target), request.headers, request_body)
+        return Exchange(document, response.status, headers, body, id, started, elapsed, caller)
+
+    def embed(
+        self, native: HttpExchange, exchange: Exchange, decision: Decision, choice: ModeChoice
+    ) -> Rewrite | Unplaced:
+        mode, response = choice.mode, native.response
+        applied = mode if choice.is_preferred else None
+        held = is_held(response.headers)
+        embedded = None if held else self._embedded(decision, mode, exchange)
+        if embedded is None:
+            if isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
+                return self._linked(native, exchange, decision, applied)
+            return Unplaced(_why_unplaced(mode, held=held))
+        scheme = coding(exchange.headers.get("content-encoding", "identity"))
+        body = embedded.body if scheme is None else scheme.encode(embedded.body)
+        live = isinstance(decision, Annotate) and decision.live
+        headers = _rewritten_headers(response.headers, len(body), applied, live=live)
+        if native.request.method not in _READS:
+            headers += embedded.headers
+        return Rewrite(headers, body)
+
+    def _embedded(self, decision: Decision, mode: Mode, exchange: Exchange) -> EmbeddedBody | None:
+        if isinstance(decision, Annotate) and mode is not Mode.TRADITIONAL:
+            return embed_feedback(exchange.body, decision, mode, lambda text: self._sealed(exchange, text))
+        if mode is not Mode.TRADITIONAL or decision.pack is None:
+            return None
+        blanked = blank(exchange.body.decode(), decision.pack.text.redact).encode()
+        return None if blanked == exchange.body else EmbeddedBody(blanked)
+
+    def _linked(self, native: HttpExchange, exchange: Exchange, decision: Annotate, applied: Mode | None) -> Rewrite:
+        """Point to the feedback (RFC 8288): the body has no place for a member."""
+        request = native.request
+        document = self._documents.made(exchange.id, request.headers, request.peer, decision.encoded, exchange.started)
+        link = f'<{DOCUMENTS}{document.name}>; rel="recovery-feedback"; type="application/json"'
+        headers = [*native.response.headers, ("Link", link), ("Vary", "Prefer")]
+        if applied is not None:
+            headers.append(_applied(applied))
+        return Rewrite(headers, native.response_body, document)
+
+    def _sealed(self, exchange: Exchange, text: str) -> str | None:
+        """Seal a text that goes through an API server, where it asked about a call that can be named."""
+        relay = self._engine.relay
+        if relay is None:
+            return None
+        for profile in self._engine.profiles:
+            calls = profile.adapter.calls(exchange.request) if profile.adapter.calls is not None else None
+            if calls is not None and calls.uid and len(calls.calls) == 1:
+                return relay.seal(text, calls.calls[0], calls.uid, exchange.started + exchange.elapsed)
+        return None
+
+    def keep(self, embedded: Rewrite) -> None:
+        if embedded.document is not None:
+            self._documents.keep(embedded.document)
+
+    def served(self, request: RequestHead, now: float) -> Served | None:
+        """Return the feedback that a `Link` of ours pointed this caller to; None for every other request."""
+        return self._documents.served(request.method, request.target, request.headers, request.peer, now)
+
+
+def _plain(response: ResponseHead, body: bytes, limit: int) -> bytes:
+    """Return the body of an answer without its Content-Encoding. Raises ValueError where it must not change."""
+    plain = decoded(response.headers, body, limit)
+    if len(plain) > limit:
+        raise ValueError(f"the body is over {limit} bytes")
+    if any(n.lower() == "signature-input" and "content-digest" in v.lower() for n, v in response.headers):
+        raise ValueError("the upstream signed its body (RFC 9421)")
+    return plain
+
+
+def _why_unplaced(mode: Mode, *, held: bool) -> str:
+    if held:
+        return "the upstream vouches for its body with a checksum or a signature"
+    return "there is nothing to blank" if mode is Mode.TRADITIONAL else "there is nowhere to put it"
+
+
+def _rewritten_headers(headers: Headers, length: int, applied: Mode | None, *, live: bool) -> list[tuple[str, str]]:
+    """Return the answer's headers for its new body, in their order and spelling."""
+    out: list[tuple[str, str]] = []
+    has_length = has_vary = has_cache_control = False
+    for name, value in headers:
+        low = name.lower()
+        if low in DIGESTS or low == "transfer-encoding" or (low == "etag" and not value.startswith("W/")):
+            continue
+        if low == "content-length":
+            if has_length:
+                continue
+            has_length, value = True, str(length)
+        elif low == "vary" and not has_vary:
+            has_vary = True
+            if "prefer" not in value.lower() and value.strip() != "*":
+                value = f"{value}, Prefer"
+        elif low == "cache-control" and live:
+            if has_cache_control:
+                continue
+            has_cache_control, value = True, "no-store"
+        out.append((name, value))
+    if not has_length:
+        out.append(("Content-Length", str(length)))
+    if not has_vary:
+        out.append(("Vary", "Prefer"))
+    if live and not has_cache_control:
+        out.append(("Cache-Control", "no-store"))
+    if applied is not None:
+        out.append(_applied(applied))
+    return out
+
+
+def _applied(mode: Mode) -> tuple[str, str]:
+    return "Preference-Applied", f"{PREFERENCE}={mode.value}"
