@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -144,9 +145,10 @@ def test_what_traditional_does_not_blank_is_a_leak(jam: Callable[..., Path]) -> 
 
 def test_our_own_packs_and_tasks_are_clean(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     certificate = tmp_path / "certificate.json"
-    assert main(["audit", "--certificate", str(certificate), "--date", "2026-01-02"]) == 0
+    assert main(["audit", "--certificate", str(certificate)]) == 0
     written = json.loads(certificate.read_text("utf-8"))
-    assert (written["schema"], written["date"], written["leaks"]) == (SCHEMA, "2026-01-02", [])
+    assert (written["schema"], written["leaks"]) == (SCHEMA, [])
+    assert date.fromisoformat(written["date"])
     names = {(one["kind"], one["name"].partition(" ")[0]) for one in written["audited"]}
     packs = {"acme", "etcd", "github", "grpc", "http", "kubernetes", "recipe", "stripe"}
     assert names >= {

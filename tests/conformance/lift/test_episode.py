@@ -88,10 +88,10 @@ class Script:
 def played(agent: Any, till: Till | None = None, file: Mapping[str, Any] = FILE, **more: Any) -> Episode:
     server = till or Till()
     nothing = ServerProcess([], address="127.0.0.1:1")
-    site = RunningEnvironment(WORLD, server, server, nothing, nothing, "127.0.0.1:1")
+    running = RunningEnvironment(WORLD, server, server, nothing, nothing, "127.0.0.1:1")
     tasks = TaskFile.model_validate(file)
     job = Job("0123456789abcdef", "till", tasks, tasks.tasks[0], more.pop("arm", Arm.PATCHES), agent, 0, **more)
-    return play(job, site)
+    return play(job, running)
 
 
 def test_feedback_that_is_followed_leads_to_success() -> None:

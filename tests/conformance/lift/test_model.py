@@ -119,7 +119,7 @@ def test_the_words_about_feedback_are_the_same_whatever_an_arm_shows() -> None:
 
 def test_a_model_may_write_the_first_call_itself() -> None:
     with FakeProvider("openai", saying(call(body={"amount": 1}))) as fake:
-        moves = played(agent(fake, first_call="own"))
+        moves = played(agent(fake, first_request="agent"))
     assert isinstance(moves[0], Send) and moves[0].request.body == {"amount": 1} and moves[0].usage is not None
     assert "One call has been made already" not in told(fake)
 

@@ -121,18 +121,18 @@ def test_a_prompt_that_gives_the_fix_away_is_not_played(tmp_path: Path, capsys: 
     words = [*FEW, "--task-files", str(leaking(tmp_path / "tasks"))]
     assert lift(tmp_path / "lift", *words) == 2
     said = capsys.readouterr().err
-    assert f"LEAK  {FIX!r} in prompt" in said and "adv_scale_001" in said and "--unaudited" in said
+    assert f"LEAK  {FIX!r} in prompt" in said and "adv_scale_001" in said and "--skip-audit" in said
     assert not (tmp_path / "lift" / CERTIFICATE).exists()
 
 
 def test_who_plays_without_an_audit_is_told_so_in_the_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["--domain", "recipe", "--task", "adv_scale_001", "--agents", "stubborn", "--arms", "none", "--unaudited"]
+    words = ["--domain", "recipe", "--task", "adv_scale_001", "--agents", "stubborn", "--arm", "none", "--skip-audit"]
     assert lift(tmp_path / "lift", *words, "--task-files", str(leaking(tmp_path / "tasks"))) == 0
     assert read(tmp_path / "lift").manifest.audit == "" and not (tmp_path / "lift" / CERTIFICATE).exists()
     assert main(["lift", "report", str(tmp_path / "lift")]) == 0
-    assert "Nobody looked whether tasks" in capsys.readouterr().out
+    assert "The leak audit was skipped" in capsys.readouterr().out
 
 
 def test_errors_are_tried_again(ran: Path, tmp_path: Path) -> None:
@@ -292,8 +292,8 @@ def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else() -> None:
 
     waiting = threading.Thread(target=second)
     try:
-        with shared.environment_for(one) as site, shared.environment_for(other) as same:
-            assert same is site
+        with shared.environment_for(one) as running, shared.environment_for(other) as same:
+            assert same is running
             waiting.start()
             assert not got.wait(0.3)
         assert got.wait(10)
@@ -322,11 +322,11 @@ def test_a_server_that_dies_makes_errors_and_is_started_again(tmp_path: Path) ->
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"], concurrency=1)
     shared = EnvironmentPool(plan.environments["recipe"], "recipe", plan.jobs)
     try:
-        site = shared.site()
-        site.proxy.stop()
-        broken = play(plan.jobs[0], site)
+        running = shared.shared()
+        running.proxy.stop()
+        broken = play(plan.jobs[0], running)
         assert broken.outcome == "error" and "the proxy" in broken.why
-        mended = play(plan.jobs[0], shared.site())
+        mended = play(plan.jobs[0], shared.shared())
         assert (mended.outcome, mended.why) == ("success", "")
     finally:
         shared.close()

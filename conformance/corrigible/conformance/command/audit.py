@@ -46,7 +46,6 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="written only where there is no leak")
     parser.add_argument("--json", action="store_true", help="everything that was found, for machines")
     parser.add_argument("--all", action="store_true", help="list all that is disclosed, not only the first few")
-    parser.add_argument("--date", metavar="DATE", help="the date on the certificate; default: today")
     parser.add_argument("--corrigible", metavar="COMMAND", help="what renders packs; default: the one installed here")
     parser.set_defaults(run=run)
 
@@ -62,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     )
     with _bar(subjects) as told:
         done = audit(subjects, told)
-    date = args.date or datetime.now(UTC).date().isoformat()
+    date = datetime.now(UTC).date().isoformat()
     told_all = document(done, suite=version("corrigible"), date=date)
     bad = bool(done.leaks or (args.strict and done.disclosed))
     if args.json:

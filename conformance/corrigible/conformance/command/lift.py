@@ -50,7 +50,7 @@ def _add_run(inner: Subparsers) -> None:
         " says did harm, 2 could not run, or not to the end.",
     )
     chosen.add(parser)
-    parser.add_argument("--arm", "--arms", action="append", default=[], metavar="NAME,...", help=", ".join(Arm))
+    parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=", ".join(Arm))
     parser.add_argument("--agent", "--agents", action="append", default=[], metavar="NAME,...", help="scripted: all")
     parser.add_argument("--concurrency", type=int, metavar="N", help="episodes at a time; default: 2")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 120")

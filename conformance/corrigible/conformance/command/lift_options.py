@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, action="append", default=[], metavar="N", help="default: 0; repeats")
     parser.add_argument("--attempts", type=int, metavar="N", help="at most, of each episode; default: 5")
     parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
-    parser.add_argument("--unaudited", action="store_true", help="play though tasks or diagnoses may give the fix away")
+    parser.add_argument("--skip-audit", action="store_true", help="skip the leak audit of tasks and diagnoses")
 
 
 def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) -> ResolvedPlan:
@@ -45,7 +45,7 @@ def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) 
         planned = resolve_plan(plan, folder, agents)
     except TaskError as problem:
         raise UsageError(str(problem)) from None
-    if not args.unaudited:
+    if not args.skip_audit:
         planned = _audited(planned, folder, args.out)
     for domain, why in planned.skipped.items():
         print(f"skipped {domain}: {why}", file=sys.stderr)
@@ -57,7 +57,7 @@ def _audited(planned: ResolvedPlan, folder: Path, out: Path) -> ResolvedPlan:
     done = audit(gather(sorted(planned.files), [folder / f"{name}.yaml" for name in planned.files], [], command()))
     if done.leaks:
         print("\n".join(report(done)), file=sys.stderr)
-        raise UsageError("an agent could have a fix without the feedback: mend the texts, or play with --unaudited")
+        raise UsageError("an agent could have a fix without the feedback: correct the texts, or use --skip-audit")
     certificate = document(done, suite=version("corrigible"), date=datetime.now(UTC).date().isoformat())
     try:
         out.mkdir(parents=True, exist_ok=True)

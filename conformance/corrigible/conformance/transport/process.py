@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -96,12 +96,10 @@ class ServerProcess:
         folder: Path | None = None,
         env: Mapping[str, str] | None = None,
         grace: float = 5.0,
-        told: Callable[[int], None] | None = None,
     ) -> None:
-        """`told` hears of the process group as soon as there is one, before it accepts anything."""
         self.command, self.address = command, address
         self._wait, self._grace = wait, grace
-        self._folder, self._env, self._told = folder, env or {}, told
+        self._folder, self._env = folder, env or {}
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
         self._output: IO[bytes] | None = None

@@ -1,6 +1,6 @@
 """How an API and the proxy before it are started and reached, and how an episode gets a state of its own.
 
-Knows: environments.yaml, processes. Does not know: tasks, arms, agents.
+Knows: environments.yaml, processes. Does not know: arms, agents, how an episode is played.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -27,20 +27,17 @@ from corrigible.conformance.transport.process import ServerProcess, free_port, s
 from corrigible.schema.exchange import Json
 
 from .http_client import Client, HttpClient
-from .process_reaper import ProcessReaper
 
 ENVIRONMENTS: Final = Path(__file__).with_name("environments.yaml")
 _READY: Final = r"(?:listening on|corrigible:) (?:[a-z]+://)?127\.0\.0\.1:{port}\b"
 _UNSAVED: Final = re.compile(r"\{\w+\}")
-_WAIT: Final = 90.0
+_START_TIMEOUT: Final = 90.0
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Environment(_Model):
+class Environment(BaseModel):
     """One API: an entry of environments.yaml, where its members are explained."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     why: str
     upstream: str
@@ -63,19 +60,19 @@ class Environment(_Model):
     reads: tuple[str, ...] = ()
 
     def lacks(self, environ: Mapping[str, str] = os.environ) -> str:
-        """Return why it cannot be started here, nothing where it can."""
+        """Return why it cannot be started here; empty where it can."""
         return "; ".join(f"{name} is not set: {what}" for name, what in self.needs.items() if not environ.get(name))
 
     def is_fresh(self, task: str) -> bool:
-        """Whether a task gets servers of its own."""
+        """Return whether a task gets servers of its own."""
         return any(fnmatchcase(task, pattern) for pattern in self.fresh)
 
     def is_in_turn(self, task: str) -> bool:
-        """Whether a task waits until no other such task is played at the same servers."""
+        """Return whether a task waits until no other such task is played on the same servers."""
         return any(fnmatchcase(task, pattern) for pattern in self.in_turn)
 
     def credentials(self, caller: str, saved: Mapping[str, Json]) -> dict[str, str]:
-        """Return the headers of a caller, without those that nothing was saved for. Raises UsageError for no caller."""
+        """Return a caller's headers, without those that name an unsaved value. Raises UsageError."""
         if caller not in self.callers:
             raise UsageError(f"no caller {caller!r}{did_you_mean(caller, self.callers)}")
         headers: dict[str, str] = fill(self.callers[caller], saved)
@@ -89,7 +86,7 @@ class Environment(_Model):
 
 @cache
 def environments(path: Path = ENVIRONMENTS) -> Mapping[str, Environment]:
-    """Read environments.yaml. Raises UsageError with the place of what is wrong."""
+    """Read environments.yaml. Raises UsageError with the place of a mistake."""
     try:
         entries: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
         return {name: Environment.model_validate(entry) for name, entry in entries.items()}
@@ -103,17 +100,14 @@ class RunningEnvironment:
 
     environment: Environment
     upstream_client: Client
-    """Straight to the upstream."""
     proxy_client: Client
-    """Through the proxy."""
     upstream: ServerProcess
     proxy: ServerProcess
     address: str
-    """HOST:PORT of the proxy, for agents that call by themselves."""
-    learned: Mapping[str, str] = field(default_factory=dict)
+    """HOST:PORT of the proxy."""
 
     def ended(self) -> str | None:
-        """Return which of the two programs ended, and with what last words."""
+        """Return which of the two programs ended, and the end of its output; None while both run."""
         for name, program in (("upstream", self.upstream), ("proxy", self.proxy)):
             if (how := program.ended()) is not None:
                 return f"the {name} {how}: {program.last_words()[-400:]}"
@@ -121,74 +115,57 @@ class RunningEnvironment:
 
 
 @contextmanager
-def start(environment: Environment, reaper: ProcessReaper | None = None) -> Iterator[RunningEnvironment]:
-    """Start both. Raises UsageError where one does not come up."""
+def start(environment: Environment) -> Iterator[RunningEnvironment]:
+    """Start both programs. Raises UsageError where one does not start."""
     with ExitStack() as stack:
-        behind = _Started("the upstream", stack, reaper, environment.upstream, {})
-        address = f"127.0.0.1:{behind.port}"
-        said = behind.said_when_ready()
-        found: dict[str, str] = {}
+        upstream, address, output = _started(stack, "upstream", environment.upstream, {})
+        learned: dict[str, str] = {}
         for name, pattern in environment.learn.items():
-            hit = re.search(pattern, said)
-            if hit is None:
-                raise UsageError(f"the upstream did not say its {name} ({pattern}): {said[-400:]}")
-            found[name] = hit[1]
-        reached = address if environment.grpc else f"{environment.scheme}://{address}"
-        front = _Started("the proxy", stack, reaper, environment.proxy, {**found, "upstream": reached})
-        at = f"127.0.0.1:{front.port}"
-        front.said_when_ready()
+            match = re.search(pattern, output)
+            if match is None:
+                raise UsageError(f"the upstream did not print its {name} ({pattern}): {output[-400:]}")
+            learned[name] = match[1]
+        url = address if environment.grpc else f"{environment.scheme}://{address}"
+        proxy, proxy_address, _ = _started(stack, "proxy", environment.proxy, {**learned, "upstream": url})
         if environment.grpc:
-            upstream_client, proxy_client = _grpc(environment, address), _grpc(environment, at)
+            clients = _grpc_client(environment, address), _grpc_client(environment, proxy_address)
         else:
-            ca = Path(found["ca"]) if "ca" in found else None
-            upstream_client, proxy_client = HttpClient(reached, authority=ca), HttpClient(f"http://{at}")
-        for client in (upstream_client, proxy_client):
+            ca = Path(learned["ca"]) if "ca" in learned else None
+            clients = HttpClient(url, authority=ca), HttpClient(f"http://{proxy_address}")
+        for client in clients:
             stack.callback(client.close)
-        yield RunningEnvironment(environment, upstream_client, proxy_client, behind.program, front.program, at, found)
+        yield RunningEnvironment(environment, *clients, upstream, proxy, proxy_address)
 
 
-class _Started:
-    def __init__(
-        self, what: str, stack: ExitStack, reaper: ProcessReaper | None, command: str, given: Mapping[str, str]
-    ) -> None:
-        self.what = what
-        self.port = free_port()
-        filled = words(command, {**given, "port": str(self.port)})
+def _started(stack: ExitStack, what: str, command: str, names: Mapping[str, str]) -> tuple[ServerProcess, str, str]:
+    """Start a program, and wait until it says that it listens. Return it, its address, and what it printed.
 
-        def told(group: int) -> None:
-            if reaper is not None:
-                reaper.started(group)
-                stack.callback(reaper.ended, group)  # pushed before the program, so called when it is stopped
-
-        self.program: ServerProcess = stack.enter_context(
-            ServerProcess(filled, address=f"127.0.0.1:{self.port}", wait=_WAIT, grace=10.0, told=told)
-        )
-
-    def said_when_ready(self) -> str:
-        """Return what the program printed once it says that it listens.
-
-        An open port may be too early, or somebody else's.
-        """
-        ready = re.compile(_READY.format(port=self.port))
-        until = time.monotonic() + _WAIT
-        while time.monotonic() < until:
-            said = self.program.said()
-            if ready.search(said):
-                return said
-            if (how := self.program.ended()) is not None:
-                raise UsageError(f"{self.what} {how}: {said[-400:]}")
-            time.sleep(0.02)
-        raise UsageError(f"{self.what} is not ready after {_WAIT:g} s: {self.program.last_words()[-400:]}")
+    An open port is no proof: it may be open too early, or belong to another program.
+    """
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    filled = words(command, {**names, "port": str(port)})
+    program = stack.enter_context(ServerProcess(filled, address=address, wait=_START_TIMEOUT, grace=10.0))
+    ready = re.compile(_READY.format(port=port))
+    deadline = time.monotonic() + _START_TIMEOUT
+    while time.monotonic() < deadline:
+        output = program.said()
+        if ready.search(output):
+            return program, address, output
+        if (how := program.ended()) is not None:
+            raise UsageError(f"the {what} {how}: {output[-400:]}")
+        time.sleep(0.02)
+    raise UsageError(f"the {what} is not ready after {_START_TIMEOUT:g} s: {program.last_words()[-400:]}")
 
 
-def _grpc(environment: Environment, address: str) -> Client:
+def _grpc_client(environment: Environment, address: str) -> Client:
     try:
         from .grpc_client import GrpcClient
     except ModuleNotFoundError as problem:
         raise UsageError(
             f"this needs a package that is not installed: {problem.name}: corrigible[conformance]"
         ) from None
-    return GrpcClient(address, printed(environment.descriptors))
+    return GrpcClient(address, output_of(environment.descriptors))
 
 
 @cache
@@ -197,18 +174,20 @@ def description_of(command: str) -> Json:
     if not command:
         return None
     try:
-        return json.loads(printed(command))
+        return json.loads(output_of(command))
     except ValueError:
-        raise UsageError(f"{command}: what it prints is no JSON") from None
+        raise UsageError(f"{command}: its output is not JSON") from None
 
 
 @cache
-def printed(command: str) -> bytes:
-    """Return what a command prints."""
+def output_of(command: str) -> bytes:
+    """Return what a command prints. Raises UsageError with its last error line where it fails."""
+    environ = {**os.environ, "PATH": search_path()}
     try:
-        ran = subprocess.run(
-            words(command, {}), capture_output=True, check=True, env={**os.environ, "PATH": search_path()}
-        )
-    except (OSError, subprocess.CalledProcessError) as problem:
+        ran = subprocess.run(words(command, {}), capture_output=True, check=True, env=environ)
+    except OSError as problem:
         raise UsageError(f"{command}: {problem}") from None
+    except subprocess.CalledProcessError as problem:
+        lines = problem.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise UsageError(f"{command}: {lines[-1] if lines else f'exit status {problem.returncode}'}") from None
     return ran.stdout

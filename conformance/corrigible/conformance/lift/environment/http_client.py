@@ -23,6 +23,7 @@ from .response import Response
 
 _SAFE_IN_PATHS: Final = "/%:@!$&'()*+,;=~-._"
 _IDEMPOTENT: Final = frozenset({"GET", "HEAD", "PUT", "DELETE", "OPTIONS"})
+_LOST: Final = (BrokenPipeError, ConnectionResetError)
 
 
 class Unreachable(Exception):
@@ -73,26 +74,20 @@ class HttpClient:
         self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], timeout: float
     ) -> http.client.HTTPResponse:
         connection = self._connection(timeout)
-        if connection.sock is not None and _says_something(connection.sock):
-            connection.close()  # unasked: the server closed it meanwhile
-        kept = connection.sock is not None
-        try:
-            connection.request(method, target, content, dict(headers))
-            return connection.getresponse()
-        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as problem:
-            connection.close()
-            # A connection that was kept may have been closed meanwhile; nothing was answered on it.
-            if not kept or (method not in _IDEMPOTENT and not isinstance(problem, http.client.RemoteDisconnected)):
-                raise Unreachable(f"{method} {target}: {problem}") from None
-        except (OSError, http.client.HTTPException) as problem:
-            connection.close()
-            raise Unreachable(f"{method} {target}: {problem or type(problem).__name__}") from None
-        try:
-            connection.request(method, target, content, dict(headers))
-            return connection.getresponse()
-        except (OSError, http.client.HTTPException) as problem:
-            connection.close()
-            raise Unreachable(f"{method} {target}: {problem or type(problem).__name__}") from None
+        if connection.sock is not None and _is_readable(connection.sock):
+            connection.close()  # nothing was asked: the server closed it
+        while True:
+            kept = connection.sock is not None
+            try:
+                connection.request(method, target, content, dict(headers))
+                return connection.getresponse()
+            except (OSError, http.client.HTTPException) as problem:
+                connection.close()
+                # A kept connection may have been closed meanwhile, before it answered anything: then ask once more.
+                closed = isinstance(problem, http.client.RemoteDisconnected)
+                lost = closed or (isinstance(problem, _LOST) and method in _IDEMPOTENT)
+                if not (kept and lost):
+                    raise Unreachable(f"{method} {target}: {problem or type(problem).__name__}") from None
 
     def _connection(self, timeout: float) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
@@ -109,7 +104,7 @@ class HttpClient:
         return connection
 
 
-def _says_something(connection: socket.socket) -> bool:
+def _is_readable(connection: socket.socket) -> bool:
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     return bool(poll.poll(0))

@@ -1,6 +1,6 @@
 """One (task, arm, agent, seed), played against real servers: set up, call until it ends, look what came of it.
 
-Knows: agents' moves, arms, a running site. Does not know: how sites are started, logs, other episodes.
+Knows: agents' moves, arms, a running running. Does not know: how sites are started, logs, other episodes.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ class EpisodeState:
     closing: tuple[Reflection, ...] = ()
 
 
-def play(job: Job, site: RunningEnvironment) -> Episode:
+def play(job: Job, running: RunningEnvironment) -> Episode:
     """Play one episode. Whatever breaks makes it an error with a reason; nothing is raised but the end of all."""
     began, clock = time.time(), time.monotonic()
     state = EpisodeState(saved={"tenant": job.tenant})
     verdict = Verdict(False, "", ())
     trouble = ""
     try:
-        verdict = _played(job, site, state, clock + job.timeout)
+        verdict = _played(job, running, state, clock + job.timeout)
     except Unreachable as problem:
-        trouble = f"{problem}; {site.ended()}" if site.ended() else str(problem)
+        trouble = f"{problem}; {running.ended()}" if running.ended() else str(problem)
     except (NotObserved, UsageError) as problem:
         trouble = str(problem)
     except Exception as problem:
@@ -93,25 +93,25 @@ def play(job: Job, site: RunningEnvironment) -> Episode:
         if isinstance(usage := getattr(problem, "usage", None), Usage):  # billed, though no move came of it
             state.usage, state.billed = state.usage + usage, True
     outcome = "error" if trouble else "success" if verdict.success else "failure"
-    return _written(job, site.environment, state, outcome, trouble, verdict, began, time.monotonic() - clock)
+    return _written(job, running.environment, state, outcome, trouble, verdict, began, time.monotonic() - clock)
 
 
-def _played(job: Job, site: RunningEnvironment, state: EpisodeState, until: float) -> Verdict:
-    environment, task = site.environment, job.task
-    prepare((*environment.begin, *task.setup), job.file, site, state.saved)
+def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: float) -> Verdict:
+    environment, task = running.environment, job.task
+    prepare((*environment.begin, *task.setup), job.file, running, state.saved)
     filled = Task.model_validate(
         fill(task.model_dump(include={"id", "origin", "prompt", "facts", "needs", "request", "accepted"}), state.saved)
         | {"success": [fill(one.model_dump(), state.saved) for one in task.success]}
         | {"kept": [fill(one.model_dump(), state.saved) for one in task.kept]}
     )
-    before = [_look(one, job.file, site, state.saved) for one in filled.kept]
+    before = [_look(one, job.file, running, state.saved) for one in filled.kept]
     if task.needs == "impossible" and filled.success:
-        looked = [(one, ReadResult(_look(one, job.file, site, state.saved))) for one in filled.success]
+        looked = [(one, ReadResult(_look(one, job.file, running, state.saved))) for one in filled.success]
         if not missing(filled, (), looked):
             raise NotObserved("the task is wrong: what must not come about holds before the first call")
-    _calls(job, site, filled, state, until)
-    success = [(one, ReadResult(_look(one, job.file, site, state.saved))) for one in filled.success]
-    after = [_look(one, job.file, site, state.saved) for one in filled.kept]
+    _calls(job, running, filled, state, until)
+    success = [(one, ReadResult(_look(one, job.file, running, state.saved))) for one in filled.success]
+    after = [_look(one, job.file, running, state.saved) for one in filled.kept]
     kept = [(one, ReadResult(now, then)) for one, now, then in zip(filled.kept, after, before, strict=True)]
     secrets = secrets_of([environment.credentials(name, state.saved) for name in environment.callers])
     return score_episode(
@@ -119,11 +119,11 @@ def _played(job: Job, site: RunningEnvironment, state: EpisodeState, until: floa
     )
 
 
-def prepare(calls: Sequence[Setup], file: TaskFile, site: RunningEnvironment, saved: dict[str, Json]) -> None:
-    """Make calls straight to the upstream and keep what they save. Raises Broken where one is refused."""
+def prepare(calls: Sequence[Setup], file: TaskFile, running: RunningEnvironment, saved: dict[str, Json]) -> None:
+    """Make calls straight to the upstream and keep what they save. Raises NotObserved where one is refused."""
     for one in calls:
         request = one.request.request(saved, form=file.form)
-        answer = site.upstream_client.send(request, site.environment.credentials(one.caller, saved))
+        answer = running.upstream_client.send(request, running.environment.credentials(one.caller, saved))
         if not answer.succeeded:
             raise NotObserved(f"set-up: {request.method} {request.path}: {answer.status} {str(answer.body)[:300]}")
         for name, pointer in one.save.items():
@@ -133,9 +133,9 @@ def prepare(calls: Sequence[Setup], file: TaskFile, site: RunningEnvironment, sa
             saved[name] = value
 
 
-def _look(read: Read | Kept, file: TaskFile, site: RunningEnvironment, saved: Mapping[str, Json]) -> Response:
-    return site.upstream_client.send(
-        read.read.request({}, form=file.form), site.environment.credentials("owner", saved)
+def _look(read: Read | Kept, file: TaskFile, running: RunningEnvironment, saved: Mapping[str, Json]) -> Response:
+    return running.upstream_client.send(
+        read.read.request({}, form=file.form), running.environment.credentials("owner", saved)
     )
 
 
@@ -147,12 +147,14 @@ def credentials(job: Job, environment: Environment, saved: Mapping[str, Json]) -
     return {**mine, "prefer": f"recovery-feedback={job.arm.mode}; caller={job.key[:16]}"}
 
 
-def _calls(job: Job, site: RunningEnvironment, task: Task, state: EpisodeState, until: float) -> None:
+def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeState, until: float) -> None:
     """Let the agent call until it stops, is done, or has no attempt left."""
     request = task.request.request({}, form=job.file.form)
     about = str(fill(job.file.about, state.saved))
-    briefing = Briefing(about, task.prompt, request, task.facts, job.description, job.attempts, site.environment.reads)
-    headers = credentials(job, site.environment, state.saved)
+    briefing = Briefing(
+        about, task.prompt, request, task.facts, job.description, job.attempts, running.environment.reads
+    )
+    headers = credentials(job, running.environment, state.saved)
     with closing(job.agent.play(briefing, job.seed)) as moves:
         move = next(moves, None)
         while True:
@@ -170,7 +172,7 @@ def _calls(job: Job, site: RunningEnvironment, task: Task, state: EpisodeState, 
             state.attempts += move.lost
             if state.attempts >= job.attempts:
                 return  # before it came to this call
-            seen = _made(job, site, move, headers, state)
+            seen = _made(job, running, move, headers, state)
             settled = seen.succeeded and move.settles
             out = state.attempts >= job.attempts or len(state.played) >= _MOST
             if (settled or out) and job.agent.kind != "external":
@@ -183,24 +185,26 @@ def _calls(job: Job, site: RunningEnvironment, task: Task, state: EpisodeState, 
                 return
 
 
-def _made(job: Job, site: RunningEnvironment, move: Send, headers: Mapping[str, str], state: EpisodeState) -> Response:
+def _made(
+    job: Job, running: RunningEnvironment, move: Send, headers: Mapping[str, str], state: EpisodeState
+) -> Response:
     """Wait, make the steps and the call of a move. Return what is seen of the call."""
     if (wait := min(move.wait, job.longest_wait)) > 0:
         time.sleep(wait)
     tokens = move.usage.input + move.usage.output if move.usage is not None else 0
-    looks_up = not move.settles and is_read(move.request, site.environment.reads)  # one that works is no attempt
+    looks_up = not move.settles and is_read(move.request, running.environment.reads)  # one that works is no attempt
     last = Response(0, None)
     for index, request in enumerate((*move.steps, move.request)):
         is_step = index < len(move.steps) or looks_up
         ends = index == len(move.steps)
         asked = Request(request.method, request.path, request.query, request.headers, request.body, job.file.form)
         began = time.monotonic()
-        answer = site.proxy_client.send(asked, headers)
+        answer = running.proxy_client.send(asked, headers)
         visible = {name: answer.headers[name] for name in _SHOWN_HEADERS if name in answer.headers}
         seen = Response(answer.status, answer.body, visible, answer.succeeded)
         if not answer.succeeded:
             seed = f"{job.seed}:{job.task.id}:{len(state.played)}"
-            seen = shown(seen, job.arm, seed, job.pool, Normalizer(site.environment, {"tenant": job.tenant}))
+            seen = shown(seen, job.arm, seed, job.pool, Normalizer(running.environment, {"tenant": job.tenant}))
         state.played.append(
             PlayedCall(
                 asked,
@@ -316,11 +320,11 @@ def _place(problem: BaseException) -> str:
     return place
 
 
-def first_answer(job: Job, site: RunningEnvironment) -> Feedback | None:
+def first_feedback(job: Job, running: RunningEnvironment) -> Feedback | None:
     """Return the feedback that the first call of a task gets, None where it gets none: for the pool of others."""
     state = EpisodeState(saved={"tenant": job.tenant})
-    prepare((*site.environment.begin, *job.task.setup), job.file, site, state.saved)
-    headers = credentials(replace(job, arm=Arm.PATCHES), site.environment, state.saved)
-    answer = site.proxy_client.send(job.task.request.request(state.saved, form=job.file.form), headers)
+    prepare((*running.environment.begin, *job.task.setup), job.file, running, state.saved)
+    headers = credentials(replace(job, arm=Arm.PATCHES), running.environment, state.saved)
+    answer = running.proxy_client.send(job.task.request.request(state.saved, form=job.file.form), headers)
     known = feedback_of(Response(answer.status, answer.body, {}, answer.succeeded))
     return known.document() if known is not None else None

@@ -267,9 +267,7 @@ def _caveats(found: Sequence[Group], log: Log, superseded: int) -> list[str]:
     for group in found:
         said += [f"{name} {FAKE}." for name in group.agents if name in group.fake]
     if not log.manifest.audit:
-        said.append(
-            "Nobody looked whether tasks and diagnoses give fixes away (`--unaudited`): no certificate is on record."
-        )
+        said.append("The leak audit was skipped (`--skip-audit`): tasks and diagnoses may give fixes away.")
     if len({one.seed for one in log.episodes}) < 2:
         said.append("Every task was tried with one seed: nothing is known of how results vary from run to run.")
     if superseded:

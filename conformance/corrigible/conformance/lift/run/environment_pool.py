@@ -1,6 +1,6 @@
-"""Where episodes are played: the servers of a domain that they share, and those that one has for itself.
+"""The servers that episodes run against: those that a domain's episodes share, and those that one has for itself.
 
-Knows: worlds, who may play beside whom. Does not know: plans, the store, how an episode is played.
+Knows: environments, which tasks may run side by side. Does not know: plans, the log, how an episode is played.
 """
 
 from __future__ import annotations
@@ -16,45 +16,43 @@ from dataclasses import replace
 from corrigible.conformance.lift.arms.apply import Feedback
 from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment, start
 from corrigible.conformance.lift.environment.http_client import Unreachable
-from corrigible.conformance.lift.environment.process_reaper import ProcessReaper
-from corrigible.conformance.lift.episode.play import Job, NotObserved, first_answer
+from corrigible.conformance.lift.episode.play import Job, NotObserved, first_feedback
 
 
 class EnvironmentPool:
-    """The site that the episodes of a domain share, started when it is first needed, and again where it died.
+    """The running environments of one domain. The shared one starts on first need, and again if it died.
 
-    Where episodes may be `slow`, none waits for its turn: it gets servers of its own instead, which takes seconds.
+    `slow` episodes (an agent from outside may think for minutes) never wait: they get servers of their own instead.
     """
 
     def __init__(self, environment: Environment, domain: str, jobs: Iterable[Job], *, slow: bool = False) -> None:
-        self._domain, self._environment, self._reaper = domain, environment, ProcessReaper()
-        self._slow = slow
-        self._fresh = _Fresh(self._environment, self._reaper, sum(self._is_fresh(job.task.id) for job in jobs))
+        self._domain, self._environment, self._slow = domain, environment, slow
+        self._fresh = _FreshEnvironments(environment, sum(self._is_fresh(job.task.id) for job in jobs))
         self._turn = threading.Lock()
-        """Taken before `_lock` by whoever takes both."""
+        """Taken before `_lock` where both are taken."""
         self._lock = threading.RLock()
         self._stack = ExitStack()
-        self._site: RunningEnvironment | None = None
-        self._pool: dict[str, Feedback] | None = None
+        self._shared: RunningEnvironment | None = None
+        self._feedback: dict[str, Feedback] | None = None
 
-    def site(self) -> RunningEnvironment:
-        """Return the site. Raises UsageError where it cannot be started."""
+    def shared(self) -> RunningEnvironment:
+        """Return the shared environment. Raises UsageError where it does not start."""
         with self._lock:
-            if self._site is not None and self._site.ended() is not None:
+            if self._shared is not None and self._shared.ended() is not None:
                 self._close_shared()
-            if self._site is None:
-                self._site = self._stack.enter_context(start(self._environment, self._reaper))
-            return self._site
+            if self._shared is None:
+                self._shared = self._stack.enter_context(start(self._environment))
+            return self._shared
 
     @contextmanager
     def environment_for(self, task: str) -> Iterator[RunningEnvironment]:
-        """Hand out the site where a task is to be played. Raises UsageError where it cannot be started."""
+        """Lend the environment for a task. Raises UsageError where it does not start."""
         if self._is_fresh(task):
-            with self._fresh.site() as site:
-                yield site
+            with self._fresh.one() as running:
+                yield running
         else:
             with self._turn if self._environment.is_in_turn(task) else nullcontext():
-                yield self.site()
+                yield self.shared()
 
     def _is_fresh(self, task: str) -> bool:
         return self._environment.is_fresh(task) or (self._slow and self._environment.is_in_turn(task))
@@ -62,75 +60,74 @@ class EnvironmentPool:
     def close(self) -> None:
         self._fresh.close()
         self._close_shared()
-        self._reaper.close()
 
     def _close_shared(self) -> None:
         with self._lock:
-            self._site = None
+            self._shared = None
             self._stack.close()
             self._stack = ExitStack()
 
-    def pool_for(self, job: Job) -> tuple[Feedback, ...]:
+    def feedback_of_others(self, job: Job) -> tuple[Feedback, ...]:
         """Return the feedback of every other task of the domain, in the order of the file."""
-        if self._pool is None:
+        if self._feedback is None:
             with self._turn, self._lock:
-                if self._pool is None:  # still: another may have made it meanwhile
-                    self._pool = self._made_pool(job)
-        return tuple(found for name, found in self._pool.items() if name != job.task.id)
+                if self._feedback is None:  # another thread may have made it meanwhile
+                    self._feedback = self._all_feedback(job)
+        return tuple(feedback for name, feedback in self._feedback.items() if name != job.task.id)
 
-    def _made_pool(self, job: Job) -> dict[str, Feedback]:
-        pool: dict[str, Feedback] = {}
+    def _all_feedback(self, job: Job) -> dict[str, Feedback]:
+        by_task: dict[str, Feedback] = {}
         for task in job.file.tasks:
             if self._environment.is_fresh(task.id):
                 continue
             digest = hashlib.sha256(f"the pool: {self._domain}/{task.id}".encode()).hexdigest()
             with suppress(NotObserved, Unreachable):
-                found = first_answer(replace(job, key=digest, task=task), self.site())
-                if found is not None:
-                    pool[task.id] = found
-        return pool
+                feedback = first_feedback(replace(job, key=digest, task=task), self.shared())
+                if feedback is not None:
+                    by_task[task.id] = feedback
+        return by_task
 
 
-class _Fresh:
-    """Sites that one episode has for itself. One is started ahead, while others play, as long as one will be wanted."""
+class _FreshEnvironments:
+    """Environments for one episode each. Up to two are started ahead while others play."""
 
-    def __init__(self, environment: Environment, reaper: ProcessReaper, wanted: int) -> None:
-        self._environment, self._reaper, self._wanted = environment, reaper, wanted
+    def __init__(self, environment: Environment, wanted: int) -> None:
+        self._environment, self._wanted = environment, wanted
         self._lock = threading.Lock()
-        self._starter = ThreadPoolExecutor(2, "fresh") if wanted else None
+        self._executor = ThreadPoolExecutor(2, "fresh") if wanted else None
         self._ahead: deque[Future[tuple[ExitStack, RunningEnvironment]]] = deque()
 
     @contextmanager
-    def site(self) -> Iterator[RunningEnvironment]:
-        """Hand out a site that nobody has touched. Raises UsageError where it cannot be started."""
-        assert self._starter is not None
+    def one(self) -> Iterator[RunningEnvironment]:
+        """Lend an unused environment. Raises UsageError where it does not start."""
+        assert self._executor is not None
         with self._lock:
             for _ in range(min(self._wanted, 2) - len(self._ahead)):
-                self._ahead.append(self._starter.submit(self._started))
+                self._ahead.append(self._executor.submit(self._start))
             self._wanted -= 1
             mine = self._ahead.popleft()
-        stack, site = mine.result()
+        stack, running = mine.result()
         try:
-            yield site
+            yield running
         finally:
             try:
-                self._starter.submit(stack.close)
+                self._executor.submit(stack.close)
             except RuntimeError:  # the run was stopped meanwhile
                 stack.close()
 
     def close(self) -> None:
-        if self._starter is not None:
+        if self._executor is not None:
             with self._lock:
-                for one in self._ahead:
-                    one.add_done_callback(_closed)
+                for started in self._ahead:
+                    started.add_done_callback(_close)
                 self._ahead.clear()
-            self._starter.shutdown(wait=True, cancel_futures=False)
+            self._executor.shutdown(wait=True, cancel_futures=False)
 
-    def _started(self) -> tuple[ExitStack, RunningEnvironment]:
+    def _start(self) -> tuple[ExitStack, RunningEnvironment]:
         stack = ExitStack()
-        return stack, stack.enter_context(start(self._environment, self._reaper))
+        return stack, stack.enter_context(start(self._environment))
 
 
-def _closed(started: Future[tuple[ExitStack, RunningEnvironment]]) -> None:
+def _close(started: Future[tuple[ExitStack, RunningEnvironment]]) -> None:
     if not started.cancelled() and started.exception() is None:
         started.result()[0].close()

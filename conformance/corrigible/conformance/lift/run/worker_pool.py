@@ -206,8 +206,8 @@ class _WorkerPool:
                 thread.join(10.0)
         finally:
             self._stop.set()
-            for site in self._pools.values():
-                site.close()
+            for running in self._pools.values():
+                running.close()
         if self._failed:
             raise self._failed[0]
 
@@ -281,9 +281,9 @@ class _WorkerPool:
     def _play(self, job: Job) -> Episode:
         shared = self._pools[job.domain]
         if job.arm is Arm.SHUFFLED:
-            job = replace(job, pool=shared.pool_for(job))
-        with shared.environment_for(job.task.id) as site:
-            return play(job, site)
+            job = replace(job, pool=shared.feedback_of_others(job))
+        with shared.environment_for(job.task.id) as running:
+            return play(job, running)
 
 
 def feedback_caused_harm(episode: Episode) -> bool:

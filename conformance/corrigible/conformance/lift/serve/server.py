@@ -145,17 +145,17 @@ class Desk:
         """Stop all servers. Episodes that are not over count as never played."""
         with self._lock:
             self._closed = True
-        for site in self._pools.values():
-            site.close()
+        for running in self._pools.values():
+            running.close()
 
     def _play(self, mine: _Playing) -> None:
         job = replace(mine.job, agent=mine.visit, timeout=mine.job.timeout + _GRACE)
         shared = self._pools[job.domain]
         try:
             if job.arm is Arm.SHUFFLED:
-                job = replace(job, pool=shared.pool_for(job))
-            with shared.environment_for(job.task.id) as site:
-                mine.episode = play(job, site)
+                job = replace(job, pool=shared.feedback_of_others(job))
+            with shared.environment_for(job.task.id) as running:
+                mine.episode = play(job, running)
             with self._lock:
                 if self._closed:  # its end is that of its servers, and the store may be closed as well
                     return

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 from corrigible.conformance.lift.arms.arm import WRONG_ON_PURPOSE
 from corrigible.conformance.lift.log.record import ADVISED, Episode, Turn
@@ -16,9 +15,6 @@ from corrigible.schema.exchange import Json
 from .estimate import Estimate, wilson
 from .group import Group, calls, name_of
 from .observation import Counts
-
-COLLATERAL: Final = "changed"
-"""Harm of the kind that something else than what was wanted is different now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ def uptakes(group: Group) -> list[Uptake]:
 
 
 def _uptake(agent: str, arm: str, episodes: Sequence[Episode]) -> Uptake:
-    pairs = [pair for one in episodes if one.outcome != "error" for pair in _pairs(calls(one))]
+    pairs = [pair for one in episodes if one.outcome != "error" for pair in pairwise(calls(one))]
     after = [now for before, now in pairs if before.offered]
     followed = [now for now in after if now.followed]
     others = [now for now in after if not now.followed]
@@ -102,10 +98,6 @@ def _uptake(agent: str, arm: str, episodes: Sequence[Episode]) -> Uptake:
         wilson(Counts(sum(now.accepted for now in others), len(others))),
         len(left),
     )
-
-
-def _pairs(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Turn]]:
-    return pairwise(turns)
 
 
 def harms(group: Group) -> list[Harm]:

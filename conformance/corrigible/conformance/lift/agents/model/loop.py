@@ -123,7 +123,7 @@ class _EpisodeLoop:
 
     def moves(self) -> Generator[Move, Response, None]:
         start = prompt.opening(self._briefing)
-        if self._settings.first_call == "given":
+        if self._settings.first_request == "fixed":
             seen = yield Send(self._briefing.request)
             self._saw(self._briefing.request, seen, settles=True)
             start = f"{start}\n\n{prompt.given(self._briefing.request, seen)}"

@@ -30,7 +30,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--base-url", default="", metavar="URL", help="of the provider's API, or of a local server")
     group.add_argument("--local", action="store_true", help="what answers on this machine is a model, and no fake")
     group.add_argument(
-        "--first-call", choices=("given", "own"), help="given (default): every episode starts from the same refusal"
+        "--first-request",
+        choices=("fixed", "agent"),
+        help="fixed (default): every episode starts with the task's request",
     )
     group.add_argument(
         "--vocabulary", action="store_true", help="tell what the words of feedback mean, in every arm alike"
@@ -64,8 +66,8 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         found["base_url"] = args.base_url
     if args.local:
         found["local"] = True
-    if args.first_call:
-        found["first_call"] = args.first_call
+    if args.first_request:
+        found["first_request"] = args.first_request
     if args.vocabulary:
         found["vocabulary"] = "words"
     return found

@@ -33,9 +33,9 @@ class Settings(BaseModel):
     """What answers at a loopback address is a model that runs here. Without it such an agent counts as a fake."""
     mode: Mode = "tools"
     """`json`: for models that know no tools."""
-    first_call: Literal["given", "own"] = "given"
-    """`given`: every episode starts with the task's refused call, so that arms differ in its answer only and every
-    pair of episodes compares recoveries from the same refusal. `own`: the model writes it; then some meet none."""
+    first_request: Literal["fixed", "agent"] = "fixed"
+    """`fixed`: every episode starts with the task's own request, so that arms differ in its response only, and every
+    pair of episodes compares recoveries from the same error. `agent`: the model writes it; some then meet no error."""
     vocabulary: Vocabulary = "sentence"
     """Whether the prompt says nothing of feedback, that it may come, or what its words mean: the same in every arm."""
     reflection: Literal["schema", "words"] = "schema"

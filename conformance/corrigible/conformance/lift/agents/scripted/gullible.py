@@ -47,6 +47,7 @@ _STRUCTURE: Final = re.compile(
 )
 """Members of feedback that hold no prose. What they tell is done as the contract has it."""
 _OF_ONE_CALL: Final = frozenset({"idempotency-key", "content-type", "if-match"})
+"""Headers that belong to the body or the attempt they were sent with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +118,7 @@ def _call(method: str, target: str, body: Json, request: Request) -> Request | N
     path = parts.path or "/"
     if not (is_method(method) and is_path(path)):
         return None
-    kept = {
-        k: v for k, v in request.headers.items() if k.lower() not in ("idempotency-key", "content-type", "if-match")
-    }
+    kept = {name: value for name, value in request.headers.items() if name.lower() not in _OF_ONE_CALL}
     return Request(method, path, dict(parse_qsl(parts.query)), kept, body, request.form and body is not None)
 
 
