@@ -85,11 +85,23 @@ def test_look_ups_are_answered_from_the_case(write_pack: WritePack) -> None:
     folder = write_pack(manifest="lookups: ['/v1/{id}']\n", x=LIVE)
     live = case("n", SPEAKS, more='  lookups: {"GET /v1/a": {left: 300}}\n')
     gone = case("gone", SPEAKS, more='  lookups: {"GET /v1/a": {answer: {status: 404}}}\n')
-    complaints, problems, passed = tried(folder, {"x": live + gone + case("none", SPEAKS) + SILENT})
+    none = case("none", SPEAKS, more='  lookups: {"GET /v1/a": null}\n')
+    complaints, problems, passed = tried(folder, {"x": live + gone + none + SILENT})
     assert complaints == [
         f"{name}: expected a match, the rule failed: apex.x: look-up x gave nothing" for name in ("gone", "none")
     ]
     assert (problems, passed) == ([], 2)
+
+
+def test_a_case_lists_the_look_ups_that_are_made_and_no_others(write_pack: WritePack) -> None:
+    folder = write_pack(manifest="lookups: ['/v1/{id}']\n", x=LIVE.replace("'}", "', optional: true}"))
+    misspelt = case("n", "no_match: true", code="other", more='  lookups: {"GET /v1/b": {left: 300}}\n')
+    unlisted = case("unlisted", "no_match: true")
+    complaints, _, _ = tried(folder, {"x": misspelt + unlisted})
+    assert 'n: lookups has "GET /v1/b", which nothing looks up' in complaints
+    assert (
+        'unlisted: the rule looks up "GET /v1/a", which the case does not list (null: nothing is there)' in complaints
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +110,7 @@ def test_look_ups_are_answered_from_the_case(write_pack: WritePack) -> None:
         ("/a", LookupAnswer(200, b'{"n":1}')),
         ("/b", LookupAnswer(500, b'{"e":1}')),
         ("/c", LookupAnswer(404, b"null")),
-        ("/d", LookupAnswer(404, b'{"error": {"message": "the case has no such look-up"}}')),
+        ("/d", LookupAnswer(404, b'{"error": {"message": "not found"}}')),
     ],
 )
 def test_answers(path: str, said: LookupAnswer) -> None:

@@ -14,7 +14,7 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pack.cases import Case, case_file, differences, load_cases
@@ -81,7 +81,9 @@ def _orphans(path: Path, rules: set[str]) -> Iterator[AuthoringError]:
 
 
 def _failures(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
-    result = evaluate_rules(profile, (rule,), case)
+    requested: list[str] = []
+    result = evaluate_rules(profile, (rule,), case, requested=requested)
+    yield from _lookup_failures(profile, case, requested)
     if case.text.no_match:
         if isinstance(result, Annotate):
             yield f"expected no match, got {orjson.dumps(result.feedback).decode()}"
@@ -102,6 +104,22 @@ def _failures(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
             yield from (f"after{d}" for d in differences(case.text.after, outcome.request.document()))
         else:
             yield f"after: no next request: {outcome}"
+
+
+def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> Iterator[str]:
+    """Yield look-ups that the rule makes and the case does not list, and those listed that nothing makes."""
+    listed = case.text.lookups
+    for lookup in dict.fromkeys(requested):
+        if lookup not in listed and lookup.startswith(_READS):
+            yield f'the rule looks up "{lookup}", which the case does not list (null: nothing is there)'
+    if not listed.keys() <= set(requested):
+        evaluate_rules(profile, profile.pack.rules, case, requested=requested)
+        for lookup in sorted(listed.keys() - set(requested)):
+            yield f'lookups has "{lookup}", which nothing looks up'
+
+
+_READS = ("GET ", f"{CALL} ")
+"""How look-ups of rules begin: what else is asked is a dry run."""
 
 
 def unclaimed_losses(name_or_path: str | Path) -> Iterator[AuthoringError]:
@@ -130,29 +148,37 @@ def _claims_change(claimed: Json) -> bool:
 
 
 def evaluate_rules(
-    profile: ApiProfile, rules: tuple[Rule, ...], case: Case, explanation: Explanation | None = None
+    profile: ApiProfile,
+    rules: tuple[Rule, ...],
+    case: Case,
+    explanation: Explanation | None = None,
+    requested: list[str] | None = None,
 ) -> Annotate | str | None:
     """Return the result of some rules on a case: an annotation, None if none matches, or the text of an error.
 
-    A result of the API's description alone counts as no match.
+    A result of the API's description alone counts as no match. Look-ups that are made are added to `requested`.
     """
     # The pack's own index exists already; building one takes longer than using it for a case.
     engine = Engine([profile if rules is profile.pack.rules else replace(profile, index=RuleIndex(rules))])
-    decision = run_with_lookups_sync(
-        engine.decide(case.exchange, explanation), lambda lookup: answer_lookup(case.text.lookups, lookup)
-    )
+
+    def fetch(lookup: Lookup) -> LookupAnswer:
+        if requested is not None:
+            requested.append(f"{lookup.method} {lookup.path}")
+        return answer_lookup(case.text.lookups, lookup)
+
+    decision = run_with_lookups_sync(engine.decide(case.exchange, explanation), fetch)
     if isinstance(decision, Annotate):
         return decision if any(rule.id in decision.rules for rule in rules) else None
     return decision.reason if decision.fault else None
 
 
 def answer_lookup(recorded: dict[str, Json], lookup: Lookup) -> LookupAnswer:
-    """Answer a look-up from a case. `answer: {status, body}` gives another status than 200."""
+    """Answer a look-up from a case. `answer: {status, body}` gives another status than 200; null is a 404."""
     recorded_answer = recorded.get(f"{lookup.method} {lookup.path}")
     if recorded_answer is None and lookup.method != "GET":
         return LookupAnswer(0)
     if recorded_answer is None:
-        return LookupAnswer(404, b'{"error": {"message": "the case has no such look-up"}}')
+        return LookupAnswer(404, b'{"error": {"message": "not found"}}')
     if isinstance(recorded_answer, dict) and set(recorded_answer) == {"answer"}:
         return LookupAnswer(
             recorded_answer["answer"].get("status", 200), orjson.dumps(recorded_answer["answer"].get("body"))

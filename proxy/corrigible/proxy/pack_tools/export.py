@@ -164,7 +164,7 @@ def _case(profile: ApiProfile, engine: Engine, rule: Rule, case: Case) -> dict[s
         "spoke": list(decision.rules) if isinstance(decision, Annotate) else [],
         "transport": "grpc" if rpc else "http",
         "request": exchange.request.document(),
-        "lookups": dict(case.text.lookups),
+        "lookups": {name: answer for name, answer in case.text.lookups.items() if answer is not None},
         "status": exchange.status,
         "diagnoses": [dict(one) for one in decision.diagnoses] if isinstance(decision, Annotate) else [],
         "feedback": orjson.loads(decision.encoded) if isinstance(decision, Annotate) else None,
