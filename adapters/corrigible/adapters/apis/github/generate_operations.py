@@ -7,17 +7,14 @@ The description is MIT licensed (github/rest-api-description; npm `@octokit/open
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corrigible.adapters.openapi.document.operation_table import by_path, operation_ids, write_table
+from corrigible.adapters.openapi.document.operation_table import by_path, generate_table, operation_ids
 
 Json = Any
-
-HERE = Path(__file__).parent
 
 SLASHED = {
     "/repos/{owner}/{repo}/contents/{path}": "path",
@@ -51,12 +48,5 @@ def _template(path: str) -> str:
     return path if name is None else path.replace("{" + name + "}", "{+" + name + "}")
 
 
-def main(source: Path) -> None:
-    """Read a description and write operations.yaml beside this file."""
-    description = json.loads(source.read_text("utf-8"))
-    head = _HEAD.format(version=description["info"]["version"])
-    write_table(HERE / "operations.yaml", head, operations(description))
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    generate_table(Path(sys.argv[1]), Path(__file__).with_name("operations.yaml"), _HEAD, operations)

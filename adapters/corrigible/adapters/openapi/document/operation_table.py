@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,11 @@ def by_path(table: Mapping[str, str]) -> dict[str, str]:
     return dict(sorted(table.items(), key=lambda entry: (entry[0].partition(" ")[2], entry[0])))
 
 
-def write_table(file: Path, head: str, table: Mapping[str, str]) -> None:
-    """Write the table as YAML below some comment lines."""
-    file.write_text(head + "".join(f"{key}: {name}\n" for key, name in table.items()), "utf-8")
+def generate_table(
+    source: Path, out: Path, head: str, operations: Callable[[Mapping[str, Any]], dict[str, str]]
+) -> None:
+    """Write the operations of a description as YAML below some comment lines, in which `{version}` is its version."""
+    description = json.loads(source.read_text("utf-8"))
+    version = description["info"]["version"].partition(" GMT")[0]
+    lines = "".join(f"{key}: {name}\n" for key, name in operations(description).items())
+    out.write_text(head.format(version=version) + lines, "utf-8")

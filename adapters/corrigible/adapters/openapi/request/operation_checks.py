@@ -17,7 +17,7 @@ from corrigible.schema.exchange import Json, Request
 from .parameters import JSON, Sent, query_locate, query_object
 from .schema_checks import Path, SchemaChecker, Spot
 
-_NOT_JUDGED: Final = frozenset({"accept", "content-type", "authorization"})
+_NOT_CHECKED: Final = frozenset({"accept", "content-type", "authorization"})
 _CREDENTIAL: Final = re.compile(
     r"auth|cookie|secret|password|signature|credential|(?:api|private|access|csrf)[-_]?(?:key|token)|-token$"
 )
@@ -31,7 +31,7 @@ class OperationChecker:
     def __init__(self, record: Mapping[str, Any], definitions: Mapping[str, Json]) -> None:
         self.record = record
         self._definitions = definitions
-        self._judges: dict[str, SchemaChecker | None] = {}
+        self._checkers: dict[str, SchemaChecker | None] = {}
         by_place: dict[str, list[Mapping[str, Any]]] = {"path": [], "query": [], "header": []}
         for one in record.get("parameters", ()):
             by_place[one["in"]].append(one)
@@ -49,8 +49,8 @@ class OperationChecker:
         place, *path = segments(pointer)
         if resolve(request.document(), pointer) is MISSING:
             return None
-        if place == "body" and path and (judge := self._body_judge(request)) is not None:
-            return judge.misspelt(path, lambda where: _in_body(request, where))
+        if place == "body" and path and (checker := self._body_checker(request)) is not None:
+            return checker.misspelt(path, lambda where: _in_body(request, where))
         if place == "query" and len(path) == 1:
             names = tuple(one["name"] for one in self.query)
             if names and path[0].partition("[")[0] not in {name.partition("[")[0] for name in names}:
@@ -68,25 +68,26 @@ class OperationChecker:
         inner = schema if isinstance(schema, Mapping) else {} if schema is not False else {"not": {}}
         return {**inner, "$defs": self._definitions} if self._definitions else dict(inner)
 
-    def _judge(self, name: str, schema: Json) -> SchemaChecker | None:
-        if name not in self._judges:
+    def _checker(self, name: str, schema: Json) -> SchemaChecker | None:
+        if name not in self._checkers:
             try:
-                self._judges[name] = SchemaChecker(self.root(schema))
+                self._checkers[name] = SchemaChecker(self.root(schema))
             except ValueError:
-                self._judges[name] = None  # a schema that cannot be compiled refuses nothing
-        return self._judges[name]
+                self._checkers[name] = None  # a schema that cannot be compiled refuses nothing
+        return self._checkers[name]
 
     def _of_path(self, values: Mapping[str, str]) -> Iterator[SchemaViolation]:
         for one in self.path:
-            given = values.get(one["name"])
-            if given is None or one.get("style", "simple") != "simple":
-                continue
-            judge = self._judge(f"path {one['name']}", one["schema"])
-            if judge is None:
-                continue
-            spot = Spot("/path", given)
-            value = given.split(",") if "array" in all_types(one["schema"], judge.schema) else given
-            yield from judge.schema_violations(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
+            text = values.get(one["name"])
+            if text is not None and one.get("style", "simple") == "simple":
+                yield from self._of_text(f"path {one['name']}", one["schema"], Spot("/path", text))
+
+    def _of_text(self, name: str, schema: Json, spot: Spot) -> Iterator[SchemaViolation]:
+        """Yield what the text of a parameter breaks; commas join the elements of an array."""
+        checker = self._checker(name, schema)
+        if checker is not None:
+            value = spot.value.split(",") if "array" in all_types(schema, checker.schema) else spot.value
+            yield from checker.schema_violations(read(value, [schema], checker.schema), lambda _: spot)
 
     def _of_query(self, request: Request) -> Iterator[SchemaViolation]:
         names = tuple(one["name"] for one in self.query)
@@ -95,10 +96,10 @@ class OperationChecker:
             "properties": {one["name"]: one["schema"] for one in self.query if not one.get("opaque")},
             "required": [one["name"] for one in self.query if one.get("required")],
         }
-        judge = self._judge("query", schema)
-        if judge is None:
+        checker = self._checker("query", schema)
+        if checker is None:
             return
-        sent, unknown = query_object(request.query, self.query, judge.schema)
+        sent, unknown = query_object(request.query, self.query, checker.schema)
         instance = {name: said.value for name, said in sent.items() if said.value is not MISSING}
         absent = [name for name in names if name not in sent]
         for name in unknown[:_MOST_UNKNOWN]:
@@ -108,11 +109,11 @@ class OperationChecker:
                 ending = name[len(head) :] if bracket else ""
                 yield self._unknown_parameter(request, name, tuple(one + ending for one in names))
         empty = {name for name, said in sent.items() if said.value is MISSING}
-        for violation in judge.schema_violations(instance, lambda path: query_locate(request.query, sent, path)):
+        for violation in checker.schema_violations(instance, lambda path: query_locate(request.query, sent, path)):
             name = segments(violation.pointer)[1] if violation.pointer.count("/") > 1 else ""
             if violation.keyword == "required" and name in empty:
                 continue
-            yield _rejoined(violation, sent.get(name), judge)
+            yield _rejoined(violation, sent.get(name), checker)
 
     def _unknown_parameter(self, request: Request, name: str, names: tuple[str, ...]) -> SchemaViolation:
         root = self.root({})
@@ -128,41 +129,35 @@ class OperationChecker:
     def _of_headers(self, request: Request) -> Iterator[SchemaViolation]:
         for one in self.headers:
             name = one["name"].lower()
-            if name in _NOT_JUDGED or _CREDENTIAL.search(name):
+            if name in _NOT_CHECKED or _CREDENTIAL.search(name):
                 continue
-            given = request.headers.get(name)
-            root = self.root({})
-            if given is None:
-                if one.get("required"):
-                    yield SchemaViolation(f"/headers/{escape(name)}", "required", small(one["schema"], root))
-                continue
-            judge = self._judge(f"header {name}", one["schema"])
-            if judge is not None and not one.get("json") and not one.get("opaque"):
-                value = given.split(",") if "array" in all_types(one["schema"], root) else given
-                spot = Spot(f"/headers/{escape(name)}", given)
-                yield from judge.schema_violations(read(value, [one["schema"]], judge.schema), lambda _, s=spot: s)  # type: ignore[misc]
+            pointer, text = f"/headers/{escape(name)}", request.headers.get(name)
+            if text is None and one.get("required"):
+                yield SchemaViolation(pointer, "required", small(one["schema"], self.root({})))
+            elif text is not None and not one.get("json") and not one.get("opaque"):
+                yield from self._of_text(f"header {name}", one["schema"], Spot(pointer, text))
 
-    def _body_judge(self, request: Request) -> SchemaChecker | None:
+    def _body_checker(self, request: Request) -> SchemaChecker | None:
         media = self.record.get("body", {}).get("media", {})
         chosen = _media(media, request)
-        return None if chosen is None else self._judge(f"body {chosen}", media[chosen]["schema"])
+        return None if chosen is None else self._checker(f"body {chosen}", media[chosen]["schema"])
 
     def _of_body(self, request: Request) -> Iterator[SchemaViolation]:
-        judge = self._body_judge(request)
-        if judge is None:
+        checker = self._body_checker(request)
+        if checker is None:
             return
         body = request.body
         if body is None:
-            needed = any(part.get("required") for part in parts(judge.schema, judge.schema, alternatives=False))
+            needed = any(part.get("required") for part in parts(checker.schema, checker.schema, alternatives=False))
             if needed or self.record["body"].get("required"):
-                yield SchemaViolation("/body", "required", small(judge.schema, judge.schema))
+                yield SchemaViolation("/body", "required", small(checker.schema, checker.schema))
             return
-        if isinstance(body, str) and "string" not in all_types(judge.schema, judge.schema):
+        if isinstance(body, str) and "string" not in all_types(checker.schema, checker.schema):
             return  # text that could not be decoded: what it would be is not known
         if request.form:
             _, encoding = self.body_schema(request)
-            body = _form(body, judge, encoding)
-        yield from judge.schema_violations(body, lambda path: _in_body(request, path))
+            body = _form(body, checker, encoding)
+        yield from checker.schema_violations(body, lambda path: _in_body(request, path))
 
 
 def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
@@ -181,10 +176,10 @@ def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
     return next((name for name in usual if "patch+json" not in name or request is None), None)
 
 
-def _form(body: Json, judge: SchemaChecker, encoding: Mapping[str, Any]) -> Json:
+def _form(body: Json, checker: SchemaChecker, encoding: Mapping[str, Any]) -> Json:
     if not isinstance(body, Mapping):
         return body
-    root = judge.schema
+    root = checker.schema
     single = {name for name in body if encoding.get(name, {}).get("style") != "deepObject"}
     return {name: read(value, member([root], name, root), root, single=name in single) for name, value in body.items()}
 
@@ -206,13 +201,13 @@ def _resolved(body: Json, path: Path) -> Json:
     return resolve(body, to_pointer(path))
 
 
-def _rejoined(violation: SchemaViolation, sent: Sent | None, judge: SchemaChecker) -> SchemaViolation:
+def _rejoined(violation: SchemaViolation, sent: Sent | None, checker: SchemaChecker) -> SchemaViolation:
     """Where what is wrong is inside one text, speak of the text: of a wrong element in `a,b,c` say what would do."""
     if sent is None or not sent.joined:
         return violation
     name = segments(violation.pointer)[1]
     if sent.joined == JSON:
-        held = small(judge.schema["properties"][name], judge.schema)
+        held = small(checker.schema["properties"][name], checker.schema)
         schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": held}
         return SchemaViolation(f"/query/{escape(sent.names[''])}", "contentSchema", schema, sent.text)
     if violation.pointer.count("/") != 2 or not isinstance(violation.value, str):
@@ -220,7 +215,7 @@ def _rejoined(violation: SchemaViolation, sent: Sent | None, judge: SchemaChecke
     listed, choices = violation.value.split(sent.joined), violation.schema.get("enum", [violation.schema.get("const")])
     wrong = [index for index, element in enumerate(listed) if element not in map(str, choices)]
     if violation.keyword not in ("enum", "const") or len(wrong) != 1:
-        return violation._replace(keyword="items", schema=small(judge.schema["properties"][name], judge.schema))
+        return violation._replace(keyword="items", schema=small(checker.schema["properties"][name], checker.schema))
     whole = [
         sent.joined.join([*listed[: wrong[0]], str(choice), *listed[wrong[0] + 1 :]])
         for choice in choices
