@@ -79,10 +79,10 @@ class Operations:
     def find(self, method: str, path: str) -> tuple[str, dict[str, str]] | None:
         """Return the operation's name and its decoded path parameters, or None."""
         values: list[str] = []
-        found = _walk(self._root, path.strip("/").split("/"), 0, method, values)
-        if found is None:
+        match = _walk(self._root, path.strip("/").split("/"), 0, method, values)
+        if match is None:
             return None
-        name, variables = found
+        name, variables = match
         if not variables:
             return name, {}
         return name, {
@@ -100,9 +100,9 @@ def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]
                 rest = whole, at, len(values)
         literal = node.literal.get(parts[at])
         if node.mixed:
-            found = _through_mixed(node, literal, parts, at, method, values)
-            if found is not None:
-                return found
+            match = _through_mixed(node, literal, parts, at, method, values)
+            if match is not None:
+                return match
             literal = None
         if literal is None:
             if node.variable is None or not parts[at]:
@@ -113,9 +113,9 @@ def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]
             node = literal
         else:
             kept = len(values)
-            found = _walk(literal, parts, at + 1, method, values)
-            if found is not None:
-                return found
+            match = _walk(literal, parts, at + 1, method, values)
+            if match is not None:
+                return match
             del values[kept:]
             values.append(parts[at])
             node = node.variable
@@ -138,15 +138,15 @@ def _through_mixed(
 ) -> tuple[str, tuple[str, ...]] | None:
     """Walk on from a node that has such segments: the literal one is asked first, the whole variable not at all."""
     kept = len(values)
-    if literal is not None and (found := _walk(literal, parts, at + 1, method, values)) is not None:
-        return found
+    if literal is not None and (match := _walk(literal, parts, at + 1, method, values)) is not None:
+        return match
     del values[kept:]
     for pattern, inner in node.mixed.values():
         fits = pattern.fullmatch(parts[at])
         if fits is not None:
             values += fits.groups()
-            if (found := _walk(inner, parts, at + 1, method, values)) is not None:
-                return found
+            if (match := _walk(inner, parts, at + 1, method, values)) is not None:
+                return match
             del values[kept:]
     return None
 

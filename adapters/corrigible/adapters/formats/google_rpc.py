@@ -194,7 +194,7 @@ class FieldMessage(NamedTuple):
 _NAMED: Final = re.compile(
     r"^(?:validation errors?:)?[ \t]*(?:- )?"
     r"(?P<field>[A-Za-z_][\w.]*(?:\[[^\[\]\n]{0,80}\][\w.]*)*): "
-    r"(?P<said>[^\n]{1,500}?)(?: \[(?P<rule>[a-z_][\w./]*)\])?$",
+    r"(?P<message>[^\n]{1,500}?)(?: \[(?P<rule>[a-z_][\w./]*)\])?$",
     re.MULTILINE,
 )
 _INVALID: Final = re.compile(r"invalid [A-Z]\w*\.([A-Z]\w*(?:\[[^\[\]]{0,80}\])?): ")
@@ -203,7 +203,7 @@ _INVALID: Final = re.compile(r"invalid [A-Z]\w*\.([A-Z]\w*(?:\[[^\[\]]{0,80}\])?
 def field_messages(message: str) -> list[FieldMessage]:
     """Return the fields that a message names as protovalidate or protoc-gen-validate do; none where it is prose."""
     if message.startswith(("validation error:", "validation errors:")):
-        return [FieldMessage(one["field"], one["said"], one["rule"] or "") for one in _NAMED.finditer(message)]
+        return [FieldMessage(one["field"], one["message"], one["rule"] or "") for one in _NAMED.finditer(message)]
     out: list[FieldMessage] = []
     for part in re.split(r"; (?=invalid [A-Z]\w*\.)", message) if message.startswith("invalid ") else ():
         # "invalid Order.Item: embedded message failed validation | caused by: invalid Item.UnitPrice: value must"

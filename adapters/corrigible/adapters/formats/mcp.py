@@ -57,11 +57,11 @@ def _issues_or_message(code: str, message: str, data: Json, request: Request) ->
 
 def _issues(message: str, data: Json) -> list[Mapping[str, Json]]:
     """Return zod's issues, from where servers put them: behind the message, in `data`, or in a list in there."""
-    found = _ISSUES.search(message[:_MOST_TEXT])
+    match = _ISSUES.search(message[:_MOST_TEXT])
     listed: Json = data
-    if found is not None:
+    if match is not None:
         try:
-            listed = orjson.loads(found["issues"])
+            listed = orjson.loads(match["issues"])
         except orjson.JSONDecodeError:
             listed = None
     elif isinstance(data, Mapping):
@@ -76,11 +76,11 @@ def _place(message: str, request: Request) -> str:
     for name in (missing_member(message), unknown_member(message)):
         if name:
             return f"{_ARGUMENTS}/{escape(name)}"
-    found = _REJECTED.match(message)
+    match = _REJECTED.match(message)
     arguments = resolve(request.document(), _ARGUMENTS)
-    if found is None or not isinstance(arguments, Mapping):
+    if match is None or not isinstance(arguments, Mapping):
         return ""
-    quoted = [name for name, value in arguments.items() if repr(value) == found["value"]]
+    quoted = [name for name, value in arguments.items() if repr(value) == match["value"]]
     return f"{_ARGUMENTS}/{escape(quoted[0])}" if len(quoted) == 1 else ""
 
 

@@ -31,7 +31,7 @@ class Description:
         self._last: tuple[tuple[Request, str, tuple[SchemaViolation, ...]], ...] = ()
         """What was judged last, a request and its repair: complaints of one answer ask about it, each at its place."""
         self._checks = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._compiled)
-        self._facts = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._said)
+        self._facts = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._read_facts)
 
     @functools.cached_property
     def operations(self) -> Operations:
@@ -48,16 +48,18 @@ class Description:
             return ()
         known = next((one for one in self._last if one[0] is request and one[1] == operation), None)
         if known is None:
-            found = self.operations.find(request.method, request.path)
-            values = found[1] if found is not None and found[0] == operation else {}
-            broken = tuple([self._meant(request, violation) for violation in checks.schema_violations(request, values)])
-            known = (request, operation, broken)
+            match = self.operations.find(request.method, request.path)
+            values = match[1] if match is not None and match[0] == operation else {}
+            violations = tuple(
+                [self._or_misspelt_path(request, violation) for violation in checks.schema_violations(request, values)]
+            )
+            known = (request, operation, violations)
         else:
-            broken = known[2]
+            violations = known[2]
         self._last = (known, *[one for one in self._last if one is not known][:1])
         if not at:
-            return broken
-        there = tuple(violation for violation in broken if _is_about(violation, at))
+            return violations
+        there = tuple(violation for violation in violations if _is_about(violation, at))
         if not there and (misspelt := checks.misspelt(request, at)) is not None:
             return (misspelt,)
         return there
@@ -73,7 +75,7 @@ class Description:
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths, or methods of the same path, that may have been meant by one that is no operation."""
-        return self._near.nearest(method, path)
+        return self._suggester.nearest(method, path)
 
     def statuses(self, operation: str) -> tuple[str, ...]:
         """Return the statuses documented as refusals: `404`, `4XX`, `default`."""
@@ -87,14 +89,14 @@ class Description:
             status: () if place is None else tuple(lists[place]) for status, place in record.get("refusals", {}).items()
         }
 
-    def _meant(self, request: Request, violation: SchemaViolation) -> SchemaViolation:
+    def _or_misspelt_path(self, request: Request, violation: SchemaViolation) -> SchemaViolation:
         """Take a parameter of the path that does not fit for a misspelt path, where another path is near."""
         if violation.pointer != "/path" or not isinstance(violation.value, str):
             return violation
-        return self._near.instead(request.method, request.path, violation.value) or violation
+        return self._suggester.instead(request.method, request.path, violation.value) or violation
 
     @functools.cached_property
-    def _near(self) -> OperationSuggester:
+    def _suggester(self) -> OperationSuggester:
         return OperationSuggester(self.operations)
 
     def _compiled(self, operation: str) -> OperationChecker | None:
@@ -103,7 +105,7 @@ class Description:
             return None
         return OperationChecker(record, {f"s{number}": self._stored.definition(number) for number in record["uses"]})
 
-    def _said(self, operation: str) -> Json:
+    def _read_facts(self, operation: str) -> Json:
         checks = self._checks(operation)
         return {} if checks is None else facts(checks)
 

@@ -34,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         data = compile_description(args.description, check=args.check)
     except AuthoringError as error:
         if args.as_is:
-            said = {"path": str(error.place.path), "line": error.place.line, "problem": error.problem}
-            sys.stdout.buffer.write(orjson.dumps(said))
+            report = {"path": str(error.place.path), "line": error.place.line, "problem": error.problem}
+            sys.stdout.buffer.write(orjson.dumps(report))
         else:
             print(error, file=sys.stderr)
         return 1

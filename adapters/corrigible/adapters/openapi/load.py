@@ -44,7 +44,7 @@ def _opened(file: Path, path: Path) -> Stored | None:
     """Return what was compiled before, unless a further file of the description has changed since."""
     try:
         stored = Stored.open(file)
-        unchanged = all(digest(path.parent / name) == said for name, said in stored.index["files"].items())
+        unchanged = all(digest(path.parent / name) == expected for name, expected in stored.index["files"].items())
     except (OSError, NotCompiled, AuthoringError):
         return None
     return stored if unchanged else None
@@ -82,8 +82,8 @@ def _compile_to(out: Path, path: Path, *, check: bool) -> None:
     if done.returncode == 0:
         return
     try:
-        said = orjson.loads(done.stdout)
-        raise AuthoringError(Place(Path(said["path"]), said["line"]), said["problem"])
+        error = orjson.loads(done.stdout)
+        raise AuthoringError(Place(Path(error["path"]), error["line"]), error["problem"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
         last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise AuthoringError(Place(path), f"cannot be compiled: {last or f'status {done.returncode}'}") from None

@@ -23,9 +23,9 @@ def facts(checks: OperationChecker) -> dict[str, Json]:
     schema, _ = checks.body_schema()
     if schema is not None:
         root = checks.root(schema)
-        said = _object(root, root, _DEPTH)
-        if said.get("properties"):
-            return {"required": said.get("required", []), "properties": said["properties"]}
+        body = _object(root, root, _DEPTH)
+        if body.get("properties"):
+            return {"required": body.get("required", []), "properties": body["properties"]}
     if not checks.query:
         return {}
     root = checks.root({})
@@ -77,9 +77,9 @@ def _schema(schema: Json, root: Schema, depth: int, inside: int = 0) -> dict[str
 
 def _types(schema: Schema, root: Schema) -> list[str]:
     for part in parts(schema, root, alternatives=False):
-        said = part.get("type")
-        if said is not None:
-            return [kind for kind in ([said] if isinstance(said, str) else said) if kind != "null"]
+        kinds = part.get("type")
+        if kinds is not None:
+            return [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
         if "properties" in part:
             return ["object"]
     return []

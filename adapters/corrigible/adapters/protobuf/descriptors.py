@@ -49,20 +49,20 @@ class Descriptors:
 
     def request_json(self, method: str, data: bytes) -> Json:
         """Return a request as canonical proto-JSON, None where the method or the bytes are not understood."""
-        known = self.methods.get(method)
-        return None if known is None else self._json(known.takes, data)
+        descriptor = self.methods.get(method)
+        return None if descriptor is None else self._json(descriptor.takes, data)
 
     def answer_json(self, method: str, data: bytes) -> Json:
         """Return an answer as canonical proto-JSON, None where the method or the bytes are not understood."""
-        known = self.methods.get(method)
-        return None if known is None else self._json(known.gives, data)
+        descriptor = self.methods.get(method)
+        return None if descriptor is None else self._json(descriptor.gives, data)
 
     def request_bytes(self, method: str, document: Json) -> bytes | None:
         """Return the message that proto-JSON says, None where it is none of this method's."""
-        known = self.methods.get(method)
-        if known is None:
+        descriptor = self.methods.get(method)
+        if descriptor is None:
             return None
-        message: Message = message_factory.GetMessageClass(known.takes)()
+        message: Message = message_factory.GetMessageClass(descriptor.takes)()
         try:
             json_format.ParseDict(document, message, descriptor_pool=self.pool)
         except (json_format.ParseError, TypeError, AttributeError):
@@ -150,15 +150,15 @@ def _read(path: Path) -> descriptor_pb2.FileDescriptorSet:
     except OSError as problem:
         raise AuthoringError(Place(path), f"cannot be read: {(problem.strerror or str(problem)).lower()}") from None
     start = b"\n".join(line for line in data[:4096].splitlines() if line.strip() and not line.startswith(b"//"))
-    for mark, said in _LOOKS:
+    for mark, hint in _LOOKS:
         if start.startswith(mark):
-            raise AuthoringError(Place(path), said)
+            raise AuthoringError(Place(path), hint)
     try:
-        found = descriptor_pb2.FileDescriptorSet.FromString(data)
+        descriptors = descriptor_pb2.FileDescriptorSet.FromString(data)
     except DecodeError:
-        found = descriptor_pb2.FileDescriptorSet()
-    if any(file.name.endswith(".proto") for file in found.file):
-        return found
+        descriptors = descriptor_pb2.FileDescriptorSet()
+    if any(file.name.endswith(".proto") for file in descriptors.file):
+        return descriptors
     raise AuthoringError(Place(path), f"{_what(data)}; {_MEANT}")
 
 

@@ -104,15 +104,17 @@ def is_opaque(field: Any) -> bool:
 def field_schema(field: Any, rules: Rules) -> Schema:
     """Return the schema of a whole field; a message in it is any object."""
     if is_map(field):
-        said = rules.get("map", {})
+        limits = rules.get("map", {})
         value = field.message_type.fields_by_name["value"]
-        return {"type": "object", "additionalProperties": value_schema(value, said.get("values", {}))} | _sized(
-            said, "Pairs", "Properties"
+        return {"type": "object", "additionalProperties": value_schema(value, limits.get("values", {}))} | _sized(
+            limits, "Pairs", "Properties"
         )
     if field.is_repeated:
-        said = rules.get("repeated", {})
-        schema = {"type": "array", "items": value_schema(field, said.get("items", {}))} | _sized(said, "Items", "Items")
-        return schema | ({"uniqueItems": True, IS_LIST: True} if said.get("unique") is True else {})
+        limits = rules.get("repeated", {})
+        schema = {"type": "array", "items": value_schema(field, limits.get("items", {}))} | _sized(
+            limits, "Items", "Items"
+        )
+        return schema | ({"uniqueItems": True, IS_LIST: True} if limits.get("unique") is True else {})
     return value_schema(field, rules)
 
 
@@ -156,8 +158,8 @@ def _integer(least: int, most: int, rules: Rules) -> Schema:
     return _number(schema | ({AS_TEXT: True} if most >= 2**63 - 1 else {}), rules)
 
 
-def _number(schema: Schema, said: Rules) -> Schema:
-    rules: Rules = next((said[kind] for kind in _NUMBERS if isinstance(said.get(kind), Mapping)), {})
+def _number(schema: Schema, by_type: Rules) -> Schema:
+    rules: Rules = next((by_type[kind] for kind in _NUMBERS if isinstance(by_type.get(kind), Mapping)), {})
     out: Schema = {**schema, **{name: _exact(value) for name, value in _constants(rules).items()}}
     bounds = {keyword: _exact(rules[name]) for name, keyword in _RANGE.items() if name in rules}
     low = bounds.get("exclusiveMinimum", bounds.get("minimum"))
@@ -192,7 +194,7 @@ def _string(rules: Rules) -> Schema:
         for name, shape in (("prefix", "^{}"), ("suffix", "{}$"), ("contains", "{}"))
         if isinstance(rules.get(name), str)
     ]
-    patterns += [pattern for name, pattern in _PATTERNS.items() if _asked(rules.get(name))]
+    patterns += [pattern for name, pattern in _PATTERNS.items() if _is_on(rules.get(name))]
     header = _HEADERS.get((str(rules.get("wellKnownRegex")), rules.get("strict") is not False))
     patterns += [header] if header is not None else []
     if patterns:
@@ -212,7 +214,7 @@ def _string(rules: Rules) -> Schema:
     return out
 
 
-def _asked(value: Json) -> bool:
+def _is_on(value: Json) -> bool:
     """Whether a rule that is asked for by being there is: `true`, or a version number."""
     return value is True or (isinstance(value, int) and value > 0)
 
@@ -261,8 +263,8 @@ def octets(value: str, rules: Rules) -> str:
     least, most = (int(rules.get(name, rules.get("len", otherwise))) for name, otherwise in _SIZES)
     if size < least or size > most:
         return "minLength" if size < least else "maxLength"
-    told = [_raw(rules.get(name)) for name in ("prefix", "suffix", "contains")]
-    if not (data.startswith(told[0]) and data.endswith(told[1]) and told[2] in data):
+    fixed = [_raw(rules.get(name)) for name in ("prefix", "suffix", "contains")]
+    if not (data.startswith(fixed[0]) and data.endswith(fixed[1]) and fixed[2] in data):
         return "not"
     sizes = [length for name, length in _ADDRESSES.items() if rules.get(name) is True]
     return "not" if sizes and all(size not in length for length in sizes) else ""

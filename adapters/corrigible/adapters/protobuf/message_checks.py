@@ -120,10 +120,10 @@ class MessageChecker:
         if is_map(field) or field.message_type is None or is_opaque(field):
             return schema
         inner = {part.json_name: (part, self._constraints.of_field(part)) for part in field.message_type.fields}
-        needed = [name for name, (_, said) in inner.items() if said.get("required") is True]
+        needed = [name for name, (_, limits) in inner.items() if limits.get("required") is True]
         whole: Schema = {
             "type": "object",
-            "properties": {name: field_schema(part, said) for name, (part, said) in inner.items()},
+            "properties": {name: field_schema(part, limits) for name, (part, limits) in inner.items()},
             **({"required": needed} if needed else {}),
         }
         return {**schema, "items": whole} if field.is_repeated else whole
@@ -133,8 +133,8 @@ class MessageChecker:
         key = (field.full_name, bool(rules))  # without rules: they are never to be judged
         if key not in self._lacking:
             self._lacking[key] = self._lacked(field, rules)
-        if (asked := self._lacking[key]) is not None:
-            yield SchemaViolation(place, "required", asked, MISSING, siblings)
+        if (wanted := self._lacking[key]) is not None:
+            yield SchemaViolation(place, "required", wanted, MISSING, siblings)
 
     def _lacked(self, field: Any, rules: Rules) -> Schema | None:
         schema = field_schema(field, rules)
@@ -151,7 +151,7 @@ class MessageChecker:
         return None
 
     def _map(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[SchemaViolation]:
-        said = rules.get("map", {})
+        map_rules = rules.get("map", {})
         schema = field_schema(field, rules)
         if not isinstance(value, Mapping):
             yield SchemaViolation(place, "type", schema, value)
@@ -159,20 +159,20 @@ class MessageChecker:
         if (pairs := _broken_pairs(value, schema)) is not None and _is_below(place, at):
             yield SchemaViolation(place, pairs, schema, dict(value))
         parts = field.message_type.fields_by_name
-        keys = value_schema(parts["key"], said.get("keys", {})) if said.get("keys") else {}
+        keys = value_schema(parts["key"], map_rules.get("keys", {})) if map_rules.get("keys") else {}
         spend(_A_FIELD * len(value))
         for key, inner in value.items():
             inside = f"{place}/{escape(key)}"
             if not _concerns(inside, at):
                 continue
-            if keys and _broken_key(key, keys, said["keys"]):
+            if keys and _broken_key(key, keys, map_rules["keys"]):
                 # Another key is another entry: the whole is in question.
                 spend(len(value) // _MEMBERS_A_STEP)
                 yield SchemaViolation(place, "propertyNames", {"type": "object", "propertyNames": keys}, dict(value))
-            yield from self._one(parts["value"], inner, said.get("values", {}), inside, at)
+            yield from self._one(parts["value"], inner, map_rules.get("values", {}), inside, at)
 
     def _list(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[SchemaViolation]:
-        said = rules.get("repeated", {})
+        list_rules = rules.get("repeated", {})
         schema = field_schema(field, rules)
         if not isinstance(value, list):
             yield SchemaViolation(place, "type", schema, value)
@@ -186,7 +186,7 @@ class MessageChecker:
         spend(_A_FIELD * len(value))
         for index, inner in enumerate(value):
             if _concerns(f"{place}/{index}", at):
-                yield from self._one(field, inner, said.get("items", {}), f"{place}/{index}", at)
+                yield from self._one(field, inner, list_rules.get("items", {}), f"{place}/{index}", at)
 
     def _one(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[SchemaViolation]:
         """Yield what one value breaks: a scalar, a message, an element of a list, a value of a map."""
@@ -254,12 +254,12 @@ def _seen(field: Any, kind: int, value: Json, rules: Rules) -> Json:
         number = int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,10}", value) else value
         if not isinstance(number, int) or isinstance(number, bool):
             return value
-        known = field.enum_type.values_by_number.get(number)
-        if known is not None:
-            return str(known.name)
-        said = rules.get("enum", {})
-        closed = any(name in said for name in ("const", "in")) or said.get("definedOnly") is True
-        return str(number) if closed or number in said.get("notIn", ()) else MISSING
+        member = field.enum_type.values_by_number.get(number)
+        if member is not None:
+            return str(member.name)
+        enum_rules = rules.get("enum", {})
+        closed = any(name in enum_rules for name in ("const", "in")) or enum_rules.get("definedOnly") is True
+        return str(number) if closed or number in enum_rules.get("notIn", ()) else MISSING
     if isinstance(value, str) and kind in _NUMBERS:
         if re.fullmatch(r"-?\d{1,20}", value):
             return int(value)
@@ -295,8 +295,8 @@ def _well_known(name: str, value: Json, rules: Rules, schema: Schema) -> tuple[s
     if name == "google.protobuf.Duration" and isinstance(value, str):
         return _duration(value, rules.get("duration", {}), schema)
     if name == "google.protobuf.Timestamp" and isinstance(value, str):
-        said = rules.get("timestamp", {})
-        moments = {key: str(said[key]) for key in ("const", "lt", "lte", "gt", "gte") if key in said}
+        limits = rules.get("timestamp", {})
+        moments = {key: str(limits[key]) for key in ("const", "lt", "lte", "gt", "gte") if key in limits}
         wrong = any(not _holds(key, _moment(value), _moment(limit)) for key, limit in moments.items())
         return ("not", schema) if wrong else (None, schema)
     if name == "google.protobuf.Any" and isinstance(value, Mapping):

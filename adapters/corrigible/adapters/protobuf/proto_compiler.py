@@ -19,7 +19,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from corrigible.rules.errors import AuthoringError, Place, gather
 
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;', re.MULTILINE)
-_COMPLAINT: Final = re.compile(r"^(?P<file>.+?\.proto):(?:(?P<line>\d+):\d+: )?(?P<said>.+)$")
+_DIAGNOSTIC: Final = re.compile(r"^(?P<file>.+?\.proto):(?:(?P<line>\d+):\d+: )?(?P<message>.+)$")
 _FAILED_IMPORT: Final = re.compile(r'Import "([^"]+)" was not found')
 _HINT: Final = "; `buf build -o FILE` makes a set of all that is needed"
 _MOST: Final = 5
@@ -52,7 +52,7 @@ def compile_protos(path: Path) -> FileDescriptorSet:
             check=False,
         )
         if done.returncode or not made.is_file():
-            raise _complaint(path, names, done.stderr.splitlines())
+            raise _errors(path, names, done.stderr.splitlines())
         return FileDescriptorSet.FromString(made.read_bytes())
 
 
@@ -71,9 +71,9 @@ def _roots(folder: Path, texts: dict[Path, str]) -> Sequence[Path]:
         for name in _IMPORT.findall(text):
             if any((root / name).is_file() for root in roots):
                 continue
-            found = next((up for up in (folder, *file.resolve().parents) if (up / name).is_file()), None)
-            if found is not None:
-                roots.append(found)
+            root = next((up for up in (folder, *file.resolve().parents) if (up / name).is_file()), None)
+            if root is not None:
+                roots.append(root)
     covered = all(any(file.resolve().is_relative_to(root) for root in roots) for file in texts)
     return roots if covered else [*roots, folder]
 
@@ -94,20 +94,20 @@ def _shipped() -> list[Path]:
     return folders
 
 
-def _complaint(path: Path, names: dict[str, Path], lines: Sequence[str]) -> AuthoringError:
-    matches = [match for match in map(_COMPLAINT.match, lines) if match is not None]
-    missing = {match["file"] for match in matches if match["said"].strip() == "File not found."}
-    found = []
+def _errors(path: Path, names: dict[str, Path], lines: Sequence[str]) -> AuthoringError:
+    matches = [match for match in map(_DIAGNOSTIC.match, lines) if match is not None]
+    missing = {match["file"] for match in matches if match["message"].strip() == "File not found."}
+    errors = []
     for match in matches:
-        said = match["said"].strip()
-        imported = _FAILED_IMPORT.match(said)
+        message = match["message"].strip()
+        imported = _FAILED_IMPORT.match(message)
         if imported is not None and imported[1] in missing:
-            said = f"{imported[1]} is imported and nowhere to be found{_HINT}"
-        elif missing or imported is not None or said.startswith("warning:"):
+            message = f"{imported[1]} is imported and nowhere to be found{_HINT}"
+        elif missing or imported is not None or message.startswith("warning:"):
             continue  # what follows from the others
         file = names.get(match["file"], Path(match["file"]))
-        own = next((known for known in names.values() if known.resolve() == file.resolve()), None)
+        own = next((one for one in names.values() if one.resolve() == file.resolve()), None)
         place = Place(path if own is None else own, int(match["line"] or 1))
-        found.append(AuthoringError(place, said if own is not None else f"{match['file']}: {said}"))
-    said = next((line for line in lines if line.strip()), "protoc failed")
-    return gather(found[:_MOST]) or AuthoringError(Place(path), said)
+        errors.append(AuthoringError(place, message if own is not None else f"{match['file']}: {message}"))
+    message = next((line for line in lines if line.strip()), "protoc failed")
+    return gather(errors[:_MOST]) or AuthoringError(Place(path), message)

@@ -25,7 +25,7 @@ class ProtobufDescription:
     def __init__(self, descriptors: Descriptors) -> None:
         self._descriptors = descriptors
         self._constraints = Constraints(descriptors.pool)
-        self._judge = MessageChecker(self._constraints)
+        self._checker = MessageChecker(self._constraints)
         self.operations = Operations(dict(_paths(descriptors)))
         self._facts: dict[str, dict[str, Json]] = {}
 
@@ -37,8 +37,10 @@ class ProtobufDescription:
         method = self._descriptors.methods.get(f"/{operation}")
         if method is None or not isinstance(request.body, Mapping):
             return ()
-        found = islice(self._judge.message(method.takes, request.body, "/body", "" if at == "/body" else at), MOST)
-        return tuple(sorted(_once(found), key=lambda violation: violation.keyword != "additionalProperties"))
+        violations = islice(
+            self._checker.message(method.takes, request.body, "/body", "" if at == "/body" else at), MOST
+        )
+        return tuple(sorted(_once(violations), key=lambda violation: violation.keyword != "additionalProperties"))
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return the methods that an unknown one may mean: of its own service, or of the same name in a near one."""
@@ -60,14 +62,14 @@ class ProtobufDescription:
         if method is None:
             return {}
         if operation not in self._facts:
-            self._facts[operation] = self._said(method.takes)
+            self._facts[operation] = self._read_facts(method.takes)
         return self._facts[operation]
 
-    def _said(self, message: Any) -> dict[str, Json]:
+    def _read_facts(self, message: Any) -> dict[str, Json]:
         fields = {field.json_name: field for field in message.fields}
         rules = {name: self._constraints.of_field(field) for name, field in fields.items()}
         return {
-            "required": [name for name, said in rules.items() if said.get("required") is True],
+            "required": [name for name, rule in rules.items() if rule.get("required") is True],
             "properties": {name: field_schema(field, rules[name]) for name, field in fields.items()},
         }
 
@@ -84,9 +86,9 @@ def _paths(descriptors: Descriptors) -> Iterator[tuple[str, str]]:
         yield path, method[1:]
 
 
-def _once(found: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
+def _once(violations: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
     seen = set[tuple[str, str]]()
-    for violation in found:
+    for violation in violations:
         if (violation.pointer, violation.keyword) not in seen:
             seen.add((violation.pointer, violation.keyword))
             yield violation

@@ -32,8 +32,8 @@ def gateway_paths(pool: descriptor_pool.DescriptorPool, methods: Iterable[str]) 
         options = kind.FromString(described.GetOptions().SerializeToString())
         if not options.HasExtension(http):
             continue
-        said = options.Extensions[http]
-        for rule in (said, *said.additional_bindings):
+        main = options.Extensions[http]
+        for rule in (main, *main.additional_bindings):
             verb = rule.WhichOneof("pattern") or ""
             path = getattr(rule, verb, "") if verb in ("post", "put", "patch") else ""
             if path and rule.body == "*" and "{" not in path:
@@ -68,24 +68,24 @@ class Constraints:
         return self._known[key]
 
     def of_message(self, message: Any) -> Rules:
-        said = self._said(message, self._message)
-        return said if isinstance(said, Mapping) else {}
+        rules = self._option(message, self._message)
+        return rules if isinstance(rules, Mapping) else {}
 
     def is_required(self, oneof: Any) -> bool:
         """Whether one member of a `oneof` has to be set."""
-        said = self._said(oneof, self._oneof)
-        return (isinstance(said, Mapping) and said.get("required") is True) or self._said(
+        option = self._option(oneof, self._oneof)
+        return (isinstance(option, Mapping) and option.get("required") is True) or self._option(
             oneof, self._older_oneof
         ) is True
 
     def _read_field(self, field: Any) -> Rules:
-        said = self._said(field, self._field)
-        if isinstance(said, Mapping):
-            return said
-        older = self._said(field, self._older_field)
+        rules = self._option(field, self._field)
+        if isinstance(rules, Mapping):
+            return rules
+        older = self._option(field, self._older_field)
         if isinstance(older, Mapping):
             return _as_newer(older)
-        behavior = self._said(field, self._behavior)
+        behavior = self._option(field, self._behavior)
         # A number or a truth value of a field without presence may be meant to be its default.
         tells = field.has_presence or field.is_repeated or field.cpp_type == field.CPPTYPE_STRING
         return {"required": True} if tells and isinstance(behavior, list) and _REQUIRED in behavior else {}
@@ -98,18 +98,18 @@ class Constraints:
             return None
         return kind, extension
 
-    def _said(self, described: Any, known: tuple[Any, Any] | None) -> Json:
+    def _option(self, described: Any, extension: tuple[Any, Any] | None) -> Json:
         """Return an option of something described as JSON, None where it has none."""
-        if known is None or not described.has_options:
+        if extension is None or not described.has_options:
             return None
-        kind, extension = known
+        kind, field = extension
         options = kind.FromString(described.GetOptions().SerializeToString())
-        value = options.Extensions[extension]
-        if extension.is_repeated:
+        value = options.Extensions[field]
+        if field.is_repeated:
             return list(value)
-        if not options.HasExtension(extension):
+        if not options.HasExtension(field):
             return None
-        if extension.message_type is None:
+        if field.message_type is None:
             return value
         return json_format.MessageToDict(value, descriptor_pool=self._pool)
 

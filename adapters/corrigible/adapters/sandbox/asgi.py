@@ -40,6 +40,10 @@ async def respond(
     scope: Scope, send: Send, status: int, content: bytes, headers: Sequence[tuple[bytes, bytes]] = ()
 ) -> None:
     """Send a JSON answer, to HEAD without its body."""
-    told = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode("ascii")), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": told})
+    all_headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(content)).encode("ascii")),
+        *headers,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})

@@ -119,24 +119,24 @@ _MONTHS: Final = (
 
 def dates(value: str) -> list[date]:
     """Return the days that a text may mean: none, one, or both readings of 03/04/2026."""
-    said = _WEEKDAY.sub("", value.strip())
-    if found := re.fullmatch(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})", said, re.ASCII):
-        return _days([(found[1], found[3], found[4])])
-    if found := re.fullmatch(r"(\d{4})(\d{2})(\d{2})", said, re.ASCII):
-        return _days([(found[1], found[2], found[3])])
-    if found := re.fullmatch(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})", said, re.ASCII):
-        return _days([(found[4], found[3], found[1]), (found[4], found[1], found[3])])
-    if found := re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?[\s-]+([A-Za-z]{3,9})\.?,?[\s-]+(\d{4})", said, re.ASCII):
-        return _days([(found[3], _month(found[2]), found[1])])
-    if found := re.fullmatch(r"([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})", said, re.ASCII):
-        return _days([(found[3], _month(found[1]), found[2])])
+    text = _WEEKDAY.sub("", value.strip())
+    if match := re.fullmatch(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})", text, re.ASCII):
+        return _days([(match[1], match[3], match[4])])
+    if match := re.fullmatch(r"(\d{4})(\d{2})(\d{2})", text, re.ASCII):
+        return _days([(match[1], match[2], match[3])])
+    if match := re.fullmatch(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})", text, re.ASCII):
+        return _days([(match[4], match[3], match[1]), (match[4], match[1], match[3])])
+    if match := re.fullmatch(r"(\d{1,2})(?:st|nd|rd|th)?[\s-]+([A-Za-z]{3,9})\.?,?[\s-]+(\d{4})", text, re.ASCII):
+        return _days([(match[3], _month(match[2]), match[1])])
+    if match := re.fullmatch(r"([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})", text, re.ASCII):
+        return _days([(match[3], _month(match[1]), match[2])])
     return []
 
 
 def _month(name: str) -> str:
     """Return the number of a month by its name or its first three letters, 0 where there is no such month."""
-    said = name.casefold()
-    numbers = [n for n, month in enumerate(_MONTHS, start=1) if said == month or said in (month[:3], month[:4])]
+    spelled = name.casefold()
+    numbers = [n for n, month in enumerate(_MONTHS, start=1) if spelled == month or spelled in (month[:3], month[:4])]
     return str(numbers[0] if numbers else 0)
 
 
@@ -183,34 +183,34 @@ def moments(value: Json) -> list[Moment]:
         return [Moment(datetime.fromtimestamp(seconds, UTC), True, True)]
     if not isinstance(value, str):
         return []
-    said = value.strip()
-    days = dates(said)
+    text = value.strip()
+    days = dates(text)
     if days:
         return [Moment(datetime(day.year, day.month, day.day, tzinfo=UTC), False, False) for day in days]
-    found = _LOOSE_MOMENT.fullmatch(said)
-    return [] if found is None else list(_timed(found))
+    match = _LOOSE_MOMENT.fullmatch(text)
+    return [] if match is None else list(_timed(match))
 
 
-def _timed(found: re.Match[str]) -> Iterator[Moment]:
-    hour, half = int(found["hour"]), (found["half"] or "").casefold().replace(".", "")
+def _timed(match: re.Match[str]) -> Iterator[Moment]:
+    hour, half = int(match["hour"]), (match["half"] or "").casefold().replace(".", "")
     if half and not 1 <= hour <= 12:
         return
     hour = hour % 12 + 12 * (half == "pm") if half else hour
-    part = int(float("0" + found["part"]) * 1_000_000) if found["part"] else 0
-    for day in dates(found["day"]):
+    part = int(float("0" + match["part"]) * 1_000_000) if match["part"] else 0
+    for day in dates(match["day"]):
         try:
-            when = datetime(day.year, day.month, day.day, hour, int(found["minute"]), int(found["second"] or 0), part)
-            yield Moment(when.replace(tzinfo=_zone(found["zone"])), found["zone"] is not None, True)
+            when = datetime(day.year, day.month, day.day, hour, int(match["minute"]), int(match["second"] or 0), part)
+            yield Moment(when.replace(tzinfo=_zone(match["zone"])), match["zone"] is not None, True)
         except ValueError:
             continue
 
 
-def _zone(said: str | None) -> timezone:
-    if said is None or said.upper() in ("Z", "UTC", "GMT"):
+def _zone(zone: str | None) -> timezone:
+    if zone is None or zone.upper() in ("Z", "UTC", "GMT"):
         return UTC
-    digits = said[1:].replace(":", "").ljust(4, "0")
+    digits = zone[1:].replace(":", "").ljust(4, "0")
     off = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(-off if said[0] == "-" else off)
+    return timezone(-off if zone[0] == "-" else off)
 
 
 def rfc3339(when: datetime) -> str:
@@ -261,8 +261,8 @@ def _is_date(value: str) -> bool:
 
 
 def _is_moment(value: str) -> bool:
-    found = _MOMENT.fullmatch(value)
-    return found is not None and bool(moments(value.replace(":60", ":59")))
+    match = _MOMENT.fullmatch(value)
+    return match is not None and bool(moments(value.replace(":60", ":59")))
 
 
 def _is_address(kind: Callable[[str], object]) -> Callable[[str], bool]:
@@ -320,8 +320,8 @@ def _trimmed(value: Json) -> list[Spelling]:
 def _as_uuid(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
-    said = value.strip().casefold().removeprefix("urn:uuid:").strip("{}()\"'")
-    digits = re.sub(r"[-_\s]", "", said)
+    text = value.strip().casefold().removeprefix("urn:uuid:").strip("{}()\"'")
+    digits = re.sub(r"[-_\s]", "", text)
     if not re.fullmatch(r"[0-9a-f]{32}", digits):
         return []
     return [Spelling("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))]
@@ -335,29 +335,29 @@ def _as_tuuid(value: Json) -> list[Spelling]:
 def _as_email(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
-    said = value.strip()
-    named = re.fullmatch(r"[^<>]*<\s*([^<>\s]+)\s*>", said)
-    return [Spelling((named[1] if named else said).removeprefix("mailto:"))]
+    text = value.strip()
+    named = re.fullmatch(r"[^<>]*<\s*([^<>\s]+)\s*>", text)
+    return [Spelling((named[1] if named else text).removeprefix("mailto:"))]
 
 
 def _as_uri(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
-    said = value.strip().strip("<>")
-    if _BARE_URL.fullmatch(said):
-        return [Spelling(f"https://{said}", "the scheme is taken to be https")]
-    if _URI.fullmatch(re.sub(r"[ \t]", "%20", said)):
-        return [Spelling(re.sub(r"[ \t]", "%20", said))]
+    text = value.strip().strip("<>")
+    if _BARE_URL.fullmatch(text):
+        return [Spelling(f"https://{text}", "the scheme is taken to be https")]
+    if _URI.fullmatch(re.sub(r"[ \t]", "%20", text)):
+        return [Spelling(re.sub(r"[ \t]", "%20", text))]
     return []
 
 
 def _as_host(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
-    said = value.strip()
-    if "://" not in said:
-        return [Spelling(said.removesuffix("."))]
-    split = urlsplit(said)
+    text = value.strip()
+    if "://" not in text:
+        return [Spelling(text.removesuffix("."))]
+    split = urlsplit(text)
     lost = bool(split.path.strip("/") or split.query or split.port)
     return [Spelling(split.hostname, "what is not the host is left out" if lost else "")] if split.hostname else []
 
@@ -367,11 +367,11 @@ def _as_base64(value: Json) -> list[Spelling]:
     if not isinstance(value, str) or not value:
         return []
     encoded = Spelling(base64.b64encode(value.encode()).decode())
-    said = re.sub(r"[\r\n]", "", value.strip())
-    if _BASE64.fullmatch(said) and len(said) >= 24:
-        return [Spelling(said)]
-    said = said.translate(str.maketrans("-_", "+/")).rstrip("=")
-    padded = said + "=" * (-len(said) % 4)
+    text = re.sub(r"[\r\n]", "", value.strip())
+    if _BASE64.fullmatch(text) and len(text) >= 24:
+        return [Spelling(text)]
+    text = text.translate(str.maketrans("-_", "+/")).rstrip("=")
+    padded = text + "=" * (-len(text) % 4)
     return [Spelling(padded), encoded] if _BASE64.fullmatch(padded) else [encoded]
 
 

@@ -35,15 +35,15 @@ def chosen(violation: SchemaViolation, request: Request, group: str) -> Proposal
     lacking = [_lacking(form, violation.value) for form in forms]
     if not forms or not all(lacking):
         return None
-    asked: list[Suggestion] = []
+    questions: list[Suggestion] = []
     for form, names in sorted(zip(forms, lacking, strict=True), key=lambda pair: len(pair[1]))[:_MOST]:
         places = [
             (f"{violation.pointer}/{escape(name)}", trim_schema(_schema(_properties(form).get(name)))) for name in names
         ]
-        asked += ask(
+        questions += ask(
             violation, request, "Give what is missing, if this is the form that is meant.", places=places
         ).suggestions
-    return options(asked, group)
+    return options(questions, group)
 
 
 def _forms(violation: SchemaViolation) -> list[Schema]:
@@ -63,8 +63,8 @@ def _properties(form: Schema) -> Schema:
     return properties if isinstance(properties, Mapping) else {}
 
 
-def _schema(said: Json) -> Schema:
-    return said if isinstance(said, Mapping) else {}
+def _schema(value: Json) -> Schema:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _joined(schemas: Sequence[Json]) -> Schema:

@@ -76,7 +76,7 @@ def parts(schema: Json, root: Schema, *, alternatives: bool = True, seen: set[in
 def member(schemas: Sequence[Json], name: str, root: Schema) -> list[Json]:
     """Return the schemas of a member or an element of what some schemas describe."""
     # Alternatives lead to the same schemas: each of them once, or a filter of filters doubles them level by level.
-    found: dict[int, Json] = {}
+    members: dict[int, Json] = {}
     seen: set[int] = set()
     for schema in schemas:
         for part in parts(schema, root, seen=seen):
@@ -89,8 +89,8 @@ def member(schemas: Sequence[Json], name: str, root: Schema) -> list[Json]:
             if name.isdecimal() and isinstance(part.get("items"), Mapping):
                 inner.append(part["items"])
             for one in inner:
-                found.setdefault(id(_target(one, root)), one)
-    return list(found.values())
+                members.setdefault(id(_target(one, root)), one)
+    return list(members.values())
 
 
 def _target(schema: Json, root: Schema) -> Json:

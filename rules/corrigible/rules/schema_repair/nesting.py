@@ -112,13 +112,13 @@ def _edited(
 def _objects(schema: Schema) -> list[tuple[str, Schema]]:
     """Return the members that are objects with members of their own, by name."""
     properties = schema.get("properties")
-    found: list[tuple[str, Schema]] = []
+    objects_by_name: list[tuple[str, Schema]] = []
     for name, inner in properties.items() if isinstance(properties, Mapping) else ():
         branches = [inner, *(inner.get("anyOf") or ())] if isinstance(inner, Mapping) else []
         objects = [one for one in branches if isinstance(one, Mapping) and isinstance(one.get("properties"), Mapping)]
         if len(objects) == 1 and "object" in (types(objects[0]) or ("object",)):
-            found.append((str(name), objects[0]))
-    return found
+            objects_by_name.append((str(name), objects[0]))
+    return objects_by_name
 
 
 def _takes(schema: Schema, name: str, value: Json, there: Json, request: Request) -> bool:
@@ -137,5 +137,5 @@ def _takes(schema: Schema, name: str, value: Json, there: Json, request: Request
 
 
 def _required(schema: Schema | None) -> frozenset[str]:
-    said = (schema or {}).get(REQUIRED, (schema or {}).get("required"))
-    return frozenset(str(one) for one in said) if isinstance(said, list | tuple) else frozenset()
+    names = (schema or {}).get(REQUIRED, (schema or {}).get("required"))
+    return frozenset(str(one) for one in names) if isinstance(names, list | tuple) else frozenset()

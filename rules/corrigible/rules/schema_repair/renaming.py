@@ -86,8 +86,8 @@ def _left_out(violation: SchemaViolation, request: Request, name: str, value: Js
     if value is None and request.method != "PATCH" and not may_limit(name):  # in a PATCH null clears
         return Proposal([edit(violation, request, ops, "Leave out what is not known: null is no value.")])
     message = "Leave out what is not known. The call then does without it."
-    said = edit(violation, request, ops, message, changes_intent=True, requires_confirmation=writes)
-    return options([said], group)
+    left_out = edit(violation, request, ops, message, changes_intent=True, requires_confirmation=writes)
+    return options([left_out], group)
 
 
 def misspelt(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:

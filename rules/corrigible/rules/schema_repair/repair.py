@@ -82,12 +82,12 @@ def _mended(violation: SchemaViolation, request: Request, group: str) -> Proposa
     if is_secret(violation.pointer, violation.value):
         return ask(violation, request, _ASK_VALUE)
     place = place_of(violation.pointer, request)
-    found = repair_value(violation.keyword, violation.value, violation.schema, place)[: _MOST_ALTERNATIVES + 1]
-    out = [_replaced(violation, request, one) for one in found[:_MOST_ALTERNATIVES]] if found else []
-    edits = [one for one in out if one is not None]
-    if len(found) == 1 and edits:
+    spellings = repair_value(violation.keyword, violation.value, violation.schema, place)[: _MOST_ALTERNATIVES + 1]
+    replacements = [_replaced(violation, request, one) for one in spellings[:_MOST_ALTERNATIVES]] if spellings else []
+    edits = [one for one in replacements if one is not None]
+    if len(spellings) == 1 and edits:
         return Proposal(edits)
-    if len(edits) > 1 and len(found) <= _MOST_ALTERNATIVES:
+    if len(edits) > 1 and len(spellings) <= _MOST_ALTERNATIVES:
         return options(edits, group)
     if violation.pointer == "/path":
         schema = route.schema_of_path(request.path, str(violation.value), violation.schema)
@@ -100,22 +100,22 @@ def _without_null(violation: SchemaViolation, request: Request, group: str) -> P
 
     (In a PATCH null clears what an absent member leaves alone.) It may be a required one: then it is to be given.
     """
-    asked = ask(violation, request, _ASK_VALUE)
+    question = ask(violation, request, _ASK_VALUE)
     parent = resolve(request.document(), violation.pointer.rpartition("/")[0])
     if (
         request.method not in ("POST", "PUT")
         or not violation.pointer.startswith("/body/")
         or not isinstance(parent, dict)
     ):
-        return asked
+        return question
     if not violation.pointer.startswith("/body/") or renaming.may_limit(segments(violation.pointer)[-1]):
-        return asked
+        return question
     try:
         ops = guarded_edit(request, violation.pointer, None, {"op": "remove", "path": violation.pointer})
     except PatchError:
-        return asked
+        return question
     left_out = edit(violation, request, ops, "Leave it out: null is no value there.", changes_intent=True)
-    return options([left_out, *asked.suggestions], group)._replace(type="recovery_guidance")
+    return options([left_out, *question.suggestions], group)._replace(type="recovery_guidance")
 
 
 def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -> dict[str, Json] | None:

@@ -54,14 +54,14 @@ def _settled(options: list[Spelling], schema: Schema, place: Place, steps: int) 
     for option in options:
         keyword = first_violation(option.value, schema, text=place.text)
         if keyword is None:
-            found = [option]
+            settled = [option]
         elif steps == 0:
             continue
         else:
             further = _first(keyword, option.value, schema, place)
             joined = [Spelling(f.value, _and(option.assumes, f.assumes)) for f in further]
-            found = _settled(joined, schema, place, steps - 1)
-        out += [one for one in found if not any(_identical(one.value, other.value) for other in out)]
+            settled = _settled(joined, schema, place, steps - 1)
+        out += [one for one in settled if not any(_identical(one.value, other.value) for other in out)]
     return out
 
 
@@ -86,11 +86,11 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return []
     if isinstance(value, list):
         return [Spelling(value[0])] if len(value) == 1 and not isinstance(value[0], list | dict) else []
-    said = scalar_text(value).strip()
+    text = scalar_text(value).strip()
     scalars = {scalar_text(one): one for one in listed if not isinstance(one, list | dict)}
-    if said in scalars:
-        return [Spelling(scalars[said])]
-    letters = _letters(said)
+    if text in scalars:
+        return [Spelling(scalars[text])]
+    letters = _letters(text)
     begins = _letters(str(schema.get(PREFIX, "")))
     bare = [one for name, one in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
     if len(bare) == 1:
@@ -98,21 +98,21 @@ def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if not isinstance(value, str):
         only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
         return [Spelling(one, _ONLY) for one in only]
-    begun = _initials(said)
-    found = all_near(said, list(scalars))
-    if not any(begun <= _initials(name) or name[:1].casefold() == said[:1].casefold() for name in found):
-        found = []
-    near = [Spelling(scalars[name]) for name in _with_second(said, found, scalars)]
+    begun = _initials(text)
+    similar = all_near(text, list(scalars))
+    if not any(begun <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
+        similar = []
+    near = [Spelling(scalars[name]) for name in _with_second(text, similar, scalars)]
     if not near and "const" in schema:
         return [Spelling(schema["const"], _ONLY)]
     return near
 
 
-def _with_second(said: str, near: list[str], names: Iterable[str]) -> list[str]:
+def _with_second(text: str, near: list[str], names: Iterable[str]) -> list[str]:
     """Add the value that the text goes on with: `weekday` is no week, and `squash_merge` may be either."""
-    if len(near) != 1 or not _letters(said).startswith(_letters(near[0])):
+    if len(near) != 1 or not _letters(text).startswith(_letters(near[0])):
         return near
-    rest = _letters(said)[len(_letters(near[0])) :]
+    rest = _letters(text)[len(_letters(near[0])) :]
     return near + [name for name in names if rest and _letters(name) == rest]
 
 
@@ -307,7 +307,7 @@ _ANOTHER = "it becomes another name than was asked for"
 
 def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     """Return what fits one of several schemas, what keeps the meaning before what changes it."""
-    found: list[Spelling] = []
+    repairs: list[Spelling] = []
     for keyword in ("anyOf", "oneOf"):
         for inner in schema.get(keyword) or ():
             if not isinstance(inner, Mapping) or (broken := first_violation(value, inner, text=place.text)) is None:
@@ -315,9 +315,9 @@ def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelling]:
             if "object" in types(inner) and isinstance(value, int) and not isinstance(value, bool):
                 return []  # a number is rather the id of such an object than its name
             for one in repair_value(broken, value, inner, place):
-                if not any(same(one.value, other.value) for other in found):
-                    found.append(one)
-    return [one for one in found if not one.assumes] or found
+                if not any(same(one.value, other.value) for other in repairs):
+                    repairs.append(one)
+    return [one for one in repairs if not one.assumes] or repairs
 
 
 _Way = Callable[[Json, Schema, Place], list[Spelling]]

@@ -41,14 +41,14 @@ _CALL = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*")
 
 def _rpc(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
     """Use the method that alone is near; what is near besides others is a choice."""
-    place, called = violation.pointer, str(violation.value)
+    place, method = violation.pointer, str(violation.value)
     if len(offered) == 1:
         return Proposal(
-            [_to(violation, request, place, called, offered[0], "Use the method that is known.", intent=True)]
+            [_to(violation, request, place, method, offered[0], "Use the method that is known.", intent=True)]
         )
     message = "Use a method that is known, if it is what was meant."
-    made = [_to(violation, request, place, called, one, message, asked=True) for one in offered[:_MOST]]
-    return options(made, group) if made else None
+    edits = [_to(violation, request, place, method, one, message, is_choice=True) for one in offered[:_MOST]]
+    return options(edits, group) if edits else None
 
 
 def _path(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
@@ -61,7 +61,9 @@ def _path(violation: SchemaViolation, request: Request, offered: list[str], grou
         return None
     message = "Use a path that is known, if it is what was meant."
     likely = [*sure, *(one for one in offered if one not in sure)][:_MOST]
-    return options([_to(violation, request, "/path", request.path, one, message, asked=True) for one in likely], group)
+    return options(
+        [_to(violation, request, "/path", request.path, one, message, is_choice=True) for one in likely], group
+    )
 
 
 def _is_misspelling(path: str, other: str) -> bool:
@@ -76,22 +78,27 @@ def _is_misspelling(path: str, other: str) -> bool:
 
 def with_segment(path: str, old: str, new: str) -> str | None:
     """Return a path with one of its segments in another spelling, None where it is not clear which."""
-    parts = path.split("/")
-    found = [index for index, part in enumerate(parts) if unquote(part) == old]
-    if len(found) != 1:
+    parts, at = _segment_at(path, old)
+    if at is None:
         return None
-    return "/".join([*parts[: found[0]], quote(new, safe="!$&'()*+,;=:@~"), *parts[found[0] + 1 :]])
+    return "/".join([*parts[:at], quote(new, safe="!$&'()*+,;=:@~"), *parts[at + 1 :]])
+
+
+def _segment_at(path: str, value: str) -> tuple[list[str], int | None]:
+    """Return the segments of a path, and the index of the only one that is a value."""
+    parts = path.split("/")
+    indexes = [index for index, part in enumerate(parts) if unquote(part) == value]
+    return parts, indexes[0] if len(indexes) == 1 else None
 
 
 def schema_of_path(path: str, old: str, schema: Schema) -> dict[str, Json]:
     """Return the schema of a path in which one segment is to be another: the rest of it stays."""
-    parts = path.split("/")
-    found = [index for index, part in enumerate(parts) if unquote(part) == old]
-    if len(found) != 1:
+    parts, at = _segment_at(path, old)
+    if at is None:
         return {"type": "string"}
     wanted = "-?[0-9]+" if set(types(schema)) == {"integer"} else "[^/]+"
     literal = [_SPECIAL.sub(r"\\\g<0>", part) for part in parts]
-    pattern = "/".join([*literal[: found[0]], wanted, *literal[found[0] + 1 :]])
+    pattern = "/".join([*literal[:at], wanted, *literal[at + 1 :]])
     return {"type": "string", "pattern": f"^{pattern}$"}
 
 
@@ -121,10 +128,10 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
         return Proposal([_to(violation, request, "/method", request.method, methods[0], message, intent=True)])
     if methods:
         message = "Use a method that the path has, if it is what was meant."
-        asked = [
-            _to(violation, request, "/method", request.method, one, message, asked=True) for one in methods[:_MOST]
+        edits = [
+            _to(violation, request, "/method", request.method, one, message, is_choice=True) for one in methods[:_MOST]
         ]
-        return options(asked, group)
+        return options(edits, group)
     # Another path may do it: what this one lacks proves nothing.
     message = "No operation of this path does what this method does. Use one that does what was meant."
     return (
@@ -141,7 +148,7 @@ def _to(
     message: str,
     *,
     intent: bool = False,
-    asked: bool = False,
+    is_choice: bool = False,
 ) -> Suggestion:
     ops = [{"op": "test", "path": place, "value": old}, {"op": "replace", "path": place, "value": new}]
     changed = replace(request, method=new) if place == "/method" else replace(request, path=new)
@@ -150,7 +157,7 @@ def _to(
         request,
         ops,
         message,
-        changes_intent=intent or asked,
+        changes_intent=intent or is_choice,
         requires_confirmation=deletes(request) or deletes(changed),
         action="USE_ALTERNATIVE_ENDPOINT",
     )

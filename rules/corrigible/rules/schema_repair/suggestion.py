@@ -146,13 +146,13 @@ def ask(
     places: Sequence[tuple[str, Mapping[str, Json]]] = (),
 ) -> Proposal:
     """Return the question for a value that only the caller has, at its place and with its schema."""
-    asked = places or [(violation.pointer, trim_schema(violation.schema) if schema is None else schema)]
+    questions = places or [(violation.pointer, trim_schema(violation.schema) if schema is None else schema)]
     suggestion: Suggestion = {
         "action": "MODIFY_PARAMS",
         "message": message,
         "parameters": {},
         "applicability": "HAS_PLACEHOLDERS",
-        "placeholders": [{"pointer": pointer, "ask": "user", "schema": dict(wanted)} for pointer, wanted in asked],
+        "placeholders": [{"pointer": pointer, "ask": "user", "schema": dict(wanted)} for pointer, wanted in questions],
         "safety": {"side_effects": effects(request.method), "changes_intent": False},
         "evidence": {"kind": "spec", "pointer": violation.pointer},
     }

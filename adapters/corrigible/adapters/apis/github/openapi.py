@@ -28,16 +28,20 @@ class GitHubDescription:
         base, path = _parted(request.path)
         if not base:
             return self.plain.schema_violations(request, operation, at)
-        found = self.plain.schema_violations(replace(request, path=path), operation, at)
-        return [_under(one, base, request.path) if one.keyword == "path" else one for one in found]
+        violations = self.plain.schema_violations(replace(request, path=path), operation, at)
+        return [_under(one, base, request.path) if one.keyword == "path" else one for one in violations]
 
     def declares(self, operation: str, name: str) -> bool:
         return self.plain.declares(operation, name)
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         base, plain = _parted(path)
-        found = self.plain.nearest_operation(method, plain)
-        return _under(found, base, path) if found is not None and base and found.keyword == "path" else found
+        violation = self.plain.nearest_operation(method, plain)
+        return (
+            _under(violation, base, path)
+            if violation is not None and base and violation.keyword == "path"
+            else violation
+        )
 
     def facts(self, operation: str) -> Json:
         return self.plain.facts(operation)

@@ -42,10 +42,10 @@ def present(exchange: Exchange) -> Exchange | None:
     except orjson.JSONDecodeError:
         return None
     response = answer.get("response") if _is_review(answer) else None
-    asked = review.get("request")
-    if not isinstance(response, dict) or response.get("allowed") is not False or not isinstance(asked, dict):
+    question = review.get("request")
+    if not isinstance(response, dict) or response.get("allowed") is not False or not isinstance(question, dict):
         return None
-    request = _request(asked)
+    request = _request(question)
     if request is None:
         return None
     status = _status(exchange.request.path, response.get("status"))
@@ -57,15 +57,15 @@ def present(exchange: Exchange) -> Exchange | None:
         id=exchange.id,
         started=exchange.started,
         elapsed=exchange.elapsed,
-        caller=_caller(exchange.caller, asked),
+        caller=_caller(exchange.caller, question),
     )
 
 
-def _caller(server: str, asked: Mapping[str, Any]) -> str:
+def _caller(server: str, question: Mapping[str, Any]) -> str:
     """Return who asked the API server that asks; nobody for a dry run, which is no attempt."""
-    user = asked.get("userInfo")
+    user = question.get("userInfo")
     name = user.get("username") if isinstance(user, dict) else None
-    return "" if asked.get("dryRun") is True or not server else f"{server} {name or ''}"
+    return "" if question.get("dryRun") is True or not server else f"{server} {name or ''}"
 
 
 def _is_review(body: Json) -> bool:
@@ -76,17 +76,17 @@ def _is_review(body: Json) -> bool:
     )
 
 
-def _request(asked: Mapping[str, Any]) -> Request | None:
-    resource, operation = asked.get("resource"), str(asked.get("operation", ""))
+def _request(question: Mapping[str, Any]) -> Request | None:
+    resource, operation = question.get("resource"), str(question.get("operation", ""))
     method = _METHODS.get(operation)
     if method is None or not isinstance(resource, dict) or not resource.get("resource"):
         return None
     return Request(
         method=method,
-        path=_path(asked, resource, operation),
-        query={"dryRun": "All"} if asked.get("dryRun") is True else {},
+        path=_path(question, resource, operation),
+        query={"dryRun": "All"} if question.get("dryRun") is True else {},
         headers={"content-type": "application/json"},
-        body=_unassigned(as_sent(asked.get("object")), operation),
+        body=_unassigned(as_sent(question.get("object")), operation),
     )
 
 
@@ -109,9 +109,9 @@ def as_sent(body: Json) -> Json:
     return [as_sent(value) for value in body] if isinstance(body, list) else body
 
 
-def _path(asked: Mapping[str, Any], resource: Mapping[str, Any], operation: str) -> str:
+def _path(question: Mapping[str, Any], resource: Mapping[str, Any], operation: str) -> str:
     group, version, kind = (str(resource.get(name) or "") for name in ("group", "version", "resource"))
-    name, namespace, subresource = (str(asked.get(key) or "") for key in ("name", "namespace", "subResource"))
+    name, namespace, subresource = (str(question.get(key) or "") for key in ("name", "namespace", "subResource"))
     parts = ["apis", group, version] if group else ["api", version]
     if namespace and not (kind == "namespaces" and not group):
         parts += ["namespaces", namespace]

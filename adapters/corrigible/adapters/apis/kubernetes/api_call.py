@@ -26,21 +26,23 @@ _OF_A_NAMESPACE: Final = frozenset({"finalize", "status"})
 def calls_of(request: Request) -> Calls:
     """Return the calls that a request may be, and the uid of the question where it is one about a call."""
     review = request.body
-    asked = review.get("request") if isinstance(review, Mapping) and review.get("kind") == "AdmissionReview" else None
-    if isinstance(asked, Mapping):
-        call = _asked(asked)
-        return Calls((call,) if call is not None else (), _text(asked.get("uid")))
+    question = (
+        review.get("request") if isinstance(review, Mapping) and review.get("kind") == "AdmissionReview" else None
+    )
+    if isinstance(question, Mapping):
+        call = _call_in(question)
+        return Calls((call,) if call is not None else (), _text(question.get("uid")))
     return Calls(tuple(_sent(request)))
 
 
-def _asked(asked: Mapping[str, Any]) -> Call | None:
-    resource = asked.get("requestResource") or asked.get("resource")
+def _call_in(question: Mapping[str, Any]) -> Call | None:
+    resource = question.get("requestResource") or question.get("resource")
     if not isinstance(resource, Mapping):
         return None
     group, version, kind = (_text(resource.get(name)) for name in ("group", "version", "resource"))
-    subresource = _text(asked.get("requestSubResource") or asked.get("subResource"))
-    namespace = "" if kind == "namespaces" and not group else _text(asked.get("namespace"))
-    return (_text(asked.get("operation")), group, version, kind, subresource, namespace, _text(asked.get("name")))
+    subresource = _text(question.get("requestSubResource") or question.get("subResource"))
+    namespace = "" if kind == "namespaces" and not group else _text(question.get("namespace"))
+    return (_text(question.get("operation")), group, version, kind, subresource, namespace, _text(question.get("name")))
 
 
 def _sent(request: Request) -> list[Call]:

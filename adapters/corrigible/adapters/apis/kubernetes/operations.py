@@ -33,10 +33,10 @@ class KubernetesOperations(Operations):
         super().__init__(dict(_table()) if table is None else table)
 
     def find(self, method: str, path: str) -> tuple[str, dict[str, str]] | None:
-        found = super().find(method, path)
-        if found is None:
+        match = super().find(method, path)
+        if match is None:
             return None
-        operation, params = found
+        operation, params = match
         whole = dict.fromkeys(_PARAMS, "") | params
         if not whole["resource"] and operation != "discover":
             _, _, rest = path.partition("/namespaces")

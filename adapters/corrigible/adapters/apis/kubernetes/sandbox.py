@@ -34,9 +34,9 @@ _EXTRA = "install the extra with `pip install 'corrigible[sandboxes]'`"
 
 def find_apiserver(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the kube-apiserver that the environment names."""
-    found = Path(environ.get(ASSETS, "")) / "kube-apiserver"
-    if environ.get(ASSETS) and os.access(found, os.X_OK):
-        return found.resolve()
+    server = Path(environ.get(ASSETS, "")) / "kube-apiserver"
+    if environ.get(ASSETS) and os.access(server, os.X_OK):
+        return server.resolve()
     raise SandboxError(_HELP)
 
 

@@ -32,8 +32,8 @@ class Processor:
     async def left(self, charge: str) -> int:
         """Return what can still be refunded of a charge: as counted here, until the processor disagrees."""
         if charge not in self._left:
-            said = await self._call("GET", f"/v1/charges/{charge}")
-            self._left[charge] = int(said["amount"]) - int(said["amount_refunded"])
+            document = await self._call("GET", f"/v1/charges/{charge}")
+            self._left[charge] = int(document["amount"]) - int(document["amount_refunded"])
         return self._left[charge]
 
     async def refund(self, charge: str, amount: int) -> str:

@@ -121,8 +121,10 @@ _PLAIN: Final = {"missing": "is required", "extra_forbidden": "is not a paramete
 def _complaint(error: ErrorDetails) -> Complaint:
     kind, place = error["type"], field(error["loc"])
     code = _CODES.get(kind) or (kind if kind == "amount_not_integer" else "parameter_invalid")
-    said = _PLAIN.get(kind) or (error["msg"] if kind in (code, "parameter_invalid") else "is not what this call takes")
-    return Complaint(code, f"{place or 'The body'} {said}.", place)
+    problem = _PLAIN.get(kind) or (
+        error["msg"] if kind in (code, "parameter_invalid") else "is not what this call takes"
+    )
+    return Complaint(code, f"{place or 'The body'} {problem}.", place)
 
 
 def read(model: type[Model], body: bytes) -> Model:

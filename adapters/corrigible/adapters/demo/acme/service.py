@@ -52,15 +52,15 @@ class Billing:
             caller = _KEY.fullmatch(sent.get(b"authorization", b"").decode("latin-1"))
             if caller is None:
                 raise refuse(401, "credentials_refused", "The call carries no key of Acme's.")
-            found = OPERATIONS.find("GET" if method == "HEAD" else method, path)
-            if found is None:
+            match = OPERATIONS.find("GET" if method == "HEAD" else method, path)
+            if match is None:
                 if others := [other for other in _METHODS if OPERATIONS.find(other, path)]:
                     document = refuse(405, "method_not_allowed", f"{method} is not offered here.").document()
                     return 405, document, [(b"allow", ", ".join(others).encode())]
                 raise refuse(404, "path_unknown", "There is nothing at this path.")
             if len(body) > LARGEST_BODY:
                 raise refuse(413, "body_too_large", "The body is too long.")
-            operation, parameters = found
+            operation, parameters = match
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             key = sent.get(b"idempotency-key")
             call = ServiceCall(

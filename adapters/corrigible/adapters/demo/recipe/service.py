@@ -119,9 +119,9 @@ def _encode(value: Any) -> Any:
     raise TypeError(type(value).__name__)
 
 
-def encoded(said: Answer) -> bytes:
+def encoded(response: Answer) -> bytes:
     """Return the body as JSON, decimals as they are."""
-    return orjson.dumps(said.body, default=_encode)
+    return orjson.dumps(response.body, default=_encode)
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -134,9 +134,9 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
         return
     if len(body) > LARGEST_BODY:
         too_long = Complaint("REQUEST_TOO_LARGE", f"the body is longer than {LARGEST_BODY} bytes", "")
-        said = _refusal(413, [too_long], "request too large")
+        response = _refusal(413, [too_long], "request too large")
     else:
         query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        said = answer(scope["method"], path, query, body)
-    await respond(scope, send, said.status, encoded(said), said.headers)
+        response = answer(scope["method"], path, query, body)
+    await respond(scope, send, response.status, encoded(response), response.headers)

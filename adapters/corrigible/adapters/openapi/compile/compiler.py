@@ -93,8 +93,8 @@ def _bounded(schemas: Schemas, records: Mapping[str, Any], path: Path) -> None:
 def _operations(
     files: SourceFiles, paths: Mapping[str, Json]
 ) -> Iterator[tuple[str, str, Mapping[str, Json], Mapping[str, Json], Path]]:
-    for template, said in paths.items():
-        item, file = files.followed(said, files.path)
+    for template, path_item in paths.items():
+        item, file = files.followed(path_item, files.path)
         for method, operation in item.items() if isinstance(item, Mapping) else ():
             if method in METHODS and isinstance(operation, Mapping) and template.startswith("/"):
                 yield template, method, operation, item, file
@@ -103,7 +103,7 @@ def _operations(
 def _bases(document: Mapping[str, Json], *nearer: Mapping[str, Json]) -> list[str]:
     """Return what stands before the paths: nothing, and the path of every server whose variables have defaults."""
     servers = [server for place in (document, *nearer) for server in place.get("servers") or ()]
-    found = [""]
+    bases = [""]
     for server in servers:
         url = server.get("url") if isinstance(server, Mapping) else None
         if not isinstance(url, str):
@@ -113,8 +113,8 @@ def _bases(document: Mapping[str, Json], *nearer: Mapping[str, Json]) -> list[st
             if isinstance(variable, Mapping) and isinstance(variable.get("default"), str):
                 url = url.replace(f"{{{name}}}", variable["default"])
         if "{" not in url:
-            found.append(urlsplit(url).path.rstrip("/"))
-    return list(dict.fromkeys(found))
+            bases.append(urlsplit(url).path.rstrip("/"))
+    return list(dict.fromkeys(bases))
 
 
 def _shape(template: str, parameters: list[dict[str, Any]]) -> str:
@@ -129,30 +129,30 @@ def _shape(template: str, parameters: list[dict[str, Any]]) -> str:
 def _parameters(
     files: SourceFiles, schemas: Schemas, item: Mapping[str, Json], operation: Mapping[str, Json], file: Path
 ) -> Iterator[dict[str, Any]]:
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    parameters: dict[tuple[str, str], dict[str, Any]] = {}
     for place in (item, operation):
-        for said in place.get("parameters") or ():
-            one, where = files.followed(said, file)
-            if not isinstance(one, Mapping) or one.get("in") not in ("path", "query", "header"):
+        for listed in place.get("parameters") or ():
+            parameter, where = files.followed(listed, file)
+            if not isinstance(parameter, Mapping) or parameter.get("in") not in ("path", "query", "header"):
                 continue
-            name = str(one.get("name"))
-            kept: dict[str, Any] = {"name": name, "in": one["in"]}
-            if one.get("required") is True:
+            name = str(parameter.get("name"))
+            kept: dict[str, Any] = {"name": name, "in": parameter["in"]}
+            if parameter.get("required") is True:
                 kept["required"] = True
             for key in ("style", "explode", "allowEmptyValue"):
-                if key in one:
-                    kept[key] = one[key]
-            if one.get("x-multi-segment") is True:
+                if key in parameter:
+                    kept[key] = parameter[key]
+            if parameter.get("x-multi-segment") is True:
                 kept["multiple"] = True
-            schema = one.get("schema")
-            content = one.get("content")
+            schema = parameter.get("schema")
+            content = parameter.get("content")
             if schema is None and isinstance(content, Mapping) and content:
                 media, inner = next(iter(content.items()))
                 schema = inner.get("schema") if isinstance(inner, Mapping) else None
                 kept["json" if "json" in str(media) else "opaque"] = True
             kept["schema"] = schemas.translated(schema, where)
-            found[(kept["in"], name.lower() if kept["in"] == "header" else name)] = kept
-    yield from found.values()
+            parameters[(kept["in"], name.lower() if kept["in"] == "header" else name)] = kept
+    yield from parameters.values()
 
 
 def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], file: Path) -> dict[str, Json]:
@@ -160,11 +160,11 @@ def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], f
     if not isinstance(body, Mapping):
         return {}
     media: dict[str, Json] = {}
-    for name, said in (body.get("content") or {}).items():
-        if not isinstance(said, Mapping):
+    for name, documented in (body.get("content") or {}).items():
+        if not isinstance(documented, Mapping):
             continue
-        kept: dict[str, Json] = {"schema": schemas.translated(said.get("schema") or {}, where)}
-        encoding = said.get("encoding")
+        kept: dict[str, Json] = {"schema": schemas.translated(documented.get("schema") or {}, where)}
+        encoding = documented.get("encoding")
         if isinstance(encoding, Mapping):
             styles = {
                 inner: {key: how[key] for key in ("style", "explode", "contentType") if key in how}
@@ -180,12 +180,12 @@ def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], f
 def _refusals(files: SourceFiles, codes: Codes, operation: Mapping[str, Json], file: Path) -> dict[str, Json]:
     """Return the documented statuses that are refusals, each with the list of codes its schema names, or null."""
     responses = operation.get("responses")
-    found: dict[str, Json] = {}
-    for status, said in responses.items() if isinstance(responses, Mapping) else ():
+    refusals: dict[str, Json] = {}
+    for status, response in responses.items() if isinstance(responses, Mapping) else ():
         if _REFUSAL.fullmatch(str(status)):
-            answer, where = files.followed(said, file)
-            found[str(status).upper() if str(status) != "default" else "default"] = codes.of(answer, where)
-    return found
+            answer, where = files.followed(response, file)
+            refusals[str(status).upper() if str(status) != "default" else "default"] = codes.of(answer, where)
+    return refusals
 
 
 class _Uses:
@@ -195,18 +195,18 @@ class _Uses:
         self._direct = [_named(definition) for definition in definitions]
 
     def of(self, record: Json) -> list[int]:
-        open_, seen = set(_named(record)), set[int]()
-        while open_:
-            number = open_.pop()
+        pending, seen = set(_named(record)), set[int]()
+        while pending:
+            number = pending.pop()
             seen.add(number)
-            open_ |= self._direct[number] - seen
+            pending |= self._direct[number] - seen
         return sorted(seen)
 
 
 def _named(value: Json) -> set[int]:
     """Return the numbers of the definitions that a schema names itself."""
     if isinstance(value, Mapping):
-        found = {number for inner in value.values() for number in _named(inner)}
-        said = _REFERENCE.fullmatch(value["$ref"]) if isinstance(value.get("$ref"), str) else None
-        return found | {int(said[1])} if said else found
+        numbers = {number for inner in value.values() for number in _named(inner)}
+        reference = _REFERENCE.fullmatch(value["$ref"]) if isinstance(value.get("$ref"), str) else None
+        return numbers | {int(reference[1])} if reference else numbers
     return {number for inner in value for number in _named(inner)} if isinstance(value, list) else set()

@@ -24,13 +24,13 @@ class Codes:
     def of(self, answer: Json, file: Path) -> int | None:
         """Return the place of the list of codes that an answer's schema allows, None where it names none."""
         content = answer.get("content") if isinstance(answer, Mapping) else None
-        found: set[str] = set()
+        codes: set[str] = set()
         for media in content.values() if isinstance(content, Mapping) else ():
             if isinstance(media, Mapping):
-                found |= self._in(media.get("schema"), file, 0)
-        if not found:
+                codes |= self._in(media.get("schema"), file, 0)
+        if not codes:
             return None
-        listed = sorted(found)
+        listed = sorted(codes)
         if listed not in self.lists:
             self.lists.append(listed)
         return self.lists.index(listed)
@@ -39,13 +39,13 @@ class Codes:
         if not isinstance(schema, Mapping) or depth > _DEEPEST:
             return frozenset()
         if "$ref" in schema:
-            found = self._files.find(schema["$ref"], file)
-            if found is None:
+            target = self._files.find(schema["$ref"], file)
+            if target is None:
                 return frozenset()
-            place = (found.file, found.pointer)
+            place = (target.file, target.pointer)
             if place not in self._known:
                 self._known[place] = frozenset()  # one that leads back to itself adds nothing
-                self._known[place] = self._in(found.value, found.file, depth + 1)
+                self._known[place] = self._in(target.value, target.file, depth + 1)
             return self._known[place]
         out: set[str] = set()
         members = schema.get("properties")

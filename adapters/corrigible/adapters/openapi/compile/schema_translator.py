@@ -51,14 +51,14 @@ class Schemas:
         return list(self._names)
 
     def _named(self, reference: Json, file: Path) -> Json:
-        found = self._files.find(reference, file)
-        if found is None or not isinstance(found.value, Mapping):
+        target = self._files.find(reference, file)
+        if target is None or not isinstance(target.value, Mapping):
             return {}
-        key = (found.file, found.pointer)
+        key = (target.file, target.pointer)
         if key not in self._names:
             self._names[key] = len(self.definitions)
             self.definitions.append({})
-            self._pending.append((self._names[key], found.value, found.file))
+            self._pending.append((self._names[key], target.value, target.file))
         return {"$ref": f"#/$defs/s{self._names[key]}"}
 
     def _schema(self, node: Json, file: Path, hidden: frozenset[str]) -> Json:
@@ -113,11 +113,11 @@ class Schemas:
         return {"anyOf": [out, {"type": "null"}]}
 
     def _kinds(self, node: Mapping[str, Json]) -> tuple[str, ...]:
-        said = node.get("type")
-        listed = [said] if isinstance(said, str) else said if isinstance(said, list) else []
-        if node.get("format") == "int-or-string" and said == "string":
+        declared = node.get("type")
+        listed = [declared] if isinstance(declared, str) else declared if isinstance(declared, list) else []
+        if node.get("format") == "int-or-string" and declared == "string":
             listed = ["string", "integer"]
-        kinds = list(dict.fromkeys(listed)) if all(isinstance(kind, str) for kind in listed) else []
+        kinds = list(dict.fromkeys(listed)) if all(isinstance(declared, str) for declared in listed) else []
         if not kinds or not _TYPES.issuperset(kinds):
             return ()
         return (*kinds, "null") if self._nullable(node) and "null" not in kinds else tuple(kinds)
@@ -172,13 +172,17 @@ class Schemas:
 
     def _discriminator(self, node: Mapping[str, Json], out: dict[str, Json]) -> None:
         """Keep which value chooses which alternative, by its index."""
-        said = node.get("discriminator")
+        discriminator = node.get("discriminator")
         key = "oneOf" if "oneOf" in out else "anyOf"
-        if not isinstance(said, Mapping) or key not in out or not isinstance(said.get("propertyName"), str):
+        if (
+            not isinstance(discriminator, Mapping)
+            or key not in out
+            or not isinstance(discriminator.get("propertyName"), str)
+        ):
             return
         references = [inner.get("$ref") if isinstance(inner, Mapping) else None for inner in node[key]]
         chosen = {str(ref).rpartition("/")[2]: index for index, ref in enumerate(references) if ref}
-        mapping = said.get("mapping")
+        mapping = discriminator.get("mapping")
         named: dict[str, int] = {}
         for value, target in mapping.items() if isinstance(mapping, Mapping) else ():
             if target in references:
@@ -188,7 +192,7 @@ class Schemas:
         # A schema that is mapped goes by that value alone.
         branches = {**{name: index for name, index in chosen.items() if index not in named.values()}, **named}
         if len(set(branches.values())) == len(node[key]):
-            out["discriminator"] = {"propertyName": said["propertyName"], "branches": branches}
+            out["discriminator"] = {"propertyName": discriminator["propertyName"], "branches": branches}
 
 
 def _is_read_only(schema: Json) -> bool:

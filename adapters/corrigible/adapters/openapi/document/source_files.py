@@ -73,20 +73,20 @@ class SourceFiles:
 
     def unread(self) -> list[str]:
         """Return the `$ref`s of the files read that lead to what is never read."""
-        found: dict[str, None] = {}
+        places: dict[str, None] = {}
         for file, document in self._read.items():
             waiting = [document]
             while waiting:
                 here = waiting.pop()
                 if isinstance(here, Mapping):
-                    said = here.get("$ref")
-                    place = said.partition("#")[0] if isinstance(said, str) else ""
+                    reference = here.get("$ref")
+                    place = reference.partition("#")[0] if isinstance(reference, str) else ""
                     if place and not self.may_read(place, file):
-                        found.setdefault(place)
+                        places.setdefault(place)
                     waiting += here.values()
                 elif isinstance(here, list):
                     waiting += here
-        return list(found)
+        return list(places)
 
     def read(self, uri: str) -> Json:
         """Return the document of a file URI. Raises AuthoringError where it is not to be read, or is none."""
@@ -101,8 +101,8 @@ class SourceFiles:
     def followed(self, value: Json, file: Path) -> tuple[Json, Path]:
         """Return a value, or what it refers to where it is a reference."""
         if isinstance(value, Mapping) and "$ref" in value:
-            found = self.find(value["$ref"], file)
-            return (found.value, found.file) if found is not None else ({}, file)
+            target = self.find(value["$ref"], file)
+            return (target.value, target.file) if target is not None else ({}, file)
         return value, file
 
     def _at(self, file: Path, pointer: str) -> Json:
@@ -158,5 +158,5 @@ def digest(path: Path) -> str:
 
 
 def _unreadable(path: Path, problem: OSError) -> AuthoringError:
-    said = "no such file" if isinstance(problem, FileNotFoundError) else f"cannot be read: {problem.strerror}"
-    return AuthoringError(Place(path), said)
+    why = "no such file" if isinstance(problem, FileNotFoundError) else f"cannot be read: {problem.strerror}"
+    return AuthoringError(Place(path), why)

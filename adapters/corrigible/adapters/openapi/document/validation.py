@@ -33,16 +33,16 @@ def problems(files: SourceFiles) -> list[str] | None:
         # What a file that was read refers to is read by us as well, never by the library: it would fetch.
         handlers = dict.fromkeys(("<all_urls>", "http", "https", "file"), files.read)
         whole = SchemaPath.from_dict(document, base_uri=path.resolve().as_uri(), handlers=handlers)
-        found = list(of_version(whole).iter_errors())[:_MOST]
+        errors = list(of_version(whole).iter_errors())[:_MOST]
     except Exception as problem:  # it stumbles over what it does not expect, and a warning is all it could give
         return [f"{Place(path)}: cannot be checked: {type(problem).__name__}"]
-    if not found:
+    if not errors:
         return []
     try:
         lines = read_source(path)  # JSON is YAML, and this knows lines
     except AuthoringError:
-        return [f"{Place(path)}: {_short(error.message)}" for error in found]
-    return [f"{lines.place(tuple(error.absolute_path))}: {_short(error.message)}" for error in found]
+        return [f"{Place(path)}: {_short(error.message)}" for error in errors]
+    return [f"{lines.place(tuple(error.absolute_path))}: {_short(error.message)}" for error in errors]
 
 
 def _short(message: str) -> str:

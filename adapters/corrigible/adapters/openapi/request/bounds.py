@@ -79,10 +79,10 @@ def part_of(instance: Json, known: Known) -> Part:
             out = {}
             spend(1 + len(value) // _VALUES_A_STEP)
             names = known.declared(path)
-            told = [name for name in value if name in names]
+            declared = [name for name in value if name in names]
             others = list(islice((name for name in value if name not in names), room))
             left -= len(others)
-            waiting += [(value[name], (*path, name), out, name) for name in (*told, *others)]
+            waiting += [(value[name], (*path, name), out, name) for name in (*declared, *others)]
         elif isinstance(value, list):
             out = []
             some: Sequence[int] = range(min(len(value), room))

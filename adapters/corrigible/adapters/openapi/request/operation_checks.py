@@ -60,8 +60,8 @@ class OperationChecker:
     def body_schema(self, request: Request | None = None) -> tuple[Json, Mapping[str, Any]]:
         """Return the schema of the body a request has, or of the usual one, and how its members are encoded."""
         media: Mapping[str, Any] = self.record.get("body", {}).get("media", {})
-        said = media.get(_media(media, request) or "")
-        return (None, {}) if said is None else (said["schema"], said.get("encoding", {}))
+        documented = media.get(_media(media, request) or "")
+        return (None, {}) if documented is None else (documented["schema"], documented.get("encoding", {}))
 
     def root(self, schema: Json) -> dict[str, Json]:
         """Return a schema with all it refers to."""
@@ -100,7 +100,7 @@ class OperationChecker:
         if checker is None:
             return
         sent, unknown = query_object(request.query, self.query, checker.schema)
-        instance = {name: said.value for name, said in sent.items() if said.value is not MISSING}
+        instance = {name: parameter.value for name, parameter in sent.items() if parameter.value is not MISSING}
         absent = [name for name in names if name not in sent]
         for name in unknown[:_MOST_UNKNOWN]:
             head, bracket, _ = name.partition("[")
@@ -108,7 +108,7 @@ class OperationChecker:
             if len(near) == 1:
                 ending = name[len(head) :] if bracket else ""
                 yield self._unknown_parameter(request, name, tuple(one + ending for one in names))
-        empty = {name for name, said in sent.items() if said.value is MISSING}
+        empty = {name for name, parameter in sent.items() if parameter.value is MISSING}
         for violation in checker.schema_violations(instance, lambda path: query_locate(request.query, sent, path)):
             name = segments(violation.pointer)[1] if violation.pointer.count("/") > 1 else ""
             if violation.keyword == "required" and name in empty:
@@ -162,12 +162,12 @@ class OperationChecker:
 
 def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
     """Return which of the documented media types a request's body is judged by."""
-    said = "" if request is None else request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = "" if request is None else request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request is not None and request.form:
         return _FORM if _FORM in media else None
-    if said in media:
-        return said
-    if "patch+json" in said or (said and "json" not in said and "yaml" not in said):
+    if content_type in media:
+        return content_type
+    if "patch+json" in content_type or (content_type and "json" not in content_type and "yaml" not in content_type):
         return None  # another format than any that is documented
     usual = [name for name in media if name == "application/json"] or [name for name in media if name.endswith("+json")]
     usual = usual or [name for name in media if name in ("*/*", "application/*")]

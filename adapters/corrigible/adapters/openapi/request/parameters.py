@@ -49,9 +49,9 @@ def query_object(
         if bracket:
             heads.setdefault(head, []).append(name)
     for one in declared:
-        found = _sent(one, left, heads, root)
-        if found is not None:
-            sent[one["name"]] = found
+        parameter = _sent(one, left, heads, root)
+        if parameter is not None:
+            sent[one["name"]] = parameter
     free = {
         name
         for one in declared
@@ -125,17 +125,17 @@ def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path
     if not path:
         return Spot("/query", dict(query))
     name = str(path[0])
-    said = sent.get(name)
-    if said is None:
+    parameter = sent.get(name)
+    if parameter is None:
         return Spot(f"/query/{escape(name)}", query.get(name, MISSING))
     rest = list(path[1:])
-    written = said.head + "".join(f"[{part}]" for part in rest)
-    if said.head and rest and _is_absent(said.value, rest) and written not in query:
+    written = parameter.head + "".join(f"[{part}]" for part in rest)
+    if parameter.head and rest and _is_absent(parameter.value, rest) and written not in query:
         return Spot(f"/query/{escape(written)}", MISSING)
     while True:
         place = to_pointer(rest)
-        if place in said.names:
-            used = said.names[place]
+        if place in parameter.names:
+            used = parameter.names[place]
             break
         if not rest:
             used = name

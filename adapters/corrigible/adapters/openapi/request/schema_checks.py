@@ -72,28 +72,28 @@ class SchemaChecker:
         whole = size <= LARGE
         known = Known(lambda path: self._declared(path).members, self._fitting)
         part = Part(instance, size, {}) if whole else part_of(instance, known)
-        found = self._broken(part, lambda path: locate(part.place(path)), whole=whole)
-        return sorted(found, key=lambda violation: violation.keyword != "additionalProperties")
+        violations = self._broken(part, lambda path: locate(part.place(path)), whole=whole)
+        return sorted(violations, key=lambda violation: violation.keyword != "additionalProperties")
 
     def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[SchemaViolation]:
         seen, size, _ = part
         spend(price(seen, self._told))
         errors = list(self._teller.iter_errors(seen))
         spend(len(errors) * (_AN_ERROR + size // _VALUES_OF_AN_ERROR))
-        found = list(itertools.islice((one for error in errors for one in self._of(error, locate)), MOST))
+        violations = list(itertools.islice((one for error in errors for one in self._of(error, locate)), MOST))
         if not whole:
-            found = [one for one in found if not _is_only_of_part(one)]
-        found = [one._replace(value=MISSING) if one.keyword == "required" else one for one in found]
-        return [*self._respelt(found, seen, locate), *found, *self._too_long(part, locate)]
+            violations = [one for one in violations if not _is_only_of_part(one)]
+        violations = [one._replace(value=MISSING) if one.keyword == "required" else one for one in violations]
+        return [*self._respelt(violations, seen, locate), *violations, *self._too_long(part, locate)]
 
     def _too_long(self, part: Part, locate: Locate) -> Iterator[SchemaViolation]:
         """Yield arrays that have too many elements, which of a part cannot be seen."""
         for path in part.elements:
             spot = locate(path)
             for schema in at(self.schema, [str(step) for step in path]):
-                said = small(schema, self.schema)
-                if isinstance(spot.value, list) and len(spot.value) > said.get("maxItems", len(spot.value)):
-                    yield SchemaViolation(spot.pointer, "maxItems", said, spot.value)
+                limits = small(schema, self.schema)
+                if isinstance(spot.value, list) and len(spot.value) > limits.get("maxItems", len(spot.value)):
+                    yield SchemaViolation(spot.pointer, "maxItems", limits, spot.value)
                     break
 
     def _fitting(self, path: Path) -> Callable[[Json], bool] | None:
@@ -120,8 +120,8 @@ class SchemaChecker:
 
     def _object(self, path: tuple[str, ...]) -> _Object:
         schemas = at(self.schema, path)
-        found = declared(schemas, self.schema)
-        members = {name: inner for name, inner in found.items() if inner is not False}
+        named = declared(schemas, self.schema)
+        members = {name: inner for name, inner in named.items() if inner is not False}
         required = [
             one for schema in schemas for part in parts(schema, self.schema) for one in part.get("required", ())
         ]
@@ -133,10 +133,12 @@ class SchemaChecker:
         }
         return _Object(members, closed)
 
-    def _respelt(self, found: Sequence[SchemaViolation], instance: Json, locate: Locate) -> Iterator[SchemaViolation]:
+    def _respelt(
+        self, violations: Sequence[SchemaViolation], instance: Json, locate: Locate
+    ) -> Iterator[SchemaViolation]:
         """Yield undeclared members, allowed as such, that are nearly called like a missing one."""
-        missing = {violation.pointer for violation in found if violation.keyword == "required"}
-        told = {violation.pointer for violation in found if violation.keyword == "additionalProperties"}
+        missing = {violation.pointer for violation in violations if violation.keyword == "required"}
+        unknown = {violation.pointer for violation in violations if violation.keyword == "additionalProperties"}
         parents = {pointer.rpartition("/")[0] for pointer in missing}
         for path, members in _objects(instance, ()) if missing else ():
             here = locate(path).pointer
@@ -149,7 +151,7 @@ class SchemaChecker:
             for name in strange if absent else ():
                 # What is near to none of those that are missing need not be compared with the others.
                 near = nearest(name, free) if nearest(name, absent) else []
-                if len(near) == 1 and near[0] in absent and _below(here, name) not in told:
+                if len(near) == 1 and near[0] in absent and _below(here, name) not in unknown:
                     yield self._unknown([*path, name], locate)
 
     def _of(self, error: jsonschema_rs.ValidationError, locate: Locate) -> Iterator[SchemaViolation]:
@@ -231,10 +233,10 @@ class SchemaChecker:
 
     def _unnamed(self, schema: Schema, error: jsonschema_rs.ValidationError, locate: Locate) -> SchemaViolation | None:
         """Return the breach of a discriminating member that names no alternative."""
-        said = schema.get("discriminator")
-        if said is None or not isinstance(error.instance, Mapping):
+        discriminator = schema.get("discriminator")
+        if discriminator is None or not isinstance(error.instance, Mapping):
             return None
-        name, values = said["propertyName"], list(said["branches"])
+        name, values = discriminator["propertyName"], list(discriminator["branches"])
         if error.instance.get(name) in values:
             return None
         around = self._declared(error.instance_path)

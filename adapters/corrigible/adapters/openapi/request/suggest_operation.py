@@ -76,10 +76,10 @@ class OperationSuggester:
     def nearest(self, method: str, path: str) -> SchemaViolation | None:
         """Return a breach of the method where the path is known, else of the path; None where nothing is near."""
         method = method.upper()
-        found = self._operations.find(method, path)
-        if found is not None:
+        match = self._operations.find(method, path)
+        if match is not None:
             # A variable that takes all that is left may have taken a misspelt path.
-            return self._near_path(method, path) if any("/" in value for value in found[1].values()) else None
+            return self._near_path(method, path) if any("/" in value for value in match[1].values()) else None
         others = [one for one in self._methods if self._operations.find(one, path) is not None]
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
@@ -102,16 +102,16 @@ class OperationSuggester:
         parts = [part for part in path.split("/") if part]
         if not parts or len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
             return None
-        found: dict[str, tuple[int, int]] = {}
+        costs: dict[str, tuple[int, int]] = {}
         for extra, variant in self._variants(parts):
             for candidate in _walk(self._root, variant, method, 2 - min(extra, 1)):
                 cost = (candidate.cost + extra, abs(candidate.path.count("/") - len(parts)))
-                if candidate.path != path and cost < found.get(candidate.path, _FAR):
-                    found[candidate.path] = cost
-        if not found:
+                if candidate.path != path and cost < costs.get(candidate.path, _FAR):
+                    costs[candidate.path] = cost
+        if not costs:
             return None
-        least = min(found.values())
-        near = [one for one, cost in found.items() if cost == least]
+        least = min(costs.values())
+        near = [one for one, cost in costs.items() if cost == least]
         near.sort(key=lambda one: OSA.distance(path, one))
         return SchemaViolation("/path", "path", {"enum": near[:_MOST]}, path)
 

@@ -83,18 +83,18 @@ def _in_place(schema: Mapping[str, Json], root: Schema) -> Iterator[Json]:
 def _recursive(definitions: Mapping[str, Json]) -> set[str]:
     """Return the definitions that lead back to themselves."""
     direct = {name: set(_references(inner)) & definitions.keys() for name, inner in definitions.items()}
-    found: set[str] = set()
+    recursive: set[str] = set()
     for name in definitions:
-        open_, seen = list(direct[name]), set[str]()
-        while open_:
-            other = open_.pop()
+        pending, seen = list(direct[name]), set[str]()
+        while pending:
+            other = pending.pop()
             if other == name:
-                found.add(name)
+                recursive.add(name)
                 break
             if other not in seen:
                 seen.add(other)
-                open_ += direct[other]
-    return found
+                pending += direct[other]
+    return recursive
 
 
 def _references(value: Json) -> Iterator[str]:
@@ -134,9 +134,11 @@ def _returns(branches: Sequence[Json], recursive: set[str]) -> bool:
     return not recursive.isdisjoint(_references(list(branches)))
 
 
-def _choice(told: Sequence[Json], branches: Sequence[Json], root: Schema, discriminator: Json) -> list[dict[str, Json]]:
+def _choice(
+    alternatives: Sequence[Json], branches: Sequence[Json], root: Schema, discriminator: Json
+) -> list[dict[str, Json]]:
     """Return the schemas of a choice: one alternative at least may be meant, and where only one may be, that one."""
-    seen = [_plain_to_see(one, root) for one in told]
+    seen = [_plain_to_see(one, root) for one in alternatives]
     closed = _closed_member(seen, discriminator)
     out: list[dict[str, Json]] = []
     if closed is not None:
@@ -147,7 +149,7 @@ def _choice(told: Sequence[Json], branches: Sequence[Json], root: Schema, discri
         meant = [{"required": [name], "properties": {name: {"enum": one}}} for one in values]
         return [*out, *({CHOSEN: True, "if": one, "then": then} for one, then in zip(meant, branches, strict=True))]
     # Members of another type tell alternatives apart where one has them right, and are what is wrong where none has.
-    typed = [_plain_to_see(one, root, typed=True) for one in told]
+    typed = [_plain_to_see(one, root, typed=True) for one in alternatives]
     out.append({"anyOf": seen})
     for index, branch in enumerate(branches):
         alone = [_alone(typed, index), {"allOf": [{"not": {"anyOf": typed}}, _alone(seen, index)]}]

@@ -22,11 +22,11 @@ def target(schema: Schema, root: Schema) -> Schema:
         reference = schema.get("$ref")
         if not isinstance(reference, str):
             break
-        found = root.get("$defs", {}).get(reference.rpartition("/")[2])
-        if not isinstance(found, Mapping):
+        definition = root.get("$defs", {}).get(reference.rpartition("/")[2])
+        if not isinstance(definition, Mapping):
             return {}
         rest = {key: value for key, value in schema.items() if key not in ("$ref", "$defs")}
-        schema = {**found, **rest} if rest else found
+        schema = {**definition, **rest} if rest else definition
     return schema
 
 
@@ -40,12 +40,12 @@ def at(root: Schema, path: Sequence[str | int]) -> list[Json]:
 
 def declared(schemas: Sequence[Json], root: Schema) -> dict[str, Json]:
     """Return the members that some schemas declare, the first to declare one decides."""
-    found: dict[str, Json] = {}
+    members: dict[str, Json] = {}
     for schema in schemas:
         for part in parts(schema, root):
             for name, inner in part.get("properties", {}).items():
-                found.setdefault(name, inner)
-    return found
+                members.setdefault(name, inner)
+    return members
 
 
 def is_unset(schema: Json) -> bool:

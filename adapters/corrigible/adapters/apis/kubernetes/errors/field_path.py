@@ -99,9 +99,9 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
         if len(reached) == 1:
             return reached[0]
     if request.method == "PATCH" and value is not MISSING and value is not None:
-        found = resolve({"body": body}, pointer)
+        sent = resolve({"body": body}, pointer)
         again = [there for there in members(body, str(parts[-1])) if resolve({"body": body}, there) == value]
-        if found != value and len(again) == 1:
+        if sent != value and len(again) == 1:
             return again[0]
     return pointer
 
@@ -235,8 +235,8 @@ def pod_spec(request: Request) -> str:
         spec = resolve(document, pointer)
         if isinstance(spec, Mapping) and any(isinstance(spec.get(name), list) for name in _LISTS):
             return pointer
-    kind, asked = request.body.get("kind"), _RESOURCE.match(request.path)
-    at = _HOMES.get(f"{kind}s".lower() if kind else asked["resource"] if asked else "", "")
+    kind, collection = request.body.get("kind"), _RESOURCE.match(request.path)
+    at = _HOMES.get(f"{kind}s".lower() if kind else collection["resource"] if collection else "", "")
     return at if isinstance(resolve(document, at) if at else None, Mapping) else ""
 
 

@@ -174,11 +174,11 @@ def number(value: Json) -> Json:
 
 def listed(message: str) -> list[str]:
     """Return the values that a message says are the ones to choose from."""
-    found = _LISTED.search(message) if ": " in message or " are " in message else None
-    if found is None:
+    match = _LISTED.search(message) if ": " in message or " are " in message else None
+    if match is None:
         return []
-    quoted = _QUOTED.findall(found[1])
-    return quoted or [part.strip() for part in re.split(r",\s*|\s+or\s+", found[1]) if part.strip()]
+    quoted = _QUOTED.findall(match[1])
+    return quoted or [part.strip() for part in re.split(r",\s*|\s+or\s+", match[1]) if part.strip()]
 
 
 def field_error(field: str, message: str) -> FieldError:
@@ -199,9 +199,9 @@ def field_errors(message: str) -> list[FieldError]:
         whole = message[start.start("words") : following.start() if following else len(message)].strip()
         if message.startswith("[") and following is None:
             whole = whole.removesuffix("]")
-        found = field_error(start["field"], whole.rstrip(", "))
-        if found not in out:
-            out.append(found)
+        error = field_error(start["field"], whole.rstrip(", "))
+        if error not in out:
+            out.append(error)
     return out
 
 
