@@ -339,6 +339,23 @@ def test_a_mistake_of_ours_changes_nothing(folder: Path, fails: str, status: int
     assert b"".join(one["body"] for one in sent[1:]) == REFUSAL
 
 
+def test_a_mistake_in_counting_a_success_changes_nothing(folder: Path) -> None:
+    corrector: Any = Faulty(build_corrector([folder]), "passed")
+    messages = [start(200), part(b"ok")]
+    assert run(ReflectiveMiddleware(sends(*messages), corrector=corrector)) == messages
+
+
+def test_headers_are_read_as_every_front_end_reads_them(write_pack: Callable[..., Path]) -> None:
+    """UTF-8; other octets go out as they came in."""
+    rule = "match: {code: bad}\nwhen: \"request.headers['x-name'] == 'caf\u00e9'\"\n"
+    folder = write_pack(x=rule + "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n")
+    odd = (b"x-odd", b"\xff\xe9")
+    scope = http(headers=[JSON, (b"x-name", "caf\u00e9".encode())])
+    sent = run(ReflectiveMiddleware(sends(start(400, odd), part(REFUSAL)), [folder]), scope)
+    assert b"recovery_feedback" in sent[1]["body"]
+    assert odd in sent[0]["headers"]
+
+
 def looking_up(end: Callable[[], Awaitable[None]]) -> App:
     """Return an app that refuses, and ends a look-up in some way."""
 

@@ -20,6 +20,7 @@ from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.proxy.core.decision import Annotate, PassThrough
 from corrigible.proxy.core.engine import Engine, retry_after
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.budget import spend
 from corrigible.rules.engine.lookup import LookupAnswer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Request
@@ -360,3 +361,60 @@ def test_a_rule_of_last_resort_is_asked_after_the_description(
     decision = decide(engine, asked)
     assert isinstance(decision, Annotate)
     assert [suggestion["action"] for suggestion in decision.feedback["suggestions"]] == [said]
+
+
+def of_status(status: int, body: Any = None, *, grpc: bool = False) -> Exchange:
+    request = Request("/shop.v1.Shop/Buy", "", body={}) if grpc else Request("POST", "/v1/x", body={"amount": 500})
+    return Exchange(request, status, {"retry-after": "5"}, orjson.dumps(body or REFUSED), "e1", 1000.0)
+
+
+@pytest.mark.parametrize("first", ["own", "http"])
+@pytest.mark.parametrize(
+    ("status", "rule"),
+    [
+        (400, "apex.x"),
+        (401, "http.credentials-refused"),
+        (429, "http.too-many-requests"),
+        (503, "http.too-many-requests"),
+    ],
+)
+def test_every_pack_is_tried_and_a_particular_rule_goes_first(
+    write_pack: WritePack, first: str, status: int, rule: str
+) -> None:
+    packs: list[str | Path] = [write_pack(x=f"match: {{code: too_much, status: 400}}\n{MODIFY}"), "http"]
+    engine = build_engine(packs if first == "own" else packs[::-1])
+    decision = run_with_lookups_sync(engine.decide(of_status(status)), lambda lookup: LookupAnswer(0))
+    assert isinstance(decision, Annotate)
+    assert decision.rules == (rule,)
+
+
+def test_a_rule_that_crashes_does_not_silence_the_next_pack(write_pack: WritePack) -> None:
+    engine = build_engine([write_pack(x=f"when: request.body.absent == 1\n{MODIFY}"), "http"])
+    decision = run_with_lookups_sync(engine.decide(of_status(401)), lambda lookup: LookupAnswer(0))
+    assert isinstance(decision, Annotate)
+    assert decision.rules == ("http.credentials-refused",)
+    assert decision.error is not None and decision.error.startswith("apex.x: ")
+
+
+class Costly(Describes):
+    """A description that takes most of a budget to validate once."""
+
+    def __init__(self) -> None:
+        self.validated = 0
+
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> list[SchemaViolation]:
+        self.validated += 1
+        spend(15_000)
+        return []
+
+
+@pytest.mark.parametrize("grpc", [False, True])
+def test_all_packs_share_one_budget(write_pack: WritePack, grpc: bool) -> None:
+    (profile,) = load_profiles([write_pack(x=f"match: {{code: other}}\n{MODIFY}")])
+    costly = Costly()
+    profile = replace(profile, adapter=replace(profile.adapter, operations=costly.operations), description=costly)
+    decisions = Engine([profile, replace(profile), replace(profile)]).decide(of_status(400, grpc=grpc))
+    decision = run_with_lookups_sync(decisions, lambda lookup: LookupAnswer(0))
+    assert isinstance(decision, PassThrough) and decision.fault
+    assert "steps of computing" in decision.reason
+    assert costly.validated == 2

@@ -48,6 +48,12 @@ def test_a_caller_with_patience_waits_longer_for_both() -> None:
     assert Limits.within(1) == Limits()
 
 
+@pytest.mark.parametrize(("seconds", "computing"), [(0.4, 0.25), (0.1, 0.1), (0.25, 0.25), (2, 0.5)])
+def test_a_short_limit_is_one_for_the_whole_correction(seconds: float, computing: float) -> None:
+    limits = Limits.within(seconds)
+    assert (limits.seconds, limits.seconds_with_lookups) == (computing, seconds)
+
+
 def test_within_them(outcome: Callable[..., HttpOutcome]) -> None:
     assert outcome().reason == "annotated"
     assert outcome(asked=b"x" * 100, answered=b'{"error":{"message":"m"}}', body=100).error is not None

@@ -107,6 +107,25 @@ def test_only_what_shows_suggestions_counts(corrector: HttpCorrector) -> None:
     assert client.actions(2) == LADDER[2:]
 
 
+def test_the_first_feedback_that_a_caller_sees_is_the_first_attempt(corrector: HttpCorrector) -> None:
+    client = Client(corrector)
+    for mode in ("verbose", "traditional", "verbose"):
+        client.headers = [JSON, KEY, ("Prefer", f"recovery-feedback={mode}")]
+        client.send()
+    client.headers = [JSON, KEY]
+    assert client.actions(2) == LADDER[:2]
+
+
+def test_feedback_that_cannot_be_embedded_does_not_count(
+    corrector: HttpCorrector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client(corrector)
+    with monkeypatch.context() as patched:
+        patched.setattr("corrigible.proxy.http.codec.embed_feedback", lambda *_: 1 / 0)
+        assert [client.send() for _ in range(3)] == [None] * 3
+    assert client.actions(2) == LADDER[:2]
+
+
 def test_a_success_of_the_caller_there_ends_the_loop(corrector: HttpCorrector) -> None:
     client, elsewhere = Client(corrector), RequestHead("POST", "/v1/y", [KEY], "127.0.0.1")
     assert client.actions(3) == LADDER[:3]

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.core.corrector import Outcome
 from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.runtime.dispatcher import LARGE, OF_ALL, OF_ONE, Dispatcher, Shed, Task
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
@@ -149,3 +151,14 @@ def test_large_ones_are_left_alone_where_there_is_no_worker() -> None:
         assert await everything.run(task("a", asks, "/x", size=1 << 30), at_once, PATIENT) == "/x 200"
 
     asyncio.run(main())
+
+
+def test_the_time_of_a_correction_begins_with_its_first_step() -> None:
+    def slow() -> Generator[Lookup, LookupAnswer, Outcome[str]]:
+        time.sleep(0.02)
+        return Outcome("corrected", "annotated", Mode.REFLECTIVE)
+        yield
+
+    outcome = asyncio.run(Dispatcher().run(task("a", slow), at_once, Limits(seconds=0.01)))
+    assert outcome.rewrite is None
+    assert str(outcome.error).endswith("the limit is 10")
