@@ -1,0 +1,100 @@
+"""Whether every YAML reader takes a file, and reads the same from it.
+
+Two parsers read it, libyaml and PyYAML's own, and two schemas resolve its plain scalars: YAML 1.1, which this project
+and most tools read, and the core schema of YAML 1.2, which editors and newer tools read.
+
+Knows: YAML. Does not know: packs, rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from corrigible.rules.errors import AuthoringError, Place
+
+_LIBYAML: Final = getattr(yaml, "CSafeLoader", None)
+_CORE: Final = (
+    ("null", re.compile(r"~|null|Null|NULL|")),
+    ("bool", re.compile(r"true|True|TRUE|false|False|FALSE")),
+    ("int", re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")),
+    (
+        "float",
+        re.compile(
+            r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+        ),
+    ),
+)
+"""YAML 1.2, section 10.3.2: tag resolution of the core schema."""
+_AS_TEXT: Final = frozenset({"timestamp", "str", "merge", "value"})
+"""What packs read as text whatever YAML 1.1 makes of it."""
+
+
+def portability_problems(path: Path) -> Iterator[AuthoringError]:
+    """Yield where YAML readers would disagree about a file."""
+    text = path.read_text("utf-8")
+    trees = []
+    for name, loader in (("libyaml", _LIBYAML), ("PyYAML's own parser", yaml.SafeLoader)):
+        if loader is None:
+            continue
+        try:
+            trees.append(yaml.compose(text, Loader=loader))
+        except yaml.MarkedYAMLError as problem:
+            line = problem.problem_mark.line + 1 if problem.problem_mark else 1
+            yield AuthoringError(Place(path, line), f"{name} cannot read this: {problem.problem}")
+        except RecursionError:
+            return  # nested too deep: the reader of packs says so
+    if len(trees) == 2 and _plain(trees[0]) != _plain(trees[1]):
+        yield AuthoringError(Place(path), "libyaml and PyYAML's own parser read this file differently")
+    if trees:
+        yield from _scalars(trees[-1], path)
+
+
+def _plain(node: yaml.Node | None) -> Any:
+    """Return a tree's tags and texts."""
+    match node:
+        case yaml.MappingNode():
+            return [(_plain(key), _plain(value)) for key, value in node.value]
+        case yaml.SequenceNode():
+            return [_plain(item) for item in node.value]
+        case None:
+            return None
+    return node.tag, node.value
+
+
+def _scalars(top: yaml.Node | None, path: Path) -> Iterator[AuthoringError]:
+    """Yield plain scalars that are one thing in YAML 1.1 and another one in YAML 1.2."""
+    waiting = [top]
+    seen: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        match node:
+            case yaml.MappingNode():
+                waiting += [part for pair in reversed(node.value) for part in reversed(pair)]
+            case yaml.SequenceNode():
+                waiting += reversed(node.value)
+            case yaml.ScalarNode() if node.style is None:
+                old, new = node.tag.rpartition(":")[2], _core_tag(node.value)
+                if old != new and not {old, new} <= _AS_TEXT:
+                    problem = f'"{node.value}" is {_KINDS[old]} in YAML 1.1 and {_KINDS[new]} in YAML 1.2: quote it'
+                    yield AuthoringError(Place(path, node.start_mark.line + 1), problem)
+
+
+def _core_tag(text: str) -> str:
+    return next((tag for tag, pattern in _CORE if pattern.fullmatch(text)), "str")
+
+
+_KINDS: Final = {
+    **dict.fromkeys(_AS_TEXT, "text"),
+    "null": "null",
+    "bool": "a boolean",
+    "int": "a whole number",
+    "float": "a number",
+}
