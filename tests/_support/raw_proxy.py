@@ -232,7 +232,7 @@ def proxy_at(
 
     thread = threading.Thread(target=runs)
     patched = pytest.MonkeyPatch()
-    patched.setattr(mitm_http, "HOLD_SECONDS", hold)
+    patched.setattr(mitm_http, "BUFFER_SECONDS", hold)
     patched.setattr(mitm, "DRAIN_SECONDS", drain)
     thread.start()
 

@@ -35,7 +35,7 @@ def test_a_connection_that_asks_for_nothing_is_closed(bench: Any) -> None:
 
 
 def test_a_head_that_drips_is_given_up(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corrigible.proxy.mitm import http1 as mitm_http1
+    from corrigible.proxy.mitm import http1
 
     with (
         bench.upstream({"/x": OK}) as upstream,
@@ -45,7 +45,7 @@ def test_a_head_that_drips_is_given_up(bench: Any, monkeypatch: pytest.MonkeyPat
         wire.send(GET[:9])
         wire.send(GET[9:])
         wire.until(lambda got: got == OK)
-        monkeypatch.setattr(mitm_http1, "HEAD_SECONDS", 0.2)
+        monkeypatch.setattr(http1, "HEAD_SECONDS", 0.2)
         stop = threading.Event()
 
         def drip() -> None:
@@ -125,7 +125,7 @@ def test_idle_connections_make_room(bench: Any, number: int) -> None:
             said = process.communicate(timeout=bench.patience)[1]
             for wire in wires:
                 wire.close()
-    assert "room for connections is short" in said and "idle connections closed" in said
+    assert "connections or file descriptors run short" in said and "idle connections closed" in said
 
 
 OWN_NAMES = ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "localhost", "127.0.0.1"]
@@ -172,7 +172,7 @@ def test_a_proxy_to_everywhere_is_not_for_everybody(bench: Any, mode: Any, clien
     from mitmproxy.proxy.server_hooks import ClientConnectedHook
 
     from corrigible.proxy.mitm.addon import CorrectionAddon
-    from corrigible.proxy.mitm.connection import HookTable
+    from corrigible.proxy.mitm.inline_hooks import HookTable
     from corrigible.proxy.mitm.lookup_client import LookupClient
     from corrigible.proxy.mitm.server import Settings, _master
 

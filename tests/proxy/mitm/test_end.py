@@ -45,7 +45,7 @@ def test_a_crash_in_the_engine_ends_the_connection_instead_of_hanging(
     from mitmproxy.connection import ConnectionState
     from mitmproxy.proxy import commands, events, layer
 
-    from corrigible.proxy.mitm.connection import InlineHookLayer
+    from corrigible.proxy.mitm.inline_hooks import InlineHookLayer
 
     client: Any = SimpleNamespace(state=ConnectionState.OPEN)
 

@@ -39,17 +39,17 @@ def test_a_silent_exchange_is_not_cut_off(bench: Any) -> None:
 
 def test_both_ends_are_probed_while_they_are_silent(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A peer that vanished without a word would leave a watch hanging for ever."""
-    from corrigible.proxy.mitm import connection as mitm_engine
+    from corrigible.proxy.mitm import connection as client_connection
 
     asked: list[int] = []
-    probe = mitm_engine._probe
+    probe = client_connection._enable_keepalive
 
     def watched(writer: Any) -> None:
         probe(writer)
         connection = writer.get_extra_info("socket")
         asked.append(connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
 
-    monkeypatch.setattr(mitm_engine, "_probe", watched)
+    monkeypatch.setattr(client_connection, "_enable_keepalive", watched)
     with (
         bench.upstream({"/": OK}) as upstream,
         bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,

@@ -10,12 +10,12 @@ BUSY, TURNS, ROUNDS = 8, 5, 4
 
 
 def test_many_busy_connections_hold_the_others_no_longer_than_one() -> None:
-    from corrigible.proxy.mitm.connection import Queue
+    from corrigible.proxy.mitm.fair_reader import ReadQueue
 
     rounds: list[str] = [""]
     """Who read in which round of the event loop."""
 
-    async def busy(queue: Queue, name: str) -> None:
+    async def busy(queue: ReadQueue, name: str) -> None:
         for _ in range(TURNS):
             await queue.turn()
             assert rounds[-1] == "", "two of them in one round"
@@ -27,7 +27,7 @@ def test_many_busy_connections_hold_the_others_no_longer_than_one() -> None:
             rounds.append("")
 
     async def run() -> None:
-        queue, counting = Queue(), asyncio.create_task(count())
+        queue, counting = ReadQueue(), asyncio.create_task(count())
         await asyncio.gather(*(busy(queue, f"connection {number}") for number in range(BUSY)))
         counting.cancel()
 

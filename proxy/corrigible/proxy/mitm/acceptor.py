@@ -1,9 +1,9 @@
-"""Accepts connections, and stays calm where there is no descriptor for one more.
+"""Accepts connections, and pauses when no file descriptor is left for another one.
 
 Knows: sockets, asyncio's loop. Does not know: who connects, or why.
 
-asyncio tries as often as the backlog is long, says so each time, and leaves no turn in between to those who could
-give a descriptor back.
+asyncio's own server then retries once for every connection in the backlog and logs each failure, without a turn of
+the event loop for the tasks that could free a descriptor.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import socket
 from collections.abc import Callable
 
 BACKLOG = 1024
-_AT_ONCE = 64
+_BATCH = 64
 _PAUSE = 0.1
-"""Seconds before it is tried again."""
-_FULL = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+"""Seconds before the next attempt."""
+_EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
-class Door:
-    """What is listened on. `accepted` gets each connection, `full` hears where there was none left to give."""
+class Acceptor:
+    """Listening sockets. `accepted` is called with each connection, `exhausted` when no descriptor is left."""
 
-    def __init__(self, accepted: Callable[[socket.socket], None], full: Callable[[], None]) -> None:
+    def __init__(self, accepted: Callable[[socket.socket], None], exhausted: Callable[[], None]) -> None:
         self._accepted = accepted
-        self._full = full
+        self._exhausted = exhausted
         self._sockets: list[socket.socket] = []
 
     async def open(self, host: str, port: int) -> list[tuple[str, int]]:
-        """Start to accept; return the addresses. Raises OSError where one is taken."""
+        """Start to accept; return the addresses. Raises OSError if one is in use."""
         bound = await asyncio.start_server(lambda reader, writer: None, host, port, start_serving=False)
-        self._sockets = [one.dup() for one in bound.sockets]
+        self._sockets = [listening.dup() for listening in bound.sockets]
         bound.close()
         for listening in self._sockets:
             listening.setblocking(False)
             listening.listen(BACKLOG)
             self._listen(listening)
-        return [one.getsockname()[:2] for one in self._sockets]
+        return [listening.getsockname()[:2] for listening in self._sockets]
 
     def close(self) -> None:
-        """Accept no more."""
+        """Stop accepting."""
         for listening in self._sockets:
             asyncio.get_running_loop().remove_reader(listening)
             listening.close()
@@ -51,17 +51,17 @@ class Door:
             asyncio.get_running_loop().add_reader(listening, self._ready, listening)
 
     def _ready(self, listening: socket.socket) -> None:
-        for _ in range(_AT_ONCE):
+        for _ in range(_BATCH):
             try:
                 connection, _address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as problem:
-                if problem.errno not in _FULL:
+                if problem.errno not in _EXHAUSTED:
                     raise
                 loop = asyncio.get_running_loop()
                 loop.remove_reader(listening)
                 loop.call_later(_PAUSE, self._listen, listening)
-                self._full()
+                self._exhausted()
                 return
             self._accepted(connection)

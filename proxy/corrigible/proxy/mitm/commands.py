@@ -1,4 +1,4 @@
-"""What our protocol layers ask of the conversation around them, beside mitmproxy's own commands."""
+"""Commands of our protocol layers to the client connection that runs them, beside mitmproxy's own."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from mitmproxy.connection import Connection
 from mitmproxy.proxy import commands
 
 
-class Hold(commands.Command):
-    """Read no more from a connection for now: what came from it has not been taken yet."""
+class PauseReading(commands.Command):
+    """Stop reading from a connection: its data is not taken fast enough by the other side."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
 
-class Release(Hold):
-    """Read on."""
+class ResumeReading(PauseReading):
+    """Start reading from a connection again."""
 
 
-class TellOfEnd(commands.RequestWakeup):
-    """Wake the layer when the proxy is about to end, and not before."""
+class NotifyShutdown(commands.RequestWakeup):
+    """Wake the layer when the proxy shuts down, and not before."""
 
-    def __init__(self, *, closes: bool) -> None:
+    def __init__(self, *, closes_connection: bool) -> None:
         super().__init__(0)
-        self.closes = closes
-        """Whether the layer closes the connection itself, when all is said."""
+        self.closes_connection = closes_connection
+        """Whether the layer closes the connection itself after its last response."""

@@ -1,10 +1,17 @@
-"""What the proxy says where the engine has no answer to give."""
+"""The proxy's own error responses: one line of plain text."""
 
 from __future__ import annotations
 
+ERROR_TYPE = b"text/plain; charset=utf-8"
+
+
+def error_body(text: str) -> bytes:
+    """Return the body of an error response."""
+    return f"corrigible: {text}\n".encode()
+
 
 def error_text(status: int, message: str) -> str:
-    """Say who failed at what, in a line, without the upstream's own words."""
+    """Return one line that tells what failed, without quoting the upstream."""
     if message.startswith("mitmproxy received an HTTP CONNECT"):
         return "CONNECT is for --engine-mode regular"
     if status != 502:

@@ -1,4 +1,4 @@
-"""What a peer may spend on frames that carry nothing, before it is told to calm down.
+"""How many frames without content a peer may send before its connection ends with ENHANCE_YOUR_CALM.
 
 Knows: a clock. Does not know: frames, sockets.
 """
@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 
 BURST = 1000.0
-"""So much at once: some 50 ms of ours at one unit a frame."""
+"""Units at once: at one unit per frame some 50 ms of CPU time."""
 
 RATE = 200.0
-"""So much again each second."""
+"""Units that are added each second."""
 
 
-class Budget:
-    """A token bucket that fills with time, and with work that is worth its while."""
+class FrameBudget:
+    """A token bucket that fills with time and with transferred data."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -24,11 +24,11 @@ class Budget:
         self._at = clock()
 
     def earn(self, amount: float) -> None:
-        """Put something back, for work that needs such frames."""
+        """Add units, for data whose transfer needs such frames."""
         self._left = min(BURST, self._left + amount)
 
     def spend(self, amount: float) -> bool:
-        """Take something out. False where there is not that much left."""
+        """Subtract units. Return False if too few are left."""
         now = self._clock()
         self._left = min(BURST, self._left + (now - self._at) * RATE) - amount
         self._at = now

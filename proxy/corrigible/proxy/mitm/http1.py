@@ -1,4 +1,4 @@
-"""mitmproxy's HTTP/1, where it would make a working call fail, or answer in a way of its own.
+"""HTTP/1 on both sides of the proxy: mitmproxy's layers, changed where they would break a working call.
 
 Knows: mitmproxy's protocol layers. Does not know: flows, rules, sockets.
 
@@ -10,6 +10,7 @@ and an error page of the engine's own is one line of plain text.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from h11._receivebuffer import ReceiveBuffer
@@ -43,44 +44,44 @@ from corrigible.proxy.http.framing import (
     read_response,
 )
 
-from .chunked import Chunks
-from .commands import TellOfEnd
-from .error_page import error_text
+from .chunked import ChunkReader
+from .commands import NotifyShutdown
+from .error_page import ERROR_TYPE, error_body, error_text
 
 HEAD_SECONDS = 60.0
-"""For so long the head of a request may take, from its first byte on."""
+"""Time limit for the head of a request, from its first byte on."""
 LINGER_SECONDS = 2.0
-"""For so long a client that is hung up on may go on sending: bytes that nobody reads would cost it the answer."""
+"""How long the rest of a request is read after the last response: else the client could lose that response."""
 
 _LAST_CHUNK = b"0\r\n\r\n"
 _THEIR_PREFIX = "HTTP/1 protocol error: "
 
 
 class ClientSide(Http1Server):
-    """Serves the client."""
+    """The connection to the client."""
 
     _trailers: http.Headers | None = None
-    _head_since: float | None = None
-    """When the first byte of the head under way came."""
-    _clock: commands.RequestWakeup | None = None
-    _is_last = False
-    """Whether the answer under way is the last one of the connection: the proxy is about to end."""
+    _head_started: float | None = None
+    """When the first byte of the current request head arrived."""
+    _head_timer: commands.RequestWakeup | None = None
+    _is_last_response = False
+    """Whether the proxy shuts down, so that the current response is the last one."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if not isinstance(event, events.Wakeup):
             yield from super()._handle_event(event)
             if isinstance(event, events.Start):
-                yield TellOfEnd(closes=False)
-        elif isinstance(event.command, TellOfEnd):
-            self._is_last = True
-        elif event.command is self._clock:
-            self._clock = None
+                yield NotifyShutdown(closes_connection=False)
+        elif isinstance(event.command, NotifyShutdown):
+            self._is_last_response = True
+        elif event.command is self._head_timer:
+            self._head_timer = None
             yield from self._watch_head()
         else:
-            yield commands.CloseConnection(self.conn)  # it was given its time to hang up itself
+            yield commands.CloseConnection(self.conn)  # LINGER_SECONDS have passed
 
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
-        """Read the head of a request, once it is whole, and what else has come of it."""
+        """Read the head of a request once it is complete, and the data after it."""
         if not isinstance(event, events.DataReceived):
             yield from super().read_headers(event)
             return
@@ -99,37 +100,37 @@ class ClientSide(Http1Server):
             if received:
                 yield from self._watch_head()
             return
-        self._head_since = None
-        # All at once: where something unsafe has come already, nothing goes on.
-        read = list(super().read_headers(event))
-        told = [one.event for one in read if isinstance(one, ReceiveHttp)]
-        broken = next((one for one in told if isinstance(one, RequestProtocolError)), None)
-        if broken is not None or not told:
+        self._head_started = None
+        # All events at once: if a later part is unsafe, nothing of the request is forwarded.
+        results = list(super().read_headers(event))
+        parsed = [command.event for command in results if isinstance(command, ReceiveHttp)]
+        broken = next((each for each in parsed if isinstance(each, RequestProtocolError)), None)
+        if broken is not None or not parsed:
             text = broken.message if broken is not None else ""
             own = text.startswith(_THEIR_PREFIX)
             self.state = self.read_headers
             yield from self._refuse(400, text.removeprefix(_THEIR_PREFIX) if own else "the request is not valid HTTP")
             return
-        yield from read
+        yield from results
 
     def _watch_head(self) -> layer.CommandGenerator[None]:
-        """End a connection on which a head takes too long. There is one timer at most."""
+        """End the connection if a request head takes too long. There is at most one timer."""
         if self.state != self.read_headers or not self.buf:
-            self._head_since = None
+            self._head_started = None
             return
         now = time.monotonic()
-        if self._head_since is None:
-            self._head_since = now
-        left = self._head_since + HEAD_SECONDS - now
+        if self._head_started is None:
+            self._head_started = now
+        left = self._head_started + HEAD_SECONDS - now
         if left <= 0:
             yield from self._refuse(408, "the head of the request took too long")
-        elif self._clock is None:
-            self._clock = commands.RequestWakeup(left)
-            yield self._clock
+        elif self._head_timer is None:
+            self._head_timer = commands.RequestWakeup(left)
+            yield self._head_timer
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Read a piece of a request's body."""
-        reader = _own_reader(self)
+        """Read a part of a request body."""
+        reader = _chunk_reader(self)
         closing: commands.Command | None = None
         for command in super().read_body(event):
             match command:
@@ -139,10 +140,12 @@ class ClientSide(Http1Server):
                     closing = None
                     if self.response is None and isinstance(event, events.DataReceived):
                         text = broken.message.removeprefix(_THEIR_PREFIX)
-                        yield commands.SendData(self.conn, error_answer(400, text))
+                        yield commands.SendData(self.conn, error_response(400, text))
                     yield command
-                    yield from self._hang_up()
-                case ReceiveHttp(event=RequestEndOfMessage()) if reader is not None and (trailers := reader.taken()):
+                    yield from self._close_gently()
+                case ReceiveHttp(event=RequestEndOfMessage()) if reader is not None and (
+                    trailers := reader.take_trailers()
+                ):
                     yield ReceiveHttp(RequestTrailers(self.stream_id, http.Headers(trailers)))
                     yield command
                 case _:
@@ -151,12 +154,12 @@ class ClientSide(Http1Server):
             yield closing
 
     @property
-    def is_ahead(self) -> bool:
-        """Whether the client has sent much behind a request that is not answered yet."""
+    def has_pipelined_much(self) -> bool:
+        """Whether the client has sent much data after a request that has no response yet."""
         return self.state == self.wait and len(self.buf) > HEAD_LIMIT
 
     def send(self, event: Any) -> layer.CommandGenerator[None]:
-        """Send a piece of an answer."""
+        """Send a part of a response."""
         trailers = None
         match event:
             case ResponseTrailers():
@@ -169,29 +172,31 @@ class ClientSide(Http1Server):
                     return
             case ResponseHeaders() if self.request and self.request.data.http_version == b"HTTP/1.0":
                 event = _without_coding(event)
-        if self._is_last and isinstance(event, ResponseHeaders) and event.response.status_code >= 200:
+        if self._is_last_response and isinstance(event, ResponseHeaders) and event.response.status_code >= 200:
             response = event.response.copy()
             response.headers["connection"] = "close"
             event = ResponseHeaders(event.stream_id, response, event.end_stream)
-        for command in super().send(event):
-            if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
-                yield commands.SendData(command.connection, _last_chunk(trailers))
-            elif isinstance(event, ResponseProtocolError) and isinstance(command, commands.SendData):
+        for command in _with_trailers(super().send(event), trailers):
+            if isinstance(event, ResponseProtocolError) and isinstance(command, commands.SendData):
                 yield commands.SendData(command.connection, error_page(command.data, event.message))
             elif isinstance(event, ResponseProtocolError) and not self.request_done:
-                yield from self._hang_up()
+                yield from self._close_gently()
             else:
                 yield command
-        overtaken = self.response_done and not self.request_done
-        if overtaken and self.request and http1.expected_http_body_size(self.request, self.response) == -1:
-            yield from self._hang_up()  # the end of the answer is that of the connection, and the request goes on
+        request_outlives_response = self.response_done and not self.request_done
+        if (
+            request_outlives_response
+            and self.request
+            and http1.expected_http_body_size(self.request, self.response) == -1
+        ):
+            yield from self._close_gently()  # the connection's end ends the response, but the request is incomplete
 
     def _refuse(self, status: int, text: str) -> layer.CommandGenerator[None]:
-        yield commands.SendData(self.conn, error_answer(status, text))
-        yield from self._hang_up()
+        yield commands.SendData(self.conn, error_response(status, text))
+        yield from self._close_gently()
 
-    def _hang_up(self) -> layer.CommandGenerator[None]:
-        """Say no more. RFC 9112 section 9.6: first the writing side, then, once the client has done so, the other."""
+    def _close_gently(self) -> layer.CommandGenerator[None]:
+        """Close in two steps, RFC 9112 section 9.6: first the writing side, the other when the client has closed."""
         if self.state == self.passthrough:
             yield commands.CloseConnection(self.conn)
         elif self.state != self.linger:
@@ -200,20 +205,20 @@ class ClientSide(Http1Server):
             yield commands.RequestWakeup(LINGER_SECONDS)
 
     def linger(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Read what still comes, and throw it away."""
+        """Discard further data."""
         self.buf = ReceiveBuffer()
         if isinstance(event, events.ConnectionClosed):
             yield commands.CloseConnection(self.conn)
 
 
-class ServerSide(Http1Client):
-    """Talks to the upstream."""
+class UpstreamSide(Http1Client):
+    """A connection to the upstream."""
 
     _trailers: http.Headers | None = None
     _interim = 0
 
     def send(self, event: Any) -> layer.CommandGenerator[None]:
-        """Send a piece of a request."""
+        """Send a part of a request."""
         trailers = None
         match event:
             case RequestTrailers():
@@ -223,19 +228,17 @@ class ServerSide(Http1Client):
                 yield from self._send_head(_framed(event))
                 return
             case RequestData(data=b""):
-                return  # in chunks it would end the body
+                return  # an empty chunk would end the body
             case RequestEndOfMessage():
                 trailers, self._trailers = self._trailers, None
-        for command in super().send(event):
-            if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
-                yield commands.SendData(command.connection, _last_chunk(trailers))
-            elif not isinstance(command, commands.CloseTcpConnection):  # no end of a request is that of its connection
+        for command in _with_trailers(super().send(event), trailers):
+            if not isinstance(command, commands.CloseTcpConnection):  # a request's end does not close the connection
                 yield command
 
     def _send_head(self, event: RequestHeaders) -> layer.CommandGenerator[None]:
         for command in super().send(event):
             if isinstance(command, commands.SendData) and not is_request_head(command.data):
-                # Whatever came in between, what is no request head here could be two requests there.
+                # Bytes that are not one request head here could be two requests for the upstream.
                 yield commands.CloseConnection(self.conn)
                 message = "the request is not valid HTTP/1.1"
                 yield ReceiveHttp(ResponseProtocolError(event.stream_id, message, RequestProtocolError.code))
@@ -244,7 +247,7 @@ class ServerSide(Http1Client):
             yield command
 
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
-        """Read the head of an answer, once it is the final one."""
+        """Read the head of the final response."""
         if isinstance(event, events.DataReceived) and self.request is not None:
             try:
                 ready = yield from self._final_head(self.request)
@@ -259,7 +262,7 @@ class ServerSide(Http1Client):
             yield command
 
     def _final_head(self, request: http.Request) -> layer.CommandGenerator[bool]:
-        """Hand interim answers on. Returns whether a final head is at the buffer's beginning."""
+        """Forward interim responses. Return whether a complete final head is at the start of the buffer."""
         while True:
             received = bytes(self.buf)
             end = end_of_response_head(received)
@@ -277,29 +280,29 @@ class ServerSide(Http1Client):
             if self._interim > INTERIM_LIMIT:
                 raise Malformed(502, "the upstream sends one interim answer after the other")
             self.buf.maybe_extract_at_most(end)
-            # RFC 9110 section 15.2: a server MUST NOT send a 1xx response to an HTTP/1.0 client. Who expects none,
-            # and gets a 100, may take it for the answer.
+            # RFC 9110 section 15.2: a server MUST NOT send a 1xx response to an HTTP/1.0 client. A client that did not
+            # ask for a 100 may mistake it for the response.
             wanted = head[9:12] != b"100" or "expect" in request.headers
             if wanted and request.data.http_version == b"HTTP/1.1":
                 yield commands.SendData(self.context.client, head)
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Read a piece of an answer's body."""
-        reader = _own_reader(self)
+        """Read a part of a response body."""
+        reader = _chunk_reader(self)
         for command in super().read_body(event):
             ends = isinstance(command, ReceiveHttp) and isinstance(command.event, ResponseEndOfMessage)
-            if ends and reader is not None and self.stream_id and (trailers := reader.taken()):
+            if ends and reader is not None and self.stream_id and (trailers := reader.take_trailers()):
                 yield ReceiveHttp(ResponseTrailers(self.stream_id, http.Headers(trailers)))
             yield command
 
     def mark_done(self, *, request: bool = False, response: bool = False) -> layer.CommandGenerator[None]:
-        """End a direction. The answer may be over before the request is."""
+        """End a direction. The response may end before the request."""
         yield from super().mark_done(request=request, response=response)
         if self.response_done and not self.request_done:
-            self.state = self.overtaken
+            self.state = self.request_outlives_response
 
-    def overtaken(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Send the rest of a request that is answered already, unless the upstream has hung up."""
+    def request_outlives_response(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """Send the rest of a request whose response is complete, unless the upstream has closed."""
         if isinstance(event, events.ConnectionClosed):
             yield from self._break_off("server closed connection")
         else:
@@ -312,33 +315,33 @@ class ServerSide(Http1Client):
 
 
 def is_interim(start: bytes) -> bool:
-    """Whether an answer that starts with these 12 bytes is followed by another one to the same request."""
+    """Whether a response that starts with these 12 bytes is interim: another one follows."""
     return start[:7] == b"HTTP/1." and start[8:10] == b" 1" and start[9:12] != b"101"
 
 
 def error_page(page: bytes, message: str) -> bytes:
-    """Replace mitmproxy's HTML page by a line that says who failed at what, without the upstream's own words."""
+    """Replace mitmproxy's HTML error page by one line that does not quote the upstream."""
     status = int(page[9:12])
-    return error_answer(status, error_text(status, message))
+    return error_response(status, error_text(status, message))
 
 
-def error_answer(status: int, text: str) -> bytes:
-    """Return an answer of our own, in a line of plain text."""
-    headers = http.Headers(((b"Content-Type", b"text/plain; charset=utf-8"), (b"Connection", b"close")))
-    answer = http.Response.make(status, f"corrigible: {text}\n".encode(), headers)
-    whole: bytes = http1.assemble_response(answer)  # type: ignore[no-untyped-call]  # theirs
-    return whole
+def error_response(status: int, text: str) -> bytes:
+    """Return a response of the proxy itself: one line of plain text."""
+    headers = http.Headers(((b"Content-Type", ERROR_TYPE), (b"Connection", b"close")))
+    response = http.Response.make(status, error_body(text), headers)
+    assembled: bytes = http1.assemble_response(response)  # type: ignore[no-untyped-call]  # theirs
+    return assembled
 
 
-def _own_reader(side: Http1Client | Http1Server) -> Chunks | None:
-    """Have a chunked body read by ours. None where the body is not chunked."""
+def _chunk_reader(side: Http1Client | Http1Server) -> ChunkReader | None:
+    """Use our reader for a chunked body. Return None if the body is not chunked."""
     if type(side.body_reader).__name__ == "ChunkedReader":
-        side.body_reader = Chunks()  # type: ignore[assignment]  # called the same way
-    return side.body_reader if isinstance(side.body_reader, Chunks) else None
+        side.body_reader = ChunkReader()  # type: ignore[assignment]  # same interface
+    return side.body_reader if isinstance(side.body_reader, ChunkReader) else None
 
 
 def _without_coding(event: ResponseHeaders) -> ResponseHeaders:
-    """Return an answer's head for a client of HTTP/1.0, which knows no chunks: it ends with the connection."""
+    """Return a response head for an HTTP/1.0 client, which does not know chunks: the body ends with the connection."""
     if "transfer-encoding" not in event.response.headers:
         return event
     response = event.response.copy()
@@ -347,7 +350,7 @@ def _without_coding(event: ResponseHeaders) -> ResponseHeaders:
 
 
 def _framed(event: RequestHeaders) -> RequestHeaders:
-    """Say where the body of a request ends that HTTP/2 had no need to say it for."""
+    """Return a request head with framing, if the request came by HTTP/2 without a length."""
     request = event.request
     if event.end_stream or not (request.is_http2 or request.is_http3) or "content-length" in request.headers:
         return event
@@ -356,5 +359,10 @@ def _framed(event: RequestHeaders) -> RequestHeaders:
     return RequestHeaders(event.stream_id, request, end_stream=False)
 
 
-def _last_chunk(trailers: http.Headers) -> bytes:
-    return b"0\r\n" + bytes(trailers) + b"\r\n"
+def _with_trailers(sent: Iterable[commands.Command], trailers: http.Headers | None) -> Iterator[commands.Command]:
+    """Put trailers behind the last chunk: mitmproxy's own assembly cannot."""
+    for command in sent:
+        if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
+            yield commands.SendData(command.connection, b"0\r\n" + bytes(trailers) + b"\r\n")
+        else:
+            yield command

@@ -1,6 +1,6 @@
-"""mitmproxy's HTTP/2, where it would make a working call fail, let a malformed one pass, or hold without a bound.
+"""HTTP/2 on both sides of the proxy: mitmproxy's layers, changed where they break calls or buffer without a limit.
 
-Knows: mitmproxy's protocol layers, the connection of ours below them. Does not know: flows, rules, sockets.
+Knows: mitmproxy's protocol layers, our `FrameConnection` below them. Does not know: flows, rules, sockets.
 
 An upstream that is about to close a connection says so (GOAWAY) and finishes what it has begun; mitmproxy would drop
 that too. A kube-apiserver says it now and then to spread its clients (`--goaway-chance`), whatever they are doing.
@@ -28,55 +28,55 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
 from mitmproxy.proxy.layers.http._base import HttpEvent
 from mitmproxy.proxy.layers.http._http2 import Http2Connection, StreamState
 
-from .commands import TellOfEnd
-from .error_page import error_text
-from .http2_connection import Connection, Goodbye, Malformed, Oversized
+from .commands import NotifyShutdown
+from .error_page import ERROR_TYPE, error_body, error_text
+from .http2_connection import FrameConnection, GracefulGoAway, MalformedStream, OversizedHeaders
 
 REFUSED = "the upstream is closing this connection and has not looked at the request"
 GONE = "server closed connection"
 MALFORMED = "Cannot parse the HTTP/2 answer"
 
-LINGER = 1.0
-"""After a goodbye for cause, what still arrives is read for so long: else the system would take the goodbye back."""
+LINGER_SECONDS = 1.0
+"""How long data is read after a GOAWAY for an error: else a TCP reset could destroy the GOAWAY."""
 
-_KEPT = 256
-"""So many streams are remembered before those that are over are looked for."""
+_CLEANUP_AT_LEAST = 256
+"""Closed streams are dropped when this many are remembered."""
 
-Congested = Callable[[int], bool]
-"""Whether what was received for this stream (of the client's) still waits for the next one to take it."""
-
-
-class Settle(events.Event):
-    """Something may have been taken that was held: the window of its stream may open again."""
+IsCongested = Callable[[int], bool]
+"""Whether the data received for this client stream waits for the other side to take it."""
 
 
-class _Side(Http2Connection):
-    """What both sides have in common."""
+class DataTaken(events.Event):
+    """The other side may have taken data, so stream windows may open again."""
 
-    def __init__(self, congested: Congested) -> None:
-        self._congested = congested
-        self._connection = Connection(self.h2_conf)
-        self.h2_conn: Any = self._connection  # theirs has a buffer without a bound
-        self.owed: dict[int, int] = {}
-        """Of which stream how much is received and not acknowledged."""
-        self._remembered = _KEPT
 
-    def waiting(self, stream_id: int) -> int:
-        """Return how much of a stream (of the client's) the other end does not take yet."""
-        return self._connection.waiting(stream_id)
+class _Http2Side(Http2Connection):
+    """What both sides share."""
+
+    def __init__(self, is_congested: IsCongested) -> None:
+        self._is_congested = is_congested
+        self._connection = FrameConnection(self.h2_conf)
+        self.h2_conn: Any = self._connection  # mitmproxy's own buffers without a limit
+        self.unacknowledged: dict[int, int] = {}
+        """Per stream: received bytes that are not acknowledged yet."""
+        self._cleanup_at = _CLEANUP_AT_LEAST
+
+    def pending(self, stream_id: int) -> int:
+        """Return how many bytes of a client stream the peer's windows hold back."""
+        return self._connection.pending(stream_id)
 
     def handle_h2_event(self, event: Any) -> layer.CommandGenerator[bool]:
-        """Handle what hyper-h2 made of the frames."""
+        """Handle an event of hyper-h2."""
         match event:
             case h2_events.DataReceived():
                 yield from self._data(event)
                 return False
-            case Malformed():
+            case MalformedStream():
                 if self.streams.pop(event.stream_id, None) is not None:
-                    yield ReceiveHttp(self._broken(event.stream_id, f"{MALFORMED}: {event.why}"))
+                    yield ReceiveHttp(self._protocol_error(event.stream_id, f"{MALFORMED}: {event.why}"))
                 return False
             case ProtocolError():
-                # hyper-h2 has said goodbye, with its own code
+                # hyper-h2 has sent GOAWAY, with its own code
                 yield commands.SendData(self.conn, self.h2_conn.data_to_send())
                 yield from self._linger(f"HTTP/2 protocol error: {event}")
                 return True
@@ -85,108 +85,110 @@ class _Side(Http2Connection):
                 return True
             case h2_events.StreamEnded():
                 stopped = yield from super().handle_h2_event(event)
-                self._forget()
+                self._drop_closed()
                 return stopped
         return (yield from super().handle_h2_event(event))
 
     def _data(self, event: Any) -> layer.CommandGenerator[None]:
         match self.streams.get(event.stream_id):
-            case StreamState.HEADERS_RECEIVED if event.data:  # an empty chunk would be the last one in HTTP/1
+            case StreamState.HEADERS_RECEIVED if event.data:  # in HTTP/1 an empty chunk would end the body
                 yield ReceiveHttp(self.ReceiveData(event.stream_id, event.data))
             case StreamState.EXPECTING_HEADERS:
                 del self.streams[event.stream_id]
                 self.h2_conn.reset_stream(event.stream_id, ErrorCodes.PROTOCOL_ERROR)
-                yield ReceiveHttp(self._broken(event.stream_id, f"{MALFORMED}: data before its head"))
-        if self._congested(self._theirs(event.stream_id)):
-            self.owed[event.stream_id] = self.owed.get(event.stream_id, 0) + event.flow_controlled_length
+                yield ReceiveHttp(self._protocol_error(event.stream_id, f"{MALFORMED}: data before its head"))
+        if self._is_congested(self._client_stream(event.stream_id)):
+            self.unacknowledged[event.stream_id] = (
+                self.unacknowledged.get(event.stream_id, 0) + event.flow_controlled_length
+            )
         else:
             self.h2_conn.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
 
-    def _settle(self) -> layer.CommandGenerator[None]:
-        for stream_id in tuple(self.owed):
-            if not self._congested(self._theirs(stream_id)):
-                self.h2_conn.acknowledge_received_data(self.owed.pop(stream_id), stream_id)
+    def _acknowledge(self) -> layer.CommandGenerator[None]:
+        for stream_id in tuple(self.unacknowledged):
+            if not self._is_congested(self._client_stream(stream_id)):
+                self.h2_conn.acknowledge_received_data(self.unacknowledged.pop(stream_id), stream_id)
         if data := self.h2_conn.data_to_send():
             yield commands.SendData(self.conn, data)
 
-    def _theirs(self, stream_id: int) -> int:
+    def _client_stream(self, stream_id: int) -> int:
         return stream_id
 
-    def _broken(self, stream_id: int, message: str) -> RequestProtocolError | ResponseProtocolError:
+    def _protocol_error(self, stream_id: int, message: str) -> RequestProtocolError | ResponseProtocolError:
         return self.ReceiveProtocolError(stream_id, message, self.ReceiveProtocolError.code)
 
     def _linger(self, message: str) -> layer.CommandGenerator[None]:
-        """Close the connection for cause."""
+        """Close the connection after an error."""
         yield from self.close_connection(message)
 
     def done(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Take no notice: the connection is over."""
+        """Ignore events: the connection is closed."""
         yield from ()
 
-    def _forget(self) -> None:
-        """Forget streams that are over, now and then: mitmproxy remembers some for good."""
-        if len(self.streams) > self._remembered:
-            self._over([stream_id for stream_id in self.streams if self.is_closed(stream_id)])
-            self._remembered = max(_KEPT, 2 * len(self.streams))
+    def _drop_closed(self) -> None:
+        """Drop closed streams from time to time: mitmproxy keeps some forever."""
+        if len(self.streams) > self._cleanup_at:
+            self._drop([stream_id for stream_id in self.streams if self.is_closed(stream_id)])
+            self._cleanup_at = max(_CLEANUP_AT_LEAST, 2 * len(self.streams))
 
-    def _over(self, stream_ids: list[int]) -> None:
+    def _drop(self, stream_ids: list[int]) -> None:
         for stream_id in stream_ids:
             del self.streams[stream_id]
 
 
-class ClientSide(_Side, Http2Server):
-    """Serves the client."""
+class ClientSide(_Http2Side, Http2Server):
+    """The connection to the client."""
 
-    def __init__(self, context: Context, congested: Congested) -> None:
+    def __init__(self, context: Context, is_congested: IsCongested) -> None:
         Http2Server.__init__(self, context)
-        _Side.__init__(self, congested)
-        self._leaving = False
+        _Http2Side.__init__(self, is_congested)
+        self._is_going_away = False
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         match event:
-            case Settle():
-                yield from self._settle()
-            case events.Wakeup():  # the proxy is about to end
-                self._connection.say_goodbye()
+            case DataTaken():
+                yield from self._acknowledge()
+            case events.Wakeup():  # the proxy shuts down
+                self._connection.send_graceful_goaway()
                 yield commands.SendData(self.conn, self.h2_conn.data_to_send())
-                self._leaving = True
+                self._is_going_away = True
             case ResponseProtocolError() if self._can_answer(event.stream_id):
-                yield from self._answer(event)
+                yield from self._send_error(event)
             case _:
                 yield from super()._handle_event(event)
                 if isinstance(event, events.Start):
-                    yield TellOfEnd(closes=True)
-        if self._leaving and not self._connection.open_inbound_streams:
-            self._leaving = False
-            yield from self.close_connection("all is said")
+                    yield NotifyShutdown(closes_connection=True)
+        if self._is_going_away and not self._connection.open_inbound_streams:
+            self._is_going_away = False
+            yield from self.close_connection("the proxy shuts down")
 
     def handle_h2_event(self, event: Any) -> layer.CommandGenerator[bool]:
-        """Handle what hyper-h2 made of the frames."""
+        """Handle an event of hyper-h2."""
         match event:
-            case Goodbye():
-                self._leaving = True
+            case GracefulGoAway():
+                self._is_going_away = True
                 return False
-            case Oversized():
-                self._say(event.stream_id, 431, "the header list is too long")
+            case OversizedHeaders():
+                self._send_text(event.stream_id, 431, "the header list is too long")
                 if not self.is_closed(event.stream_id):
                     self.h2_conn.reset_stream(event.stream_id, ErrorCodes.NO_ERROR)
                 return False
         return (yield from super().handle_h2_event(event))
 
-    def _answer(self, event: ResponseProtocolError) -> layer.CommandGenerator[None]:
+    def _send_error(self, event: ResponseProtocolError) -> layer.CommandGenerator[None]:
         status = _status(event.code)
         if event.message == REFUSED:
-            self.h2_conn.reset_stream(event.stream_id, ErrorCodes.REFUSED_STREAM)  # the client will try again
+            self.h2_conn.reset_stream(event.stream_id, ErrorCodes.REFUSED_STREAM)  # the client will retry
         elif status is not None:
-            self._say(event.stream_id, status, error_text(status, event.message))
+            self._send_text(event.stream_id, status, error_text(status, event.message))
         else:
             yield from super()._handle_event(event)
         yield commands.SendData(self.conn, self.h2_conn.data_to_send())
 
-    def _say(self, stream_id: int, status: int, text: str) -> None:
-        head = [(b":status", b"%d" % status), (b"content-type", b"text/plain; charset=utf-8")]
+    def _send_text(self, stream_id: int, status: int, text: str) -> None:
+        head = [(b":status", b"%d" % status), (b"content-type", ERROR_TYPE)]
         self.h2_conn.send_headers(stream_id, head)
-        self.h2_conn.send_data(stream_id, f"corrigible: {text}\n".encode(), end_stream=True)
+        self.h2_conn.send_data(stream_id, error_body(text), end_stream=True)
 
     def _can_answer(self, stream_id: int) -> bool:
         return self.is_open_for_us(stream_id) and not self.h2_conn.streams[stream_id].state_machine.headers_sent
@@ -195,49 +197,49 @@ class ClientSide(_Side, Http2Server):
         for command in self.close_connection(message):
             if isinstance(command, commands.CloseConnection):
                 yield commands.CloseTcpConnection(self.conn, half_close=True)
-                yield commands.RequestWakeup(LINGER)
+                yield commands.RequestWakeup(LINGER_SECONDS)
             else:
                 yield command
-        self._handle_event = self._lingering  # type: ignore[method-assign]  # as theirs does
+        self._handle_event = self._lingering  # type: ignore[method-assign]  # as mitmproxy does
 
     def _lingering(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Wakeup | events.ConnectionClosed):
             yield commands.CloseConnection(self.conn)
 
 
-class UpstreamSide(_Side, Http2Client):
-    """Talks to the upstream. Outlives a polite GOAWAY: open streams go on, new ones go elsewhere."""
+class UpstreamSide(_Http2Side, Http2Client):
+    """A connection to the upstream. After a graceful GOAWAY its open streams finish; new ones go elsewhere."""
 
-    def __init__(self, context: Context, congested: Congested) -> None:
+    def __init__(self, context: Context, is_congested: IsCongested) -> None:
         Http2Client.__init__(self, context)
-        _Side.__init__(self, congested)
-        self._last: int | None = None
-        """The last stream that the upstream will answer, once it has said so."""
+        _Http2Side.__init__(self, is_congested)
+        self._last_accepted: int | None = None
+        """The last stream that the upstream will answer, after its GOAWAY."""
 
-    def waiting(self, stream_id: int) -> int:
-        """Return how much of a stream (of the client's) the upstream does not take yet."""
+    def pending(self, stream_id: int) -> int:
+        """Return how many bytes of a client stream the upstream's windows hold back."""
         if stream_id in self.stream_queue:
             return 1 << 31
         ours = self.our_stream_id.get(stream_id)
-        return self._connection.waiting(ours) if ours is not None else 0
+        return self._connection.pending(ours) if ours is not None else 0
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         match event:
-            case Settle():
-                yield from self._settle()
+            case DataTaken():
+                yield from self._acknowledge()
             case HttpEvent():
                 yield from self._send(event)
             case _:
-                yield from self._mapped(event)
-        while self.stream_queue and (self._last is not None or self._is_free()):
+                yield from self._translate_ids(event)
+        while self.stream_queue and (self._last_accepted is not None or self._is_free()):
             queue: list[Any] = self.stream_queue.pop(next(iter(self.stream_queue)))
             for queued in queue:
                 yield from self._send(queued)
-        if self._last is not None and not self.streams:
+        if self._last_accepted is not None and not self.streams:
             yield commands.CloseConnection(self.conn)
 
     def _send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
-        # Our stream ids are other ones: the client's may come in another order, or be used on several connections.
+        # Stream ids differ here: the client's streams may arrive in another order or use several connections.
         stream_id = event.stream_id
         if stream_id not in self.our_stream_id:
             if stream_id in self.stream_queue:
@@ -247,9 +249,9 @@ class UpstreamSide(_Side, Http2Client):
                     self.stream_queue[stream_id].append(event)
                 return
             if not isinstance(event, RequestHeaders):
-                return  # it is over
-            if self._last is not None:
-                yield ReceiveHttp(self._broken(stream_id, REFUSED))
+                return  # the stream is closed
+            if self._last_accepted is not None:
+                yield ReceiveHttp(self._protocol_error(stream_id, REFUSED))
                 return
             if not self._is_free():
                 self.stream_queue[stream_id].append(event)
@@ -257,9 +259,9 @@ class UpstreamSide(_Side, Http2Client):
             ours = self.h2_conn.get_next_available_stream_id()
             self.our_stream_id[stream_id], self.their_stream_id[ours] = ours, stream_id
         event.stream_id = self.our_stream_id[stream_id]
-        yield from self._mapped(event)
+        yield from self._translate_ids(event)
 
-    def _mapped(self, event: events.Event) -> layer.CommandGenerator[None]:
+    def _translate_ids(self, event: events.Event) -> layer.CommandGenerator[None]:
         for command in self._handle_event2(event):
             if isinstance(command, ReceiveHttp):
                 command.event.stream_id = self.their_stream_id[command.event.stream_id]
@@ -271,35 +273,35 @@ class UpstreamSide(_Side, Http2Client):
         return free
 
     def handle_h2_event(self, event: Any) -> layer.CommandGenerator[bool]:
-        """Handle what hyper-h2 made of the frames."""
-        if not isinstance(event, Goodbye):
+        """Handle an event of hyper-h2."""
+        if not isinstance(event, GracefulGoAway):
             return (yield from super().handle_h2_event(event))
-        self._last = event.last_stream_id
-        self.conn.state &= ~ConnectionState.CAN_WRITE  # half closed: not taken for another request
+        self._last_accepted = event.last_stream_id
+        self.conn.state &= ~ConnectionState.CAN_WRITE  # half closed: not used for another request
         for stream_id in [known for known in self.streams if known > event.last_stream_id]:
             del self.streams[stream_id]
-            yield ReceiveHttp(self._broken(stream_id, REFUSED))
+            yield ReceiveHttp(self._protocol_error(stream_id, REFUSED))
         return False
 
     def close_connection(self, msg: str) -> layer.CommandGenerator[None]:
-        """Close the connection, and tell all who wait for it."""
+        """Close the connection, and fail the requests that are queued for it."""
         queued, self.stream_queue = tuple(self.stream_queue), type(self.stream_queue)(list)
         yield from super().close_connection(msg)
         for stream_id in queued:
             ours = self.h2_conn.get_next_available_stream_id()
-            self.their_stream_id[ours] = stream_id  # this is how the answer is addressed
-            yield ReceiveHttp(self._broken(ours, REFUSED))
+            self.their_stream_id[ours] = stream_id  # the response is addressed by it
+            yield ReceiveHttp(self._protocol_error(ours, REFUSED))
 
-    def _theirs(self, stream_id: int) -> int:
+    def _client_stream(self, stream_id: int) -> int:
         return self.their_stream_id.get(stream_id, 0)
 
-    def _over(self, stream_ids: list[int]) -> None:
-        super()._over(stream_ids)
+    def _drop(self, stream_ids: list[int]) -> None:
+        super()._drop(stream_ids)
         for stream_id in stream_ids:
             self.our_stream_id.pop(self.their_stream_id.pop(stream_id, 0), None)
 
 
 def _status(code: Any) -> int | None:
-    """Return the status to answer with: mitmproxy 11 has it here, 444 meaning none; 12 has a reason that knows it."""
+    """Return the status for an error, if any: in mitmproxy 11 the code itself, or 444; in 12 a method has it."""
     status: int | None = code.http_status_code() if hasattr(code, "http_status_code") else int(code)
     return None if status == 444 else status

@@ -1,6 +1,6 @@
-"""mitmproxy's HTTP layer with our parts in it: who serves the client, who talks to which upstream connection.
+"""The HTTP layer of a client connection: owns the side to the client, the sides to upstreams, and the exchanges.
 
-Knows: mitmproxy's protocol layers. Does not know: how either HTTP is written, flows, rules, sockets.
+Knows: mitmproxy's protocol layers. Does not know: the format of HTTP/1 or HTTP/2, flows, rules, sockets.
 
 Nobody holds what the next one does not take. Where that is HTTP/2, which takes what its windows let pass, the one
 before it is told to wait: HTTP/2 by windows that stay shut, HTTP/1 by not reading from it.
@@ -23,38 +23,38 @@ from mitmproxy.proxy.layers.http import (
 )
 from mitmproxy.proxy.layers.tls import ServerTLSLayer
 
-from . import http1 as mitm_http1
-from . import http2 as mitm_http2
-from .commands import Hold, Release
-from .stream import LetGo, Stream
+from . import http1 as http1
+from . import http2 as http2
+from .commands import PauseReading, ResumeReading
+from .stream import StopBuffering, Stream
 
-HOLD_SECONDS = 2.0
-"""For so long an answer that may be a refusal is waited for. Then it goes on as it comes."""
+BUFFER_SECONDS = 2.0
+"""How long a response that may be an error is buffered. After that it is streamed."""
 
-HELD = 1 << 17
-"""So much of a stream may wait for the next one to take it before no more is asked for."""
+BACKLOG = 1 << 17
+"""Bytes of a stream that may wait for the other side before reading pauses."""
 
 _EVENTS = 16
-"""So many events may wait for a stream that cannot go on."""
+"""Events that may wait for a blocked stream before reading pauses."""
 
-UpstreamSide = mitm_http1.ServerSide | mitm_http2.UpstreamSide
+UpstreamSide = http1.UpstreamSide | http2.UpstreamSide
 
 
-class Http(HttpLayer):
-    """mitmproxy's HTTP with our sides of HTTP/1 and HTTP/2."""
+class ProxyHttpLayer(HttpLayer):
+    """mitmproxy's HTTP layer with our sides for HTTP/1 and HTTP/2."""
 
     def __init__(self, context: Context, mode: HTTPMode) -> None:
         super().__init__(context, mode)
-        self._client: mitm_http1.ClientSide | mitm_http2.ClientSide | None = None
+        self._client: http1.ClientSide | http2.ClientSide | None = None
         self._upstream: dict[Connection, UpstreamSide] = {}
-        self._held: set[Connection] = set()
-        self._speaks_http2 = False
-        """Whether one of the sides does."""
-        self._withheld: dict[Stream, float] = {}
-        """Exchanges whose answer is held back, and since when; 0 is since now."""
-        self._clock: commands.RequestWakeup | None = None
-        self._copied = int(context.options.stream_large_bodies or 0)
-        """So much of a request is kept for the case that it is refused."""
+        self._paused_connections: set[Connection] = set()
+        self._has_http2 = False
+        """Whether one of the sides uses HTTP/2."""
+        self._buffered: dict[Stream, float] = {}
+        """Exchanges whose response is buffered, and since when; 0 means since now."""
+        self._buffer_timer: commands.RequestWakeup | None = None
+        self._request_limit = int(context.options.stream_large_bodies or 0)
+        """Bytes of a request body that are kept in case it is rejected."""
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         client = self.context.client
@@ -62,70 +62,70 @@ class Http(HttpLayer):
             if client not in self.connections and client.alpn != b"h3":
                 context = self.context.fork()
                 if client.alpn == b"h2":
-                    self._client = mitm_http2.ClientSide(context, self._is_request_congested)
-                    self._speaks_http2 = True
+                    self._client = http2.ClientSide(context, self._is_request_congested)
+                    self._has_http2 = True
                 else:
-                    self._client = mitm_http1.ClientSide(context)
+                    self._client = http1.ClientSide(context)
                 self.connections[client] = self._client
         elif isinstance(event, events.ConnectionEvent) and event.connection not in self.connections:
             if event.connection != self.context.server:
-                return  # forgotten
-            if isinstance(event, events.DataReceived):  # HTTP/2 begins to speak before it is asked
-                side = self.connections[event.connection] = self._side(self.context.fork())
+                return  # dropped before
+            if isinstance(event, events.DataReceived):  # an HTTP/2 server sends its SETTINGS first
+                side = self.connections[event.connection] = self._make_side(self.context.fork())
                 yield from self.event_to_child(side, events.Start())
-        if isinstance(event, events.Wakeup) and event.command is self._clock:
-            self._clock = None
+        if isinstance(event, events.Wakeup) and event.command is self._buffer_timer:
+            self._buffer_timer = None
         else:
             yield from super()._handle_event(event)
-        if self._withheld:
-            yield from self._look_at_withheld()
+        if self._buffered:
+            yield from self._check_buffered()
         if (
             isinstance(event, events.DataReceived)
-            and event.connection not in self._held
+            and event.connection not in self._paused_connections
             and self._is_congested(event.connection)
         ):
-            self._held.add(event.connection)
-            yield Hold(event.connection)
-        if self._held:
-            yield from self._release()
-        if self._speaks_http2:
-            yield from self._settle()
+            self._paused_connections.add(event.connection)
+            yield PauseReading(event.connection)
+        if self._paused_connections:
+            yield from self._resume()
+        if self._has_http2:
+            yield from self._acknowledge()
 
-    def _side(self, context: Context) -> UpstreamSide:
+    def _make_side(self, context: Context) -> UpstreamSide:
         side: UpstreamSide
         if context.server.alpn == b"h2":
-            side = mitm_http2.UpstreamSide(context, self._is_response_congested)
-            self._speaks_http2 = True
+            side = http2.UpstreamSide(context, self._is_response_congested)
+            self._has_http2 = True
         else:
-            side = mitm_http1.ServerSide(context)
+            side = http1.UpstreamSide(context)
         self._upstream[context.server] = side
         return side
 
     # Exchanges
 
     def make_stream(self, stream_id: int) -> layer.CommandGenerator[None]:
-        """Begin an exchange."""
-        stream = self.streams[stream_id] = Stream(self.context.fork(), stream_id, self._withheld, self._copied)
+        """Start an exchange."""
+        stream = self.streams[stream_id] = Stream(self.context.fork(), stream_id, self._buffered, self._request_limit)
         yield from self.event_to_child(stream, events.Start())
 
-    def _look_at_withheld(self) -> layer.CommandGenerator[None]:
-        """Let go what has not come at once. A possible refusal gets its time, by one timer for all of them."""
+    def _check_buffered(self) -> layer.CommandGenerator[None]:
+        """Stream small responses that did not arrive at once. One timer serves all possible errors."""
         now = time.monotonic()
-        for stream, since in tuple(self._withheld.items()):
-            if not stream.may_be_refusal:
-                yield from self.event_to_child(stream, LetGo(stream.stream_id))
+        for stream, since in tuple(self._buffered.items()):
+            if not stream.may_be_error:
+                yield from self.event_to_child(stream, StopBuffering(stream.stream_id))
             elif not since:
-                self._withheld[stream] = now
-            elif now - since >= HOLD_SECONDS:
-                yield from self.event_to_child(stream, LetGo(stream.stream_id, "the answer came too slowly"))
-        if self._withheld and self._clock is None:
-            self._clock = commands.RequestWakeup(max(0.0, HOLD_SECONDS + min(self._withheld.values()) - now))
-            yield self._clock
+                self._buffered[stream] = now
+            elif now - since >= BUFFER_SECONDS:
+                yield from self.event_to_child(stream, StopBuffering(stream.stream_id, "the answer came too slowly"))
+        if self._buffered and self._buffer_timer is None:
+            self._buffer_timer = commands.RequestWakeup(max(0.0, BUFFER_SECONDS + min(self._buffered.values()) - now))
+            yield self._buffer_timer
 
     # Connections to the upstream
 
     def get_connection(self, event: GetHttpConnection, *, reuse: bool = True) -> layer.CommandGenerator[None]:
-        """Find or open an upstream connection. One that failed before says nothing about the next."""
+        """Find or open an upstream connection. An earlier failure does not matter."""
         if event.via or event.transport_protocol != "tcp":
             yield from super().get_connection(event, reuse=reuse)
             return
@@ -136,27 +136,27 @@ class Http(HttpLayer):
             if connection in self.waiting_for_establishment:
                 self.waiting_for_establishment[connection].append(event)
                 return
-            # HTTP/1 carries one exchange at a time, so for an HTTP/2 client each has a connection of its own
+            # HTTP/1 carries one exchange at a time, so each stream of an HTTP/2 client has its own connection
             if connection.connected and (self.context.client.alpn != b"h2" or connection.alpn == b"h2"):
                 stream = self.command_sources.pop(event)
                 yield from self.event_to_child(stream, GetHttpConnectionCompleted(event, (connection, None)))
                 return
         context = self.context.fork()
         stack = tunnel.LayerStack()
-        known = self.context.server
-        if not (known.connected and known not in self.connections and event.connection_spec_matches(known)):
+        eager = self.context.server
+        if not (eager.connected and eager not in self.connections and event.connection_spec_matches(eager)):
             context.server = Server(address=event.address, transport_protocol="tcp")
             if event.tls:
-                same = self.mode is HTTPMode.transparent and event.address == known.address
-                context.server.sni = (same and (known.sni or self.context.client.sni)) or event.address[0]
+                is_same = self.mode is HTTPMode.transparent and event.address == eager.address
+                context.server.sni = (is_same and (eager.sni or self.context.client.sni)) or event.address[0]
                 stack /= ServerTLSLayer(context)
-        stack /= _Opening(context, self)
+        stack /= _UpstreamOpening(context, self)
         self.connections[context.server] = stack[0]
         self.waiting_for_establishment[context.server].append(event)
         yield from self.event_to_child(stack[0], events.Start())
 
     def _forget(self) -> None:
-        """Forget upstream connections that are over and that no exchange has to do with."""
+        """Drop closed upstream connections that no exchange uses."""
         over = [
             connection
             for connection in self.connections
@@ -170,9 +170,9 @@ class Http(HttpLayer):
                 if connection not in used:
                     del self.connections[connection]
                     self._upstream.pop(connection, None)
-                    self._held.discard(connection)
+                    self._paused_connections.discard(connection)
 
-    # Holding back
+    # Flow control
 
     def _is_request_congested(self, stream_id: int) -> bool:
         stream = self.streams.get(stream_id)
@@ -181,44 +181,44 @@ class Http(HttpLayer):
         if len(stream._paused_event_queue) > _EVENTS:
             return True
         side = self._upstream.get(stream.context.server)
-        return isinstance(side, mitm_http2.UpstreamSide) and side.waiting(stream_id) > HELD
+        return isinstance(side, http2.UpstreamSide) and side.pending(stream_id) > BACKLOG
 
     def _is_response_congested(self, stream_id: int) -> bool:
         stream = self.streams.get(stream_id)
         if stream is not None and len(stream._paused_event_queue) > _EVENTS:
             return True
-        # The stream may be over here while its last bytes wait there, so it is not asked first.
-        return isinstance(self._client, mitm_http2.ClientSide) and self._client.waiting(stream_id) > HELD
+        # Its last bytes may wait there after the stream ended here, so both are checked.
+        return isinstance(self._client, http2.ClientSide) and self._client.pending(stream_id) > BACKLOG
 
     def _is_congested(self, connection: Connection) -> bool:
-        """Whether what came from an HTTP/1 connection still waits."""
+        """Whether data from an HTTP/1 connection waits for the other side."""
         if connection == self.context.client:
-            if isinstance(self._client, mitm_http1.ClientSide):
-                return self._client.is_ahead or self._is_request_congested(self._client.stream_id)
+            if isinstance(self._client, http1.ClientSide):
+                return self._client.has_pipelined_much or self._is_request_congested(self._client.stream_id)
             return False
         side = self._upstream.get(connection)
-        if isinstance(side, mitm_http1.ServerSide) and side.stream_id is not None:
+        if isinstance(side, http1.UpstreamSide) and side.stream_id is not None:
             return self._is_response_congested(side.stream_id)
         return False
 
-    def _release(self) -> layer.CommandGenerator[None]:
-        for connection in tuple(self._held):
+    def _resume(self) -> layer.CommandGenerator[None]:
+        for connection in tuple(self._paused_connections):
             if not self._is_congested(connection):
-                self._held.discard(connection)
-                yield Release(connection)
+                self._paused_connections.discard(connection)
+                yield ResumeReading(connection)
 
-    def _settle(self) -> layer.CommandGenerator[None]:
-        if isinstance(self._client, mitm_http2.ClientSide) and self._client.owed:
-            yield from self.event_to_child(self._client, mitm_http2.Settle())
+    def _acknowledge(self) -> layer.CommandGenerator[None]:
+        if isinstance(self._client, http2.ClientSide) and self._client.unacknowledged:
+            yield from self.event_to_child(self._client, http2.DataTaken())
         for connection, side in tuple(self._upstream.items()):
-            if isinstance(side, mitm_http2.UpstreamSide) and side.owed and connection in self.connections:
-                yield from self.event_to_child(self.connections[connection], mitm_http2.Settle())
+            if isinstance(side, http2.UpstreamSide) and side.unacknowledged and connection in self.connections:
+                yield from self.event_to_child(self.connections[connection], http2.DataTaken())
 
 
-class _Opening(HttpClient):
-    """Opens an upstream connection, then is the side that was agreed on."""
+class _UpstreamOpening(HttpClient):
+    """Opens an upstream connection, then becomes the side for the negotiated protocol."""
 
-    def __init__(self, context: Context, http: Http) -> None:
+    def __init__(self, context: Context, http: ProxyHttpLayer) -> None:
         super().__init__(context)
         self._http = http
 
@@ -227,14 +227,14 @@ class _Opening(HttpClient):
         if not self.context.server.connected:
             failure = yield commands.OpenConnection(self.context.server)
         if failure is None:
-            side = self.child_layer = self._http._side(self.context)
-            self._handle_event = side.handle_event  # type: ignore[method-assign]  # as theirs does
+            side = self.child_layer = self._http._make_side(self.context)
+            self._handle_event = side.handle_event  # type: ignore[method-assign]  # as mitmproxy does
             yield from side.handle_event(event)
         yield RegisterHttpConnection(self.context.server, failure)
 
 
-def use_own_http(nextlayer: layer.NextLayer) -> None:
-    """Where the next layer of a connection is to be HTTP, or TLS with HTTP inside, make that ours."""
+def replace_http_layer(nextlayer: layer.NextLayer) -> None:
+    """If the next layer of a connection is mitmproxy's HTTP layer (perhaps inside TLS), put ours in its place."""
     outer: tunnel.TunnelLayer | None = None
     inner = nextlayer.layer
     while isinstance(inner, tunnel.TunnelLayer):
@@ -242,7 +242,7 @@ def use_own_http(nextlayer: layer.NextLayer) -> None:
     if type(inner) is not HttpLayer:
         return
     inner.context.layers.remove(inner)
-    own = Http(inner.context, inner.mode)
+    own = ProxyHttpLayer(inner.context, inner.mode)
     if outer is None:
         nextlayer.layer = own
     else:

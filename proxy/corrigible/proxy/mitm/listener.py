@@ -1,6 +1,6 @@
-"""Connections of callers: accept them, know which are open, make room, and end them in order.
+"""The clients' connections: accepts them, closes idle ones when resources run short, and drains them at the end.
 
-Knows: sockets, which conversation is idle. Does not know: what is spoken on them.
+Knows: sockets, which connection is idle. Does not know: the protocol on them.
 """
 
 from __future__ import annotations
@@ -15,86 +15,88 @@ import time
 from mitmproxy import options, platform
 from mitmproxy.proxy import mode_specs
 
-from .acceptor import Door
-from .connection import Answerer, ClientConnection, Queue
-from .file_descriptors import scarce
+from .acceptor import Acceptor
+from .connection import ClientConnection
+from .fair_reader import ReadQueue
+from .file_descriptors import scarcity_threshold
+from .inline_hooks import HookRunner
 
 logger = logging.getLogger(__name__)
 
 FIRST_HEAD_SECONDS = 60.0
-"""So long a new connection may take to ask for something: TLS and the head of its first request."""
+"""Time limit for TLS and the head of the first request on a new connection."""
 
 CONNECTIONS = 1 << 14
-"""So many are kept open, as far as they are idle. Each takes some 60 KB, and two descriptors with its upstream."""
+"""Above this number idle ones are closed. Each takes some 60 KB and, with its upstream, two file descriptors."""
 
-_SAID_EVERY = 10.0
-"""Seconds between two complaints of the same kind."""
+_WARNING_INTERVAL = 10.0
+"""Seconds between two warnings of the same kind."""
 
 
 class Listener:
-    """Accepts connections, and knows which are open."""
+    """Accepts connections, and keeps track of the open ones."""
 
-    def __init__(self, mode: str, settings: options.Options, answer: Answerer) -> None:
+    def __init__(self, mode: str, settings: options.Options, run_hook: HookRunner) -> None:
         self._mode = mode_specs.ProxyMode.parse(mode)
         self._settings = settings
-        self._answer = answer
+        self._run_hook = run_hook
         self._open: set[ClientConnection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._door = Door(self._accepted, self._full)
-        self._queue = Queue()
+        self._acceptor = Acceptor(self._on_accept, self._on_exhausted)
+        self._queue = ReadQueue()
         self._draining = False
-        self._leaving: set[ClientConnection] = set()
-        """Those that had to make room, and are still open."""
-        self._scarce = scarce()
-        self._said = -_SAID_EVERY
-        self._dismissed = 0
+        self._closing: set[ClientConnection] = set()
+        """Those that are being closed to make room."""
+        self._scarce = scarcity_threshold()
+        self._warned_at = -_WARNING_INTERVAL
+        self._closed = 0
 
     async def listen(self, host: str, port: int) -> list[tuple[str, int]]:
-        """Start to accept; return the addresses. Raises OSError where one is taken."""
-        return await self._door.open(host, port)
+        """Start to accept; return the addresses. Raises OSError if one is in use."""
+        return await self._acceptor.open(host, port)
 
     async def drain(self, seconds: float) -> bool:
-        """Accept no more, let exchanges under way finish, close. False where some had to be cut off."""
-        self._door.close()
+        """Stop accepting, let active exchanges finish, close. Return False if some were cut off."""
+        self._acceptor.close()
         self._draining = True
-        for conversation in tuple(self._open):
-            conversation.end()
+        for connection in tuple(self._open):
+            connection.shut_down()
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        # Not one wait: a connection accepted just before may show up only now.
+        # In a loop: a connection accepted just before may appear only now.
         while self._tasks and loop.time() < end:
             await asyncio.wait(self._tasks, timeout=end - loop.time(), return_when=asyncio.FIRST_COMPLETED)
         finished = not self._tasks
-        for conversation in tuple(self._open):
-            conversation.abort()
+        for connection in tuple(self._open):
+            connection.abort()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=1)
         return finished
 
-    def _accepted(self, connected: socket.socket) -> None:
+    def _on_accept(self, connected: socket.socket) -> None:
         task = asyncio.create_task(self._serve(connected))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         excess = max(len(self._tasks) - CONNECTIONS, connected.fileno() - self._scarce)
-        if excess > len(self._leaving):
-            self._make_room(excess - len(self._leaving))
+        if excess > len(self._closing):
+            self._make_room(excess - len(self._closing))
 
     async def _serve(self, connected: socket.socket) -> None:
         try:
             reader, writer = await asyncio.open_connection(sock=connected)
-        except OSError:  # it is gone already
+        except OSError:  # the client has gone already
             connected.close()
             return
         if self._draining:
             writer.close()
             return
-        conversation = ClientConnection(
+        connection = ClientConnection(
             reader,
             writer,
             self._settings,
             self._mode,
-            self._answer,
-            fell_idle=self._after_exchange,
+            self._run_hook,
+            on_idle=self._after_exchange,
             queue=self._queue,
         )
         if isinstance(self._mode, mode_specs.TransparentMode):
@@ -105,40 +107,42 @@ class Listener:
                 logger.error("no original destination: %s", problem)
                 writer.close()
                 return
-            conversation.client.sockname = conversation.context.server.address = destination
-        self._open.add(conversation)
-        silence = asyncio.get_running_loop().call_later(FIRST_HEAD_SECONDS, conversation.dismiss_if_silent)
+            connection.client.sockname = connection.context.server.address = destination
+        self._open.add(connection)
+        first_request_timer = asyncio.get_running_loop().call_later(FIRST_HEAD_SECONDS, connection.close_if_no_request)
         try:
-            await conversation.handle_client()
-            writer.close()  # mitmproxy leaves it open where its handler was cancelled before it first ran
+            await connection.handle_client()
+            writer.close()  # mitmproxy leaves it open if its handler was cancelled before it ran
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
         finally:
-            silence.cancel()
-            self._open.discard(conversation)
-            self._leaving.discard(conversation)
+            first_request_timer.cancel()
+            self._open.discard(connection)
+            self._closing.discard(connection)
 
-    def _full(self) -> None:
+    def _on_exhausted(self) -> None:
         self._make_room(8)
-        if self._open and not self._leaving:
-            self._say("no connection is idle")
+        if self._open and not self._closing:
+            self._warn("no connection is idle")
 
     def _make_room(self, number: int) -> None:
-        """Close the connections that are idle for longest: descriptors run short, or there are very many."""
-        idle = (one for one in self._open if one.is_idle and one not in self._leaving)
-        for conversation in heapq.nsmallest(number, idle, key=lambda one: one.timeout_watchdog.last_activity):
-            self._leaving.add(conversation)
-            conversation.dismiss()
-            self._dismissed += 1
-        if self._dismissed:
-            self._say(f"{self._dismissed} idle connections closed")
+        """Close the connections that have been idle for longest."""
+        idle = (each for each in self._open if each.is_idle and each not in self._closing)
+        for connection in heapq.nsmallest(number, idle, key=lambda each: each.timeout_watchdog.last_activity):
+            self._closing.add(connection)
+            connection.close()
+            self._closed += 1
+        if self._closed:
+            self._warn(f"{self._closed} idle connections closed")
 
-    def _say(self, what: str) -> None:
+    def _warn(self, reason: str) -> None:
         now = time.monotonic()
-        if now - self._said >= _SAID_EVERY:
-            logger.error("room for connections is short (%d are open): %s", len(self._open), what)
-            self._said, self._dismissed = now, 0
+        if now - self._warned_at >= _WARNING_INTERVAL:
+            logger.error(
+                "connections or file descriptors run short (%d connections are open): %s", len(self._open), reason
+            )
+            self._warned_at, self._closed = now, 0
 
-    def _after_exchange(self, conversation: ClientConnection) -> None:
-        if self._draining:  # soon, not now: the answer's last bytes are written when this hook returns
-            asyncio.get_running_loop().call_soon(conversation.end_if_idle)
+    def _after_exchange(self, connection: ClientConnection) -> None:
+        if self._draining:  # not now: the response's last bytes are written when this hook returns
+            asyncio.get_running_loop().call_soon(connection.close_if_idle)

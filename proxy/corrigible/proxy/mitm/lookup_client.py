@@ -1,6 +1,6 @@
-"""Look-ups for the mitmproxy front end: asked at the origin of a request, with that caller's own credentials.
+"""Look-ups of the mitmproxy front end: sent to the origin of a request, with the caller's own credentials.
 
-Knows: httpx, which headers may travel. Does not know: mitmproxy, rules, when a look-up is worth it.
+Knows: httpx, which headers are copied. Does not know: mitmproxy, rules, when a look-up is needed.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     import httpx
 
 BODY_LIMIT = 1 << 20
-"""Longer answers count as none."""
+"""Longer responses count as no answer."""
 
 _NO_ANSWER = LookupAnswer(status=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request went, and what it takes to ask the same place again as the same caller."""
+    """Where a request went, and what is needed to call the same server as the same caller."""
 
     scheme: str
     host: str
     port: int
     server_name: str | None
-    """The name the certificate is checked against, where it is not `host`."""
+    """The name in the server's certificate, if it is not `host`."""
     headers: tuple[tuple[bytes, bytes], ...]
     """The headers of the original request."""
 
 
 class LookupClient:
-    """One connection pool for the life of the proxy. Keeps no cookie: callers never see each other's."""
+    """One connection pool for the lifetime of the proxy. It stores no cookies, so callers never share any."""
 
     def __init__(self, trust: Trust = USUAL, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._trust = trust
@@ -47,7 +47,7 @@ class LookupClient:
         self._client: httpx.AsyncClient | None = None
 
     def _pool(self) -> httpx.AsyncClient:
-        """Return the pool. Made, and httpx imported, by the first look-up: 4 MB that many a proxy does without."""
+        """Return the pool. The first look-up creates it and imports httpx: 4 MB that are often not needed."""
         if self._client is not None:
             return self._client
         import certifi
@@ -63,7 +63,7 @@ class LookupClient:
             follow_redirects=False,
             trust_env=False,
             timeout=httpx.Timeout(5.0, connect=2.0),
-            # Servers on Node hang up after 5 s of silence: what is asked at that very moment would be lost.
+            # Node.js servers close idle connections after 5 s: a request at that moment would be lost.
             limits=httpx.Limits(max_connections=64, max_keepalive_connections=16, keepalive_expiry=4),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             transport=self._transport,
@@ -71,10 +71,10 @@ class LookupClient:
         return self._client
 
     async def ask(self, origin: Origin, lookup: Lookup) -> LookupAnswer:
-        """Put a question to the origin. Anything but a whole answer within the limit is status 0."""
+        """Send a look-up to the origin. Anything but a complete response within the limit is status 0."""
         path = lookup.path
         if not path.startswith("/") or lookup.method == CALL:
-            return _NO_ANSWER  # a gRPC method behind a gateway is not asked for by its name
+            return _NO_ANSWER  # a gRPC method cannot be called over HTTP
         import httpx
 
         client = self._pool()
@@ -103,7 +103,7 @@ class LookupClient:
 
 
 async def _read(answer: httpx.Response) -> bytes:
-    """Return an answer's body. Raises ValueError where it is over the limit, before or after it is decoded.
+    """Return a response body. Raises ValueError if it is over the limit, before or after decoding.
 
     httpx would undo any number of codings, each as large as it gets.
     """
@@ -116,7 +116,7 @@ async def _read(answer: httpx.Response) -> bytes:
 
 
 def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
-    """Yield the headers a look-up carries: who asks, for which account and version, and no more."""
+    """Yield the headers of a look-up: credentials, account and API version, and nothing else."""
     headers = list(headers)
     named = {
         token.strip().lower()

@@ -1,6 +1,6 @@
-"""Whether an address is that of this proxy, however it was written.
+"""Whether a connection leads back to this proxy.
 
-Knows: addresses of sockets. Does not know: names, URLs: what counts is where a connection ended.
+Knows: addresses of sockets. Does not know: names and URLs; only the peer address of the connection counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Address = tuple[str, int]
 
 
 def is_own(peer: Address, listening: Iterable[Address]) -> bool:
-    """Whether a connection to this peer has reached one of the addresses that are listened on."""
+    """Whether this peer is one of the addresses that the proxy listens on."""
     return any(port == peer[1] and _covers(host, peer[0]) for host, port in listening)
 
 
@@ -28,7 +28,7 @@ def _plain(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 
 
 def _is_here(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether the address is one of this machine's: only those can be bound."""
+    """Whether the address belongs to this machine: only those can be bound."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:

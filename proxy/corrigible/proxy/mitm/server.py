@@ -45,9 +45,10 @@ from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
 from .addon import CorrectionAddon
-from .connection import HookTable, frozen
+from .connection import freeze_options
 from .file_descriptors import raise_limit
-from .http_layer import use_own_http
+from .http_layer import replace_http_layer
+from .inline_hooks import HookTable
 from .listener import Listener
 from .lookup_client import LookupClient
 from .tls import Certificates, trust_options
@@ -90,7 +91,7 @@ class HttpLayerAddon:
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
         """Put our HTTP layer in the place of mitmproxy's."""
-        use_own_http(nextlayer)
+        replace_http_layer(nextlayer)
 
 
 async def serve(
@@ -112,7 +113,7 @@ async def serve(
     master = _master(settings, addon)
     listener = Listener(
         settings.spec,
-        frozen(master.options),
+        freeze_options(master.options),
         HookTable(traverse(master.addons.chain)),  # type: ignore[no-untyped-call]  # theirs
     )
     try:

@@ -1,10 +1,10 @@
-"""One exchange inside mitmproxy: what comes flows on at once, and only a possible refusal is held back.
+"""One exchange inside mitmproxy: everything is streamed, except a response that may be an error.
 
-Knows: mitmproxy's HTTP stream and its states. Does not know: sockets, rules, what makes a refusal.
+Knows: mitmproxy's HTTP stream and its states. Does not know: sockets, rules, which responses are errors.
 
-mitmproxy holds a request until it is whole, answers `Expect` itself, and loses an answer that breaks off. Here a
-request is copied while it flows on. An answer is held only while it is known to be short and comes at once, or while
-it may be a refusal; what takes longer than that, or breaks off, arrives natively.
+mitmproxy buffers a request until it is complete, answers `Expect` itself, and loses an incomplete response. Here a
+request is copied while it is streamed. A response is buffered only if it is short and arrives at once, or if it may be
+an error; if it takes too long or breaks off, it reaches the client as the upstream sent it.
 """
 
 from __future__ import annotations
@@ -32,59 +32,59 @@ from mitmproxy.proxy.layers.http import (  # type: ignore[attr-defined]  # named
 )
 
 CANDIDATE = "corrigible.candidate"
-"""In a flow's metadata: the answer may be a refusal."""
+"""In a flow's metadata: the response may be an error that can be corrected."""
 REASON = "corrigible.reason"
-"""In a flow's metadata: why an answer is not looked at."""
+"""In a flow's metadata: why a response is not corrected."""
 REQUEST_OVER = "corrigible.request_over"
-"""In a flow's metadata: the request is too long for a copy of it."""
+"""In a flow's metadata: the request is too long to be copied."""
 
 
 @dataclass
-class LetGo(HttpEvent):
-    """Says that an answer has been held back for long enough."""
+class StopBuffering(HttpEvent):
+    """A response has been buffered for long enough."""
 
     reason: str | None = None
 
 
 class Stream(HttpStream):
-    """An exchange. `withheld` names those whose answer is held back at the moment."""
+    """An exchange. `buffered` has those whose response is being buffered."""
 
-    def __init__(self, context: Context, stream_id: int, withheld: dict[Stream, float], limit: int) -> None:
+    def __init__(self, context: Context, stream_id: int, buffered: dict[Stream, float], limit: int) -> None:
         super().__init__(context, stream_id)
-        self._withheld = withheld
+        self._buffered = buffered
         self._limit = limit
-        self._copy: bytearray | None = None
-        """The body of the request as far as it came."""
-        self._expecting: tuple[tuple[bytes, bytes], ...] | None = None
-        """The fields of a request that waits for a 100, or a refusal, from the upstream."""
-        self._whole: ResponseEndOfMessage | None = None
-        """The end of an answer that came before that of its request."""
-        self._ended = False
-        """Whether the client has been told that the answer is over."""
+        self._request_copy: bytearray | None = None
+        """The request body so far."""
+        self._expect_fields: tuple[tuple[bytes, bytes], ...] | None = None
+        """The header fields of a request with `Expect`; the upstream answers that itself."""
+        self._response_end: ResponseEndOfMessage | None = None
+        """The end of a response that is complete before its request."""
+        self._response_ended = False
+        """Whether the end of the response has been sent to the client."""
 
     @property
-    def is_held(self) -> bool:
-        """Whether the answer is held back."""
+    def is_buffering(self) -> bool:
+        """Whether the response is being buffered."""
         state: Any = self.server_state
         return bool(state == self.state_consume_response_body)
 
     @property
-    def may_be_refusal(self) -> bool:
-        """Whether somebody wants to read the answer before it goes on."""
+    def may_be_error(self) -> bool:
+        """Whether the response is a candidate for a correction."""
         return CANDIDATE in self.flow.metadata
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        if isinstance(event, LetGo):
-            self._withheld.pop(self, None)
-            if self.is_held:
-                yield from self._release(event.reason)
+        if isinstance(event, StopBuffering):
+            self._buffered.pop(self, None)
+            if self.is_buffering:
+                yield from self._stream_rest(event.reason)
             return
-        if isinstance(event, ResponseProtocolError) and self.is_held:
-            yield from self._release("the answer broke off")
+        if isinstance(event, ResponseProtocolError) and self.is_buffering:
+            yield from self._stream_rest("the answer broke off")
         yield from super()._handle_event(event)
 
     def state_wait_for_request_headers(self, event: RequestHeaders) -> layer.CommandGenerator[None]:
-        """Start an exchange. What expects a 100 expects it from the upstream."""
+        """Start an exchange. A 100 (Continue) is left to the upstream."""
         request = event.request
         if request.data.authority and request.data.method != b"CONNECT" and not request.is_http2:
             # RFC 9112 section 3.2.2: a proxy MUST replace the Host by the host of an absolute-form target.
@@ -98,113 +98,119 @@ class Stream(HttpStream):
             except StopIteration:
                 return
             if _is_continue(command) and not self._is_http2:
-                self._expecting = self.flow.request.headers.fields  # before the engine drops the field
+                self._expect_fields = self.flow.request.headers.fields  # mitmproxy drops the field next
                 reply = None
                 continue
             reply = yield command
             if isinstance(command, HttpRequestHeadersHook) and self.flow.response is not None:
-                self.flow.request.stream = False  # it goes nowhere
+                self.flow.request.stream = False  # the proxy itself answers: nothing is forwarded
 
     @property
     def _is_http2(self) -> bool:
         return self.flow.request.is_http2 or self.flow.request.is_http3
 
     def check_body_size(self, request: bool) -> layer.CommandGenerator[bool]:
-        """Have every request flow on as it comes; an answer where it is too long to be held back."""
+        """Stream every request, and each response that is too long to be buffered."""
         if not request:
             return (yield from super().check_body_size(request))
         if self.flow.response is not None:
-            self.request_body_buf.clear()  # type: ignore[no-untyped-call]  # h11's  # answered by ourselves: nobody reads it
+            self.request_body_buf.clear()  # type: ignore[no-untyped-call]  # h11's  # the proxy itself answers
             return False
         self.flow.request.stream = True
         length = self.flow.request.headers.get("content-length", "")
         if length.isdigit() and int(length) > self._limit:
             self.flow.metadata[REQUEST_OVER] = True
         else:
-            self._copy = bytearray()
+            self._request_copy = bytearray()
         return False
 
     def make_server_connection(self) -> layer.CommandGenerator[bool]:
-        """Find or open the upstream connection, unless the request has broken off in the meantime."""
-        if self._expecting is not None:
-            self.flow.request.headers.fields = self._expecting
+        """Find or open the upstream connection, unless the request has broken off."""
+        if self._expect_fields is not None:
+            self.flow.request.headers.fields = self._expect_fields
         made: bool = yield from super().make_server_connection()
         if made and (yield from self.check_killed(True)):
-            # For a client of HTTP/2, a connection with HTTP/1 serves this request or none.
+            # For an HTTP/2 client, an HTTP/1 connection serves only this request.
             over = RequestProtocolError(self.stream_id, "the request broke off", RequestProtocolError.code)
             yield SendHttp(over, self.context.server)
             return False
         return made
 
     def state_stream_request_body(self, event: Any) -> layer.CommandGenerator[None]:
-        """Hand a piece of the request on, and keep a copy."""
+        """Forward a part of the request body, and keep a copy."""
         ends = isinstance(event, RequestEndOfMessage)
-        if isinstance(event, RequestData) and self._copy is not None:
-            self._copy += event.data
-            if len(self._copy) > self._limit:
-                self._copy = None
+        if isinstance(event, RequestData) and self._request_copy is not None:
+            self._request_copy += event.data
+            if len(self._request_copy) > self._limit:
+                self._request_copy = None
                 self.flow.metadata[REQUEST_OVER] = True
-        elif ends and self._copy is not None:
-            self.flow.request.data.content = bytes(self._copy)
-            self._copy = None
+        elif ends and self._request_copy is not None:
+            self.flow.request.data.content = bytes(self._request_copy)
+            self._request_copy = None
         yield from super().state_stream_request_body(event)
-        if ends and self._whole is not None and self.is_held:
-            yield from super().state_consume_response_body(self._whole)
+        if ends and self._response_end is not None and self.is_buffering:
+            yield from super().state_consume_response_body(self._response_end)
 
     def state_wait_for_response_headers(self, event: ResponseHeaders) -> layer.CommandGenerator[None]:
-        """Take the head of an answer."""
+        """Handle the head of a response."""
         yield from super().state_wait_for_response_headers(event)
-        if self.is_held:
-            self._withheld[self] = 0.0
+        if self.is_buffering:
+            self._buffered[self] = 0.0
 
     def state_consume_response_body(self, event: Any) -> layer.CommandGenerator[None]:
-        """Hold a piece of the answer back. A refusal is judged by its whole request."""
+        """Buffer a part of the response body. An error is corrected when its request is complete."""
         state: Any = self.client_state
-        if isinstance(event, ResponseEndOfMessage) and self.may_be_refusal and state == self.state_stream_request_body:
-            self._whole = event
-            if self._expecting is not None and not self._copy:
-                yield from self._release("the upstream did not want the request's body")  # and nobody will send it
+        if isinstance(event, ResponseEndOfMessage) and self.may_be_error and state == self.state_stream_request_body:
+            self._response_end = event
+            if self._expect_fields is not None and not self._request_copy:
+                yield from self._stream_rest(
+                    "the upstream did not want the request's body"
+                )  # and the client will not send it
             return
         yield from super().state_consume_response_body(event)
 
-    def _release(self, reason: str | None) -> layer.CommandGenerator[None]:
-        """Let the answer go as far as it came; the rest will follow as it comes."""
+    def _stream_rest(self, reason: str | None) -> layer.CommandGenerator[None]:
+        """Send the buffered part of the response, and stream the rest."""
         response = self.flow.response
         assert response is not None
-        if reason is not None and self.may_be_refusal:
+        if reason is not None and self.may_be_error:
             self.flow.metadata[REASON] = reason
-        self._withheld.pop(self, None)
+        self._buffered.pop(self, None)
         response.stream = True
         body = bytes(self.response_body_buf)
         self.response_body_buf.clear()  # type: ignore[no-untyped-call]  # h11's
         yield from self.start_response_stream()
         if body:
             yield from self.state_stream_response_body(ResponseData(self.stream_id, body))
-        if self._whole is not None:
-            yield from self.state_stream_response_body(self._whole)
+        if self._response_end is not None:
+            yield from self.state_stream_response_body(self._response_end)
 
     def send_response(self, already_streamed: bool = False) -> layer.CommandGenerator[None]:
-        """Send the answer, or what is left of it; it ends where it ends, also before its request does."""
-        self._withheld.pop(self, None)
+        """Send the response, or the rest of it. It may end before its request."""
+        self._buffered.pop(self, None)
         yield from super().send_response(already_streamed)
         state: Any = self.client_state
         response: http.Response | None = self.flow.response
         if state == self.state_stream_request_body and response is not None and response.status_code != 101:
-            self._ended = True
+            self._response_ended = True
             yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
 
     def flow_done(self) -> layer.CommandGenerator[None]:
-        """Forget the exchange."""
+        """End the exchange."""
         for command in super().flow_done():
-            if self._ended and isinstance(command, SendHttp) and isinstance(command.event, ResponseEndOfMessage):
+            if (
+                self._response_ended
+                and isinstance(command, SendHttp)
+                and isinstance(command.event, ResponseEndOfMessage)
+            ):
                 continue
             yield command
 
     def handle_protocol_error(self, event: Any) -> layer.CommandGenerator[None]:
-        """End an exchange that one side broke off. A request that was overtaken by its answer ends as well."""
+        """End an exchange that one side broke off, also one whose response is complete."""
         client: Any = self.client_state
         server: Any = self.server_state
-        self._withheld.pop(self, None)
+        self._buffered.pop(self, None)
         if (
             isinstance(event, RequestProtocolError)
             and client == self.state_stream_request_body
@@ -215,7 +221,7 @@ class Stream(HttpStream):
 
 
 def _is_continue(command: commands.Command) -> bool:
-    """Whether this sends the engine's own 100."""
+    """Whether this command sends mitmproxy's own 100."""
     if not isinstance(command, SendHttp) or not isinstance(command.event, ResponseHeaders):
         return False
     return bool(command.event.response.status_code == 100)

@@ -1,4 +1,4 @@
-"""TLS for the mitmproxy front end: whom it believes, what it shows, and which HTTP is spoken inside.
+"""TLS of the mitmproxy front end: verification of upstreams, own certificates, and the choice of HTTP/1 or HTTP/2.
 
 Knows: mitmproxy's TLS hooks, OpenSSL. Does not know: rules, flows.
 """
@@ -26,7 +26,7 @@ def trust_options(trust: Trust) -> dict[str, Any]:
 
 
 class Certificates(TlsConfig):
-    """mitmproxy's TLS, with the certificate we were given where there is one.
+    """mitmproxy's TLS addon, with the configured certificate if there is one.
 
     A client is offered HTTP/2 where the upstream speaks it too: in front of HTTP/1, mitmproxy opens a connection for
     every request, keeps each, and waits for ever at the sixth.
@@ -38,19 +38,19 @@ class Certificates(TlsConfig):
         self._server = _server_context(identity) if identity is not None else None
 
     def tls_clienthello(self, tls_clienthello: ClientHelloData) -> None:
-        """Ask the upstream first. Open (or make) the certificate store where it is needed, and only there."""
+        """Connect to the upstream first. Open or create the certificate store only if it is needed."""
         tls_clienthello.establish_server_tls_first = tls_clienthello.context.server.tls
         if self._server is None and self.certstore is None:
             self.configure({"confdir"})
 
     def request(self, flow: Any) -> None:
-        """Answer for the revocation list of certificates that mitmproxy made, from 12 on; there may be none."""
+        """Serve the revocation list of mitmproxy's certificates, if this version (12 or later) has one."""
         theirs = getattr(super(), "request", None)
         if theirs is not None and self.certstore is not None:
             theirs(flow)
 
     def tls_start_client(self, tls_start: TlsData) -> None:
-        """Show the certificate that we were given, or one made for the name that is asked for."""
+        """Use the configured certificate, or one that mitmproxy makes for the requested name."""
         if self._server is not None and not tls_start.is_dtls:
             upstream = tls_start.context.server
             tls_start.ssl_conn = SSL.Connection(self._server)
@@ -59,7 +59,7 @@ class Certificates(TlsConfig):
         super().tls_start_client(tls_start)
 
     def tls_start_server(self, tls_start: TlsData) -> None:
-        """Take any certificate of the CA file for an anchor, as most clients do; OpenSSL wants a self-signed one."""
+        """Accept any certificate in the CA file as an anchor, as most clients do; OpenSSL wants a self-signed one."""
         super().tls_start_server(tls_start)
         store = tls_start.ssl_conn.get_context().get_cert_store() if tls_start.ssl_conn is not None else None
         if store is not None:
@@ -72,13 +72,13 @@ def _server_context(identity: Identity) -> SSL.Context:
     context.set_options(net_tls.DEFAULT_OPTIONS)
     context.use_certificate_chain_file(str(identity.certificate))
     context.use_privatekey_file(str(identity.key or identity.certificate))
-    choose: Any = _chosen  # their stub says that nothing is returned
+    choose: Any = _choose_protocol  # the stub declares no return value
     context.set_alpn_select_callback(choose)
     return context
 
 
-def _chosen(connection: SSL.Connection, offers: list[bytes]) -> Any:
-    """Choose what the upstream chose, else the newest that can be carried there."""
+def _choose_protocol(connection: SSL.Connection, offers: list[bytes]) -> Any:
+    """Choose the protocol that the upstream chose, else the newest that can be forwarded to it."""
     upstream, secure = connection.get_app_data()
     if upstream and upstream in offers:
         return upstream
