@@ -76,7 +76,7 @@ def test_what_is_sent_ahead_waits_outside(bench: Any) -> None:
         assert release.wait(bench.patience)
         connection.sendall(OK)
 
-    ahead = GET * 400_000
+    ahead = GET * 800_000
     with (
         bench.upstream({"/x": slow}) as upstream,
         bench.proxy(bench.Silent(), upstream=f"http://127.0.0.1:{upstream.port}") as proxy,
@@ -89,7 +89,7 @@ def test_what_is_sent_ahead_waits_outside(bench: Any) -> None:
         with pytest.raises(TimeoutError):
             while sent < len(ahead):
                 sent += wire.socket.send(ahead[sent : sent + 65536])
-        assert sent < len(ahead) // 2  # the system takes some
+        assert sent < len(ahead) // 2  # the buffers of the system take up to 7 MB
         release.set()
         wire.socket.settimeout(bench.patience)
         wire.until(lambda got: got.startswith(OK * 3))
