@@ -32,11 +32,14 @@ def texts(template: Template) -> list[str]:
 
 def edited(say: SuggestionSpec) -> list[tuple[str, str]]:
     """Return every edit as the place it writes to and what it writes; a patch that is computed has no place."""
-    if isinstance(say.edits, Expression):
-        return [("", say.edits.text)]
+    for computed in (say.edits, say.changes):
+        if isinstance(computed, Expression):
+            return [("", computed.text)]
+    set_values = [(place, value) for place, value in say.changes or () if value is not None]
     edits = [edit for edit in say.edits or () if edit.op not in ("test", "remove")]
     return [
-        (edit.path if isinstance(edit.path, str) else edit.path.text, " ".join(texts(edit.value))) for edit in edits
+        (place if isinstance(place, str) else place.text, " ".join(texts(value)))
+        for place, value in [*((edit.path, edit.value) for edit in edits), *set_values]
     ]
 
 
