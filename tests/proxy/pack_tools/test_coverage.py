@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.cli import main
-from corrigible.proxy.pack_tools.coverage import Error, Exercise, Seen, Share, could_speak, coverage
+from corrigible.proxy.pack_tools.coverage import Error, Exercise, Seen, Share, could_match, coverage
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pack.load import load_pack
 
@@ -102,8 +102,8 @@ def run(capsys: Capture, *arguments: str | Path) -> tuple[int, str, str]:
         (Error("CreateRefnd", "default"), {"elsewhere"}),
     ],
 )
-def test_which_rules_could_speak(pack: Path, error: Error, expected: set[str]) -> None:
-    assert {rule.id.removeprefix("apex.") for rule in rules(pack) if could_speak(rule, error)} == expected
+def test_which_rules_could_match(pack: Path, error: Error, expected: set[str]) -> None:
+    assert {rule.id.removeprefix("apex.") for rule in rules(pack) if could_match(rule, error)} == expected
 
 
 def test_what_was_seen_or_is_in_a_case_shows_that_a_rule_speaks(pack: Path) -> None:

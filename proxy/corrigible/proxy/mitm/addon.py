@@ -1,7 +1,7 @@
-"""What happens to each exchange that mitmproxy carries: requests pass, refusals are handed to the corrector.
+"""The mitmproxy addon: forwards requests, gives possible errors to the corrector, and logs each exchange.
 
 Knows: mitmproxy's flows and their raw bytes. Does not know: sockets, rules, any API's name.
-A hook here never raises into mitmproxy: whatever goes wrong on our side leaves the exchange as it is.
+No hook raises into mitmproxy: if our side fails, the exchange passes unchanged.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
 from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
-from .error_page import error_text
+from .error_page import ERROR_TYPE, error_body, error_text
 from .lookup_client import LookupClient, Origin
-from .messages import TARGET, framed, keep_trailers, length_and_kind, request_head, response_head
+from .messages import TARGET, request_head, response_head
 from .own_address import is_own
+from .response_framing import length_and_kind, rewrite_response
 from .stream import CANDIDATE, REASON, REQUEST_OVER
 
 BUFFER_LIMIT = 1 << 16
-"""Answers nobody wants to read are held back only where they are known to be at most this long: cheaper than
-handing them on piece by piece. Everything else streams."""
+"""A response that cannot be an error is buffered only up to this length: cheaper than forwarding it in parts."""
 
 _GRACE = 3
-"""Past so many times the limit even the look-ups' own time box has failed."""
+"""A multiple of the time limit: beyond it, the look-ups' own time limit has failed."""
 _BODILESS = frozenset((204, 205, 206, 304))
 _DOCUMENTS = DOCUMENTS.encode()
 
 
-_VERDICTS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
+_OUTCOME_WORDS = {Mode.REFLECTIVE: "annotated", Mode.VERBOSE: "diagnosed", Mode.TRADITIONAL: "blanked"}
 
 
 class CorrectionAddon:
@@ -56,54 +56,53 @@ class CorrectionAddon:
         self._lookups = lookups
         self._access_log = access_log
         self.own_addresses: Sequence[tuple[str, int]] = ()
-        """Where this proxy listens, so that it never connects to itself."""
+        """Where this proxy listens, to avoid connections to itself."""
 
     def server_connected(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """Refuse to be one's own upstream, under whatever name: that would only end when the descriptors do."""
+        """Reject a connection to this proxy itself: the loop would use up all file descriptors."""
         peer = data.server.peername
         if peer is not None and is_own((peer[0], peer[1]), self.own_addresses):
             data.server.error = "this proxy is its own upstream"
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
-        """Say in a line why a tunnel was not opened."""
+        """Answer in one line why a tunnel was not opened."""
         response = flow.response
         if response is not None and response.status_code == 502:
             text = error_text(502, flow.server_conn.error or "unknown error")
-            headers = {"Content-Type": "text/plain; charset=utf-8"}
-            flow.response = http.Response.make(502, f"corrigible: {text}\n", headers)
+            flow.response = http.Response.make(502, error_body(text), {"Content-Type": ERROR_TYPE.decode()})
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """Let the request pass: only our own `mode` parameter is taken out."""
+        """Forward the request without our `mode` parameter, or serve a stored feedback document."""
         data = flow.request.data
         if data.path.startswith(_DOCUMENTS):
             try:
-                kept = self._corrector.document(request_head(flow), time.time())
-            except Exception:  # a mistake of ours: the request passes as it is
+                stored = self._corrector.document(request_head(flow), time.time())
+            except Exception:  # our own failure: the request passes unchanged
                 return
-            if kept is not None:
-                fields = [(bytes_of(name), bytes_of(value)) for name, value in kept.headers]
-                flow.response = http.Response.make(200, kept.body)
+            if stored is not None:
+                fields = [(bytes_of(name), bytes_of(value)) for name, value in stored.headers]
+                flow.response = http.Response.make(200, stored.body)
                 flow.response.headers = http.Headers(fields)
                 return
         if b"?" in data.path:
             try:
                 target = text_of(data.path)
                 stripped = self._corrector.upstream_target(target)
-            except Exception:  # a mistake of ours: the request passes as it is
+            except Exception:  # our own failure: the request passes unchanged
                 return
             if stripped != target:
                 flow.metadata[TARGET] = target
                 data.path = bytes_of(stripped)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Decide what to hold back: possible refusals, and small answers. All others stream at once."""
+        """Decide what to buffer: possible errors and small responses. All others are streamed."""
         response = flow.response
         if response is None:
             return
-        length, events = length_and_kind(response)
+        length, is_event_stream = length_and_kind(response)
         if response.stream:  # longer than the limit
             flow.metadata[REASON] = "the answer is over the limit"
-        elif events:
+        elif is_event_stream:
             response.stream = True
         elif (choice := self._choose_mode(flow, response)) is not None:
             if REQUEST_OVER in flow.metadata:
@@ -125,18 +124,18 @@ class CorrectionAddon:
             return None
 
     def is_candidate(self, flow: http.HTTPFlow) -> bool:
-        """Whether the answer is held back in full and may be a refusal, and the request is at hand."""
+        """Whether the response is buffered in full and may be an error, and the request body is known."""
         response = flow.response
         if CANDIDATE not in flow.metadata or response is None or response.stream:
             return False
         return flow.request.data.content is not None
 
     def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
-        """Correct a candidate: that is the awaitable. Ends the exchange for the journal."""
+        """Correct a candidate (that is the awaitable), or log the exchange."""
         if self.is_candidate(flow):
             return self._correct(flow)
         if flow.response is not None:
-            with suppress(Exception):  # a mistake of ours: the answer has passed already
+            with suppress(Exception):  # our own failure: the response has passed already
                 self._corrector.passed(request_head(flow), flow.response.data.status_code)
         if self._access_log is not None:
             over = "request" if REQUEST_OVER in flow.metadata else "answer"
@@ -164,13 +163,11 @@ class CorrectionAddon:
             async with asyncio.timeout(_GRACE * limits.seconds_with_lookups):
                 outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
             if outcome.rewrite is not None:
-                chunked = keep_trailers(flow.request, response)
-                headers = framed(outcome.rewrite.headers, outcome.rewrite.body, chunked=chunked)
-                response.headers, response.raw_content = headers, outcome.rewrite.body
-        except Shed as why:
-            shed = str(why)
-        except Lost as why:
-            error = str(why)
+                rewrite_response(flow.request, response, outcome.rewrite)
+        except Shed as reason:
+            shed = str(reason)
+        except Lost as reason:
+            error = str(reason)
         except TimeoutError:
             error = "the look-ups took too long"
         except Exception as problem:
@@ -179,7 +176,7 @@ class CorrectionAddon:
             changed = error is None and outcome is not None and outcome.rewrite is not None
             self._record(
                 flow,
-                _VERDICTS.get(outcome.mode, "untouched") if changed and outcome is not None else "untouched",
+                _OUTCOME_WORDS.get(outcome.mode, "untouched") if changed and outcome is not None else "untouched",
                 outcome=outcome,
                 reason=outcome.reason if outcome is not None else shed,
                 error=error,
@@ -206,23 +203,23 @@ class CorrectionAddon:
         )
 
     def error(self, flow: http.HTTPFlow) -> None:
-        """Log an exchange that broke: no answer from the upstream, or no client to give it to."""
+        """Log an exchange that broke off: no response from the upstream, or the client is gone."""
         if self._access_log is not None:
             self._record(flow, "failed", error=flow.error.msg if flow.error else None)
 
     def tcp_message(self, flow: tcp.TCPFlow) -> None:
-        """Forget what passed through an upgraded connection: mitmproxy would keep all of it."""
+        """Drop the data of an upgraded connection: mitmproxy would keep all of it."""
         flow.messages.clear()
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
-        """Forget all but the message under way."""
+        """Drop all messages but the current one."""
         messages: list[websocket.WebSocketMessage] = flow.websocket.messages if flow.websocket else []
         del messages[:-1]
 
     def _record(
         self,
         flow: http.HTTPFlow,
-        verdict: str,
+        outcome_word: str,
         *,
         outcome: HttpOutcome | None = None,
         reason: str | None = None,
@@ -238,7 +235,7 @@ class CorrectionAddon:
                 method=flow.request.method,
                 path=flow.metadata.get(TARGET, flow.request.path),
                 status=flow.response.status_code if flow.response is not None else None,
-                outcome=verdict,
+                outcome=outcome_word,
                 milliseconds=(time.time() - started) * 1000,
                 operation=(outcome.operation or None) if outcome is not None else None,
                 rules=tuple(outcome.rules) if outcome is not None else (),

@@ -1,7 +1,7 @@
-"""Documented errors, observed errors, rules and cases, laid over each other. Pure: what was read goes in, rows out.
+"""Compares documented errors, observed errors, rules and cases. Pure: gets what was read, returns rows.
 
-A rule counts for an error where it names its operation or its code, or asks for nothing but the very status; one that
-knows messages only counts where a case or an observed answer shows that it speaks there.
+A rule covers an error if it names the operation or the code, or only the status. A rule that matches only messages
+covers an error if a case or an observed response shows that it matches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DEFAULT: Final = "default"
 
 
 class Error(NamedTuple):
-    """One kind of refusal. `status` may be documented as `4XX` or `default`, `code` is empty where none is known."""
+    """One kind of error. `status` may be documented as `4XX` or `default`; `code` is empty if none is known."""
 
     operation: str
     status: str
@@ -24,17 +24,17 @@ class Error(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """One refusal in recorded traffic."""
+    """One error in recorded traffic."""
 
     error: Error
     rules: tuple[str, ...]
-    """Which rules spoke."""
+    """The rules that matched."""
     answered: bool
-    """Whether anything was added to it, by a rule or from the description."""
+    """Whether anything was added, by a rule or from the description."""
 
 
 class Exercise(NamedTuple):
-    """A case in which a rule speaks."""
+    """A case that a rule matches."""
 
     error: Error
     rule: str
@@ -46,13 +46,13 @@ class Row(NamedTuple):
     seen: int
     answered: int
     rules: tuple[str, ...]
-    """Which rules could speak."""
+    """The rules that could match."""
     cases: int
-    """In how many cases one of them does."""
+    """The number of cases that one of them matches."""
 
     @property
     def covered(self) -> bool:
-        """Whether any that was seen was answered; where none was seen, whether a rule could speak."""
+        """Whether an observed error was corrected; if none was observed, whether a rule could match."""
         return self.answered > 0 if self.seen else bool(self.rules)
 
     def document(self) -> dict[str, Json]:
@@ -73,7 +73,7 @@ class Share(NamedTuple):
 
     @property
     def percent(self) -> float | None:
-        """Return the share, None of nothing."""
+        """Return the share, None if the whole is 0."""
         return 100 * self.part / self.whole if self.whole else None
 
     def document(self) -> dict[str, Json]:
@@ -88,7 +88,7 @@ class Share(NamedTuple):
 class Coverage(NamedTuple):
     rows: tuple[Row, ...]
     idle: tuple[str, ...]
-    """Rules that no documented or observed error and no case of these operations leads to."""
+    """Rules that match no documented or observed error and no case of these operations."""
 
     @property
     def documented(self) -> Share:
@@ -96,12 +96,12 @@ class Coverage(NamedTuple):
 
     @property
     def observed(self) -> Share:
-        """Return how many of the kinds that were seen are covered."""
+        """Return how many observed kinds of errors are covered."""
         return _share([row for row in self.rows if row.seen])
 
     @property
     def answers(self) -> Share:
-        """Return how many of the refusals that were seen were answered."""
+        """Return how many observed errors were corrected."""
         return Share(sum(row.answered for row in self.rows), sum(row.seen for row in self.rows))
 
     def document(self) -> dict[str, Json]:
@@ -121,9 +121,9 @@ def _share(rows: Sequence[Row]) -> Share:
 def coverage(
     documented: Iterable[Error], seen: Sequence[Seen], exercises: Sequence[Exercise], rules: Sequence[Rule]
 ) -> Coverage:
-    """Lay the four over each other: a row for every documented error, and for every further one seen or in a case."""
-    known = dict.fromkeys(documented)
-    places = _Places(known)
+    """Return a row for each documented error, and for each further error that was observed or has a case."""
+    documented_errors = dict.fromkeys(documented)
+    places = _Places(documented_errors)
     seen_at: dict[Error, list[Seen]] = {}
     for one in seen:
         seen_at.setdefault(places.of(one.error), []).append(one)
@@ -131,24 +131,24 @@ def coverage(
     for exercise in exercises:
         cases_at.setdefault(places.of(exercise.error), []).append(exercise)
     rows = []
-    speaking: set[str] = set()
-    for error in dict.fromkeys([*known, *seen_at, *cases_at]):
+    matching: set[str] = set()
+    for error in dict.fromkeys([*documented_errors, *seen_at, *cases_at]):
         here, cases = seen_at.get(error, []), cases_at.get(error, [])
         shown = {rule for one in here for rule in one.rules} | {one.rule for one in cases}
-        able = tuple(rule.id for rule in rules if rule.id in shown or could_speak(rule, error))
-        speaking.update(able)
+        able = tuple(rule.id for rule in rules if rule.id in shown or could_match(rule, error))
+        matching.update(able)
         rows.append(Row(error, places.documents(error), len(here), sum(one.answered for one in here), able, len(cases)))
-    idle = tuple(rule.id for rule in rules if rule.id not in speaking)
+    idle = tuple(rule.id for rule in rules if rule.id not in matching)
     return Coverage(tuple(sorted(rows, key=_order)), idle)
 
 
 def _order(row: Row) -> tuple[int, bool, str, str, str]:
-    """Put what was seen most first, and of the same number what nobody covers."""
+    """Sort by the number of observations; for the same number, errors without a rule come first."""
     return (-row.seen, row.covered, *row.error)
 
 
-def could_speak(rule: Rule, error: Error) -> bool:
-    """Whether a rule names this error, or would speak whatever an answer of that status said."""
+def could_match(rule: Rule, error: Error) -> bool:
+    """Whether a rule names this error, or matches every response with its status."""
     on = rule.match
     if rule.status == "deprecated" or not _is_status(on.statuses, error.status):
         return False
@@ -158,8 +158,8 @@ def could_speak(rule: Rule, error: Error) -> bool:
         return error.code in on.codes
     if on.operations:
         return True
-    asks_more = on.codes or on.message is not None or on.types or on.params or rule.when is not None
-    return not asks_more and error.status in map(str, on.statuses)
+    is_narrower = on.codes or on.message is not None or on.types or on.params or rule.when is not None
+    return not is_narrower and error.status in map(str, on.statuses)
 
 
 def _is_status(wanted: Sequence[int], status: str) -> bool:
@@ -175,7 +175,7 @@ def _fits(documented: str, status: str) -> bool:
 
 
 class _Places:
-    """Where a refusal belongs among the documented ones."""
+    """Finds the documented error that an observed one belongs to."""
 
     def __init__(self, documented: Mapping[Error, None]) -> None:
         self._codes: dict[tuple[str, str], set[str]] = {}
@@ -183,7 +183,7 @@ class _Places:
             self._codes.setdefault((error.operation, error.status), set()).add(error.code)
 
     def of(self, error: Error) -> Error:
-        """Return the documented error that this one is, else itself."""
+        """Return the documented error for this one, else the error itself."""
         for status in (error.status, f"{error.status[:1]}XX", DEFAULT):
             codes = self._codes.get((error.operation, status))
             if codes is not None:

@@ -1,6 +1,6 @@
-"""What a pack would make of its own cases, in every mode, as data: for those who judge packs from outside.
+"""Exports a pack as data, for tools that check packs: the pack, each rule, and each case with its answers in all modes.
 
-One document for the pack, one for each rule, one for each case. Knows nothing of who reads them.
+Yields one document for the pack, one for each rule, and one for each case. Does not know: who reads them.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from .case_runner import answer_lookup
 Scalar = str | int | float
 
 _LITERAL = re.compile(r"(?P<before>[^'\"]*)(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
-# What an expression compares, searches or looks up with: questions, no answers.
+# A text that an expression compares, searches or looks up with is not put into a request.
 _ASKS = re.compile(
     r"(?:[=!]=|\b(?:matches|contains|startsWith|endsWith|split|join|indexOf|lastIndexOf|replace)\s*\(|\[|\bin"
     r"|\b(?:at|names|find|includes)\s*\([^()]*,)\s*r?$"
 )
 _ANSWERED = re.compile(r"^\s*(?:[=!]=|\])|^\s*in\b")
 _PIECE = re.compile(r"^/|/$|[\[\]^$*\\]")
-"""A part of a pointer, a path or a pattern."""
-_ENDS = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
-"""Their parameters say what is missing; nothing of them goes into a request."""
+"""A part of a pointer, a path or a pattern is not a value."""
+_WITHOUT_VALUES = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
+"""Their parameters name what is missing and are not put into a request."""
 
 
 def render(name_or_path: str | Path) -> Iterator[dict[str, Json]]:
-    """Yield the documents of a pack. Raises AuthoringError where the pack or a case file is wrong."""
+    """Yield the documents of a pack. Raises AuthoringError if the pack or a case file is malformed."""
     (profile,) = load_profiles([name_or_path])
     pack = profile.pack
     rules = {rule.id.partition(".")[2]: rule for rule in pack.rules}
@@ -88,7 +88,7 @@ def _rule(rule: Rule, file: Path) -> dict[str, Json]:
 
 
 def literals(rule: Mapping[str, Any]) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the values that a rule's own text puts into requests, and those of the `let`s that help it there."""
+    """Return the values that a rule puts into requests, and those of the `let`s that it uses for them."""
     given = list(_given(rule.get("suggest")))
     own = dict.fromkeys(value for part in given for value in _values(part))
     lets = dict.fromkeys(value for part in _used(rule.get("let") or {}, given) for value in _values(part))
@@ -96,7 +96,7 @@ def literals(rule: Mapping[str, Any]) -> tuple[list[Scalar], list[Scalar]]:
 
 
 def _used(lets: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
-    """Return the `let`s that values name, and those that these name."""
+    """Return the `let`s that the values use, directly or through other `let`s."""
     found: dict[str, Any] = {}
     waiting = [orjson.dumps(value).decode() for value in given]
     while waiting:
@@ -109,7 +109,7 @@ def _used(lets: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
 
 
 def _given(suggest: Any) -> Iterator[Any]:
-    """Yield what the entries of a rule put into requests."""
+    """Yield the parts of a rule's entries that go into requests."""
     waiting = list(suggest or ())
     while waiting:
         entry = waiting.pop(0)
@@ -118,7 +118,7 @@ def _given(suggest: Any) -> Iterator[Any]:
         for group in ("all", "one_of"):
             inner = entry.get(group)
             waiting += inner if isinstance(inner, list) else [inner.get("suggest")] if isinstance(inner, dict) else []
-        if entry.get("action") in _ENDS:
+        if entry.get("action") in _WITHOUT_VALUES:
             continue
         patch = entry.get("patch")
         if isinstance(patch, list):
@@ -173,7 +173,7 @@ def _case(profile: ApiProfile, engine: Engine, rule: Rule, case: Case) -> dict[s
 
 
 def _answer(decision: Decision, mode: Mode, case: Case, *, rpc: bool) -> dict[str, Json]:
-    """Return headers and body in a mode, as the front ends give them: over gRPC only `reflective` adds anything."""
+    """Return headers and body in a mode, as the front ends do. Over gRPC only `reflective` adds anything."""
     native = case.exchange.body
     headers = [[name, value] for name, value in case.text.response.headers.items()]
     found: EmbeddedBody | None = None

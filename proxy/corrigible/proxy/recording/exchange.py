@@ -1,4 +1,4 @@
-"""One recorded exchange, whatever file it came from."""
+"""One recorded exchange, from any kind of file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from corrigible.proxy.http.messages import RequestHead, ResponseHead
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One exchange as messages, and what it is called."""
+    """One exchange as messages, with a name."""
 
     name: str
     request: RequestHead

@@ -13,19 +13,24 @@ from .exchange import Recorded
 
 
 def read_flows(path: Path) -> list[Recorded]:
-    """Read the HTTP flows that have an answer. Raises AuthoringError for a broken file."""
-    found: list[Recorded] = []
+    """Read the HTTP flows that have a response. Raises AuthoringError if the file is malformed."""
+    exchanges: list[Recorded] = []
     with path.open("rb") as file:
         try:
             for flow in io.FlowReader(file).stream():
                 if isinstance(flow, http.HTTPFlow) and flow.response is not None:
-                    found.append(_recorded(flow, flow.response))
+                    exchanges.append(_recorded(flow, flow.response))
         except exceptions.FlowReadException as problem:
             raise AuthoringError(Place(path), f"not a flow file: {problem}") from None
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:  # what its reader dies of on other data
-            said = f"not a flow file: {type(problem).__name__}: {problem}"
-            raise AuthoringError(Place(path), said) from None
-    return found
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as problem:  # mitmproxy's reader raises these for other data
+            message = f"not a flow file: {type(problem).__name__}: {problem}"
+            raise AuthoringError(Place(path), message) from None
+    return exchanges
 
 
 def _recorded(flow: http.HTTPFlow, response: http.Response) -> Recorded:

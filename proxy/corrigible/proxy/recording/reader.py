@@ -1,4 +1,4 @@
-"""Recorded exchanges: HAR 1.2, mitmproxy flow files, and plain JSON captures, read into the same messages."""
+"""Reads recorded exchanges: HAR 1.2, mitmproxy flow files, and JSON captures."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .exchange import Recorded
 class Recording:
     exchanges: tuple[Recorded, ...]
     reads: Mapping[str, LookupAnswer]
-    """Successful GETs of the same recording, by path and query: what look-ups are answered from."""
+    """Successful GETs of the same recording, by path and query. They answer look-ups."""
 
     def fetch(self, lookup: Lookup) -> LookupAnswer:
         return self.reads.get(lookup.path, LookupAnswer(0)) if lookup.method == "GET" else LookupAnswer(0)
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a file of any of the three kinds. Raises AuthoringError that says what is wrong with it."""
+    """Read a file of any of the three kinds. Raises AuthoringError if it is malformed."""
     try:
         data = path.read_bytes()
     except OSError as problem:
@@ -42,17 +42,17 @@ def read_recording(path: Path) -> Recording:
     try:
         document = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as problem:
-        if _flow_like(data):
+        if _looks_like_flows(data):
             try:
                 from .flow_file import read_flows
             except ImportError:
-                said = "this is a flow file: pip install 'corrigible[mitmproxy]'"
-                raise AuthoringError(Place(path), said) from None
+                message = "this is a flow file: pip install 'corrigible[mitmproxy]'"
+                raise AuthoringError(Place(path), message) from None
             try:
                 return recording([_checked(one) for one in read_flows(path)])
             except AuthoringError:
                 raise
-            except Exception as wrong:  # whatever mitmproxy makes of it
+            except Exception as wrong:  # from mitmproxy's reader, whatever it is
                 raise AuthoringError(Place(path), f"malformed: {type(wrong).__name__}: {wrong}") from None
         raise AuthoringError(Place(path, problem.lineno), f"neither JSON nor a flow file: {problem.msg}") from None
     try:
@@ -70,7 +70,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def recording(exchanges: Sequence[Recorded]) -> Recording:
-    """Bundle exchanges with the reads among them."""
+    """Return a recording whose own reads answer look-ups."""
     reads = {
         one.request.target: LookupAnswer(200, decoded(one.response.headers, one.response_body))
         for one in exchanges
@@ -80,7 +80,7 @@ def recording(exchanges: Sequence[Recorded]) -> Recording:
 
 
 def decoded(headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
-    """Return a body without its Content-Encoding, as it is where that is not known here."""
+    """Return a body without its Content-Encoding, or unchanged if the coding is unknown."""
     for name, value in headers:
         if name.lower() == "content-encoding" and (scheme := coding(value)) is not None:
             with suppress(ValueError):
@@ -88,64 +88,64 @@ def decoded(headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
     return body
 
 
-def _flow_like(data: bytes) -> bool:
+def _looks_like_flows(data: bytes) -> bool:
     """A flow file is a tnetstring: a length, a colon, and so on."""
     head = data[:12].partition(b":")
     return bool(head[1]) and head[0].isdigit()
 
 
 class _Malformed(ValueError):
-    """Something in a recording is of another kind than it should be. The message says what, and where."""
+    """A part of a recording has the wrong type. The message names the part."""
 
 
 def _entries(log: Mapping[str, Any]) -> Iterator[Recorded]:
-    """Read the entries of a HAR file. What is wrong with one is said with its number."""
+    """Read the entries of a HAR file. An error names the number of the entry."""
     for number, entry in enumerate(log["entries"]):
         try:
             yield from map(_checked, _har([entry], number))
         except RecursionError:
             raise _Malformed(f"nested too deep (log/entries/{number})") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-            said = str(problem) if isinstance(problem, _Malformed) else f"{type(problem).__name__}: {problem}"
-            raise _Malformed(f"{said} (log/entries/{number})") from None
+            message = str(problem) if isinstance(problem, _Malformed) else f"{type(problem).__name__}: {problem}"
+            raise _Malformed(f"{message} (log/entries/{number})") from None
 
 
 def _checked(one: Recorded) -> Recorded:
-    """Return an exchange whose parts are what everything after it takes for granted."""
+    """Return the exchange. Raises _Malformed if a part has the wrong type."""
     for whose, headers in (("request", one.request.headers), ("response", one.response.headers)):
         for name, value in headers:
             if not isinstance(name, str) or not isinstance(value, str):
-                raise _Malformed(f"{whose}/headers/{name}: no text")
+                raise _Malformed(f"{whose}/headers/{name} is not text")
     for what, text in (("request/method", one.request.method), ("request/path", one.request.target)):
         if not isinstance(text, str):
-            raise _Malformed(f"{what} is no text")
+            raise _Malformed(f"{what} is not text")
     if not 0 <= one.response.status <= 999:
-        raise _Malformed(f"response/status {one.response.status} is none")
+        raise _Malformed(f"response/status {one.response.status} is not a status")
     return one
 
 
 def _har(entries: Sequence[Mapping[str, Any]], first: int) -> Iterator[Recorded]:
     for number, entry in enumerate(entries, start=first):
-        asked, answered = entry["request"], entry["response"]
-        parts = urlsplit(asked["url"])
+        request, response = entry["request"], entry["response"]
+        parts = urlsplit(request["url"])
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        posted = asked.get("postData") or {}
+        posted = request.get("postData") or {}
         text = posted.get("text") or urlencode([(p["name"], p.get("value", "")) for p in posted.get("params", ())])
-        content = answered.get("content") or {}
+        content = response.get("content") or {}
         body = content.get("text") or ""
         if content.get("encoding") == "base64":
             plain = base64.b64decode("".join(body.split()), validate=True)
         else:
             plain = body.encode()
-        headers = _pairs(asked.get("headers", ()))
+        headers = _pairs(request.get("headers", ()))
         if posted.get("mimeType") and not any(name.lower() == "content-type" for name, _ in headers):
             headers.append(("Content-Type", posted["mimeType"]))
         yield Recorded(
-            f"{number + 1} {asked['method']} {target}",
-            RequestHead(asked["method"], target, headers),
+            f"{number + 1} {request['method']} {target}",
+            RequestHead(request["method"], target, headers),
             text.encode(),
             # HAR 1.2 section content: the text is stored decoded, so the header no longer describes it.
-            ResponseHead(int(answered["status"]), _plain(_pairs(answered.get("headers", ())), content.get("mimeType"))),
+            ResponseHead(int(response["status"]), _plain(_pairs(response.get("headers", ())), content.get("mimeType"))),
             plain,
             _unix(entry.get("startedDateTime")),
         )
@@ -170,7 +170,7 @@ def _plain(headers: list[tuple[str, str]], media: str | None) -> list[tuple[str,
 
 
 def capture(document: Mapping[str, Any], name: str) -> Recording:
-    """Read the plain form: `request` and `response`, and in `setup` and `fix` lists of further such pairs."""
+    """Read a JSON capture: `request` and `response`, and lists of further pairs in `setup` and `fix`."""
     main = _captured(document["request"], document["response"], document.get("case") or name)
     further = [
         _captured(pair["request"], pair["response"], "read")
@@ -181,17 +181,17 @@ def capture(document: Mapping[str, Any], name: str) -> Recording:
     return Recording((main,), recording(further).reads)
 
 
-def _captured(asked: Mapping[str, Any], answered: Mapping[str, Any], name: str) -> Recorded:
-    headers = list((asked.get("headers") or {}).items())
+def _captured(request: Mapping[str, Any], response: Mapping[str, Any], name: str) -> Recorded:
+    headers = list((request.get("headers") or {}).items())
     form = any(n.lower() == "content-type" and "form-urlencoded" in v for n, v in headers)
-    answer_headers = list((answered.get("headers") or {}).items()) or [("Content-Type", "application/json")]
+    response_headers = list((response.get("headers") or {}).items()) or [("Content-Type", "application/json")]
     return _checked(
         Recorded(
             str(name),
-            RequestHead(asked["method"], asked["path"], headers),
-            _bytes(asked.get("body"), form=form),
-            ResponseHead(int(answered["status"]), _plain(answer_headers, None)),
-            _bytes(answered.get("body"), form=False),
+            RequestHead(request["method"], request["path"], headers),
+            _bytes(request.get("body"), form=form),
+            ResponseHead(int(response["status"]), _plain(response_headers, None)),
+            _bytes(response.get("body"), form=False),
         )
     )
 
