@@ -22,7 +22,7 @@ def pack() -> Pack:
 
 def texts(template: Template) -> list[str]:
     if isinstance(template, Expression):
-        return [template.text]
+        return [template.expanded]
     if isinstance(template, dict):
         return [text for inner in template.values() for text in texts(inner)]
     if isinstance(template, list):
@@ -32,15 +32,13 @@ def texts(template: Template) -> list[str]:
 
 def edited(say: SuggestionSpec) -> list[tuple[str, str]]:
     """Return every edit as the place it writes to and what it writes; a patch that is computed has no place."""
-    for computed in (say.edits, say.changes):
-        if isinstance(computed, Expression):
-            return [("", computed.text)]
-    set_values = [(place, value) for place, value in say.changes or () if value is not None]
-    edits = [edit for edit in say.edits or () if edit.op not in ("test", "remove")]
-    return [
-        (place if isinstance(place, str) else place.text, " ".join(texts(value)))
-        for place, value in [*((edit.path, edit.value) for edit in edits), *set_values]
-    ]
+    if isinstance(say.edits, Expression):
+        return [("", say.edits.expanded)]
+    if isinstance(say.changes, Expression):
+        return [("", say.changes.expanded)]
+    written = [(edit.path, edit.value) for edit in say.edits or () if edit.op not in ("test", "remove")]
+    written += [(place, value) for place, value in say.changes or () if value is not None]
+    return [(place if isinstance(place, str) else place.expanded, " ".join(texts(value))) for place, value in written]
 
 
 _PLACE = r"/body/[a-z_]+"
