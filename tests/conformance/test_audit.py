@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 import yaml
 
 from corrigible.conformance.audit.audit import SCHEMA, Audit, audit, gather
+from corrigible.conformance.audit.captures import capture_file
 from corrigible.conformance.audit.subject import Subject as Material
-from corrigible.conformance.audit.subject import command
+from corrigible.conformance.audit.subject import command, packs
 from corrigible.conformance.audit.tasks import task_file
 from corrigible.conformance.checks.pack.leaks import CHECKS
 from corrigible.conformance.cli import main
+from corrigible.conformance.model.usage_error import UsageError
 from corrigible.conformance.suite.subject import Subject
+from corrigible.proxy.pack_tools.export import render
 
 HEAD = "name: acme\ntitle: Acme\nversion: 2.1.0\napi: {name: Acme API}\nlicense: Apache-2.0\n"
 TOP = "id: acme.jam\ntitle: About jam\nstatus: stable\nreferences: [https://a.test]\n"
@@ -91,11 +96,16 @@ def jam(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> list[Material]:
     """The pack as it is, rendered once."""
-    return gather([str(written(tmp_path_factory.mktemp("clean")))], (), (), command())
+    return rendered_here(written(tmp_path_factory.mktemp("clean")))
 
 
-def audited(*packs: Path, captures: tuple[Path, ...] = ()) -> Audit:
-    return audit(gather([str(pack) for pack in packs], (), captures, command()))
+def rendered_here(pack: Path | str) -> list[Material]:
+    """Return a pack as `gather` does, rendered without a process of its own."""
+    return packs([json.loads(orjson.dumps(document)) for document in render(pack)])
+
+
+def audited(pack: Path) -> Audit:
+    return audit(rendered_here(pack))
 
 
 def told(done: Audit) -> set[tuple[str, object, str]]:
@@ -268,7 +278,7 @@ def test_captures_are_compared_request_by_request(
     path = tmp_path / "captured.json"
     texts = {"list": json.dumps(both), "lines": "\n".join(map(json.dumps, both)), "har": json.dumps(har(both))}
     path.write_text(texts[form], "utf-8")
-    done = audited(captures=(path,))
+    done = audit([capture_file(path)])
     assert (len(done.leaks), len(done.disclosed)) == (leaks, disclosed)
 
 
@@ -276,7 +286,7 @@ def test_a_fix_that_was_seen_to_work_is_an_answer(tmp_path: Path) -> None:
     one = exchange("traditional", {"error": "raspberry is meant"}) | {"fix": {"body": {"flavour": "raspberry"}}}
     path = tmp_path / "captured.json"
     path.write_text(json.dumps(one), "utf-8")
-    assert [hit.fix.value for hit in audited(captures=(path,)).leaks] == ["raspberry"]
+    assert [hit.fix.value for hit in audit([capture_file(path)]).leaks] == ["raspberry"]
 
 
 def test_the_command_says_where_what_and_how(
@@ -329,11 +339,18 @@ def test_what_cannot_be_audited_is_neither_clean_nor_a_leak(
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "{tasks: 3}", "{", "a: 1"])
-def test_a_file_without_tasks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+def test_a_file_without_tasks_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "tasks.yaml"
     path.write_text(text, "utf-8")
-    assert main(["audit", "recipe", "--tasks", str(path)]) == 2
-    assert str(path) in capsys.readouterr().err
+    with pytest.raises(UsageError, match=re.escape(str(path))):
+        task_file(path, [])
+
+
+def test_a_pack_is_rendered_by_the_command_as_in_this_process(jam: Callable[..., Path]) -> None:
+    folder = jam()
+    (printed,), (here,) = gather([str(folder)], (), (), command()), rendered_here(folder)
+    assert (printed.digest, printed.facts, printed.pool) == (here.digest, here.facts, here.pool)
+    assert [matter.fixes for matter in printed.matters] == [matter.fixes for matter in here.matters]
 
 
 def found(id: str, pack: Path, *tasks: Path) -> list[str]:
@@ -389,7 +406,7 @@ def test_the_leaks_that_the_paper_tells_of_are_found(tmp_path: Path) -> None:
     """Section 5.2 of "Structure Beats Verbosity": replacement, ratio and target amount, brand, worked example."""
     path = tmp_path / "tasks.yaml"
     path.write_text(yaml.safe_dump({"pack": "recipe", "tasks": PAPER}), "utf-8")
-    recipe = gather(["recipe"], (), (), command())
+    recipe = rendered_here("recipe")
     found_in: dict[str, set[object]] = {}
     for hit in audit([task_file(path, recipe)]).leaks:
         found_in.setdefault(hit.text.where.split()[1], set()).add(hit.fix.value)

@@ -45,7 +45,7 @@ def test_a_whole_plan(tmp_path: Path) -> None:
 def test_an_empty_plan_means_all_arms_and_all_scripts(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text("")
     plan = read_plan(tmp_path / "plan.yaml")
-    assert plan.arms == tuple(Arm) and [one.name for one in plan.agents] == ["scripted"] and plan.attempts == 5
+    assert plan.arms == tuple(Arm)[:-1] and [one.name for one in plan.agents] == ["scripted"] and plan.attempts == 5
 
 
 @pytest.mark.parametrize(
@@ -107,3 +107,10 @@ def test_cached_tokens_cost_what_they_cost() -> None:
     )  # fmt: skip
     assert priced(episode, prices, "m") == pytest.approx(0.6 * 3 + 0.4 * 0.3 + 0.1 * 15)
     assert priced(episode, prices, "other") == 0
+
+
+def test_scripts_do_not_play_the_control_for_length_unless_it_is_named() -> None:
+    model = {"name": "compatible", "model": "m"}
+    assert Arm.LENGTH not in made({}, "here").arms and Arm.LENGTH not in made({"agents": ["stubborn"]}, "here").arms
+    assert Arm.LENGTH in made({"agents": ["stubborn", model]}, "here").arms
+    assert made({"arms": ["length-matched"]}, "here").arms == (Arm.LENGTH,)

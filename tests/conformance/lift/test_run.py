@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -28,7 +28,8 @@ from corrigible.conformance.lift.log.record import Episode
 from corrigible.conformance.lift.log.store import LOG, opened, read
 from corrigible.conformance.lift.plan import digest_of, made
 from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
-from corrigible.conformance.lift.run.worker_pool import ResolvedPlan, feedback_caused_harm, resolve_plan, run
+from corrigible.conformance.lift.run.resolve import ResolvedPlan, resolve_plan
+from corrigible.conformance.lift.run.worker_pool import RunProgress, feedback_caused_harm, run
 from corrigible.conformance.lift.tasks.task import TASKS
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
@@ -36,6 +37,8 @@ from corrigible.schema.exchange import Json
 FIX = "1.625"
 """What the task adv_scale_001 is about: 6.5 servings instead of 4."""
 FEW = ["--domain", "recipe", "--task", "*scale*", "--agents", "patch-executor,stubborn"]
+
+PlayPlan = Callable[[ResolvedPlan, Path], RunProgress]
 
 
 def lift(out: Path, *arguments: str) -> int:
@@ -49,9 +52,20 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.fixture
+def play_plan(recipe_pool: EnvironmentPool) -> PlayPlan:
+    """Run a plan as the command does, on servers that all tests share."""
+
+    def play_into(plan: ResolvedPlan, out: Path) -> RunProgress:
+        with opened(out) as store:
+            return run(plan, store, pools={"recipe": recipe_pool})
+
+    return play_into
+
+
 def test_every_episode_of_a_plan_is_played_once(ran: Path) -> None:
     log = read(ran)
-    assert len(log.episodes) == len({one.key for one in log.episodes}) == 3 * len(Arm) * 2
+    assert len(log.episodes) == len({one.key for one in log.episodes}) == 3 * (len(Arm) - 1) * 2
     assert len(log.manifests) == 1 and log.manifest.digests["plan"] and log.manifest.digests["pack/recipe"]
     assert set(log.manifest.agents) == {"patch-executor", "stubborn"}
 
@@ -61,15 +75,19 @@ def test_feedback_is_enough_for_the_script_that_does_what_it_says(ran: Path) -> 
     for one in read(ran).episodes:
         outcomes[one.agent, one.arm].add(one.outcome)
     assert outcomes["patch-executor", "reflective-patches"] == {"success"}
-    assert outcomes["patch-executor", "verbose"] == outcomes["patch-executor", "length-matched"] == {"failure"}
+    assert outcomes["patch-executor", "verbose"] == {"failure"} and ("stubborn", "length-matched") not in outcomes
     assert all(found == {"failure"} for (agent, _), found in outcomes.items() if agent == "stubborn")
     assert not any(one.harm for one in read(ran).episodes)
 
 
 def test_a_second_run_with_the_same_seed_agrees_in_everything_but_times(
-    ran: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ran: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    play_plan: PlayPlan,
 ) -> None:
-    assert lift(tmp_path / "second", *FEW, "--concurrency", "1") == 0
+    few = planned(arms=None, agents=["patch-executor", "stubborn"], concurrency=1)
+    play_plan(replace(few, audit=read(ran).manifest.audit), tmp_path / "second")
     again = read(tmp_path / "second")
     assert again.manifest.plan["concurrency"] == 1
     capsys.readouterr()
@@ -81,21 +99,21 @@ def test_a_second_run_with_the_same_seed_agrees_in_everything_but_times(
 
 def test_a_log_agrees_with_itself(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lift", "compare", str(ran), str(ran)]) == 0
-    assert "48 episodes agree in everything but times" in capsys.readouterr().out
+    assert "42 episodes agree in everything but times" in capsys.readouterr().out
 
 
 def test_what_is_there_is_not_played_again(ran: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (ran / LOG).read_bytes()
     assert lift(ran, *FEW) == 0
-    assert "48 were in the log, 0 played" in capsys.readouterr().out
+    assert "42 were in the log, 0 played" in capsys.readouterr().out
     assert (ran / LOG).read_bytes() == before
 
 
-def test_a_larger_plan_adds_what_is_missing_and_says_what_ran(ran: Path, tmp_path: Path) -> None:
+def test_a_larger_plan_adds_what_is_missing_and_says_what_ran(ran: Path, tmp_path: Path, play_plan: PlayPlan) -> None:
     (tmp_path / LOG).write_bytes((ran / LOG).read_bytes())
-    assert lift(tmp_path, *FEW, "--agents", "literal-merge", "--arm", "reflective") == 0
+    play_plan(planned(arms=["reflective"], agents=["patch-executor", "stubborn", "literal-merge"]), tmp_path)
     log = read(tmp_path)
-    assert len(log.manifests) == 2 and len(log.episodes) == 48 + 9 - 6
+    assert len(log.manifests) == 2 and len(log.episodes) == 42 + 9 - 6
 
 
 def test_what_is_played_was_audited_and_the_certificate_stands_beside_the_log(ran: Path) -> None:
@@ -135,11 +153,12 @@ def test_who_plays_without_an_audit_is_told_so_in_the_report(
     assert "The leak audit was skipped" in capsys.readouterr().out
 
 
-def test_errors_are_tried_again(ran: Path, tmp_path: Path) -> None:
+def test_errors_are_tried_again(ran: Path, tmp_path: Path, play_plan: PlayPlan) -> None:
     lines = (ran / LOG).read_text().splitlines()
     broken = {**json.loads(lines[1]), "outcome": "error", "why": "a crash"}
     (tmp_path / LOG).write_text("\n".join([lines[0], json.dumps(broken), *lines[2:]]) + "\n")
-    assert lift(tmp_path, *FEW) == 0
+    again = play_plan(planned(arms=None, agents=["patch-executor", "stubborn"]), tmp_path)
+    assert (again.before, again.done) == (len(lines) - 2, 1)
     assert not [one for one in read(tmp_path).episodes if one.outcome == "error"]
 
 
@@ -159,7 +178,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(ran: Path, tmp_path: Path) -
     assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     keys = [line["key"] for line in lines if "key" in line]
-    assert len(keys) == len(set(keys)) == 48 and there <= set(keys)
+    assert len(keys) == len(set(keys)) == 42 and there <= set(keys)
     assert main(["lift", "compare", str(ran), str(tmp_path)]) == 0
     until = time.monotonic() + 20
     while (left := [pid for pid in children if is_alive(pid)]) and time.monotonic() < until:
@@ -184,14 +203,20 @@ def is_alive(pid: int) -> bool:
 
 
 def test_ctrl_c_stops_in_order(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "corrigible.conformance.cli", "lift", "run", "--out", str(tmp_path), *FEW]
-    process = subprocess.Popen([*command, "--task", "*"], stdout=subprocess.PIPE, text=True)
+    # Whoever runs the tests may ignore SIGINT, as `nohup` does; a child would ignore it as well.
+    start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    start += "from corrigible.conformance.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", start, "lift", "run", "--out", str(tmp_path), *FEW, "--task", "*", "--skip-audit"]
     log = tmp_path / LOG
-    until = time.monotonic() + 60
-    while time.monotonic() < until and (not log.exists() or log.read_bytes().count(b"\n") < 3):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            until = time.monotonic() + 60
+            while time.monotonic() < until and (not log.exists() or log.read_bytes().count(b"\n") < 3):
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()  # nothing that goes wrong may leave it running: the test would wait for it
     assert process.returncode == 2
     assert "stopped by Ctrl-C" in said and "run it again" in said
     assert log.read_bytes().endswith(b"\n")
@@ -228,17 +253,17 @@ class Dear:
 
 
 def planned(**more: object) -> ResolvedPlan:
-    return resolve_plan(made({"domains": ["recipe"], "tasks": ["*scale*"], "arms": ["none"], **more}, "here"))
+    members = {"domains": ["recipe"], "tasks": ["*scale*"], "arms": ["none"], **more}
+    return resolve_plan(made({name: value for name, value in members.items() if value is not None}, "here"))
 
 
-def test_a_run_stops_at_its_cost_cap_and_goes_on_under_a_higher_one(tmp_path: Path) -> None:
+def test_a_run_stops_at_its_cost_cap_and_goes_on_under_a_higher_one(tmp_path: Path, play_plan: PlayPlan) -> None:
     prices = {"date": "2026-11-01", "models": {"m": {"input": 3, "output": 15}}}
     tallies = []
     for cap in (20, 100):
         plan = planned(agents=["stubborn"], prices=prices, cost_cap=cap, concurrency=1)
         dear = replace(plan, agents=(Dear(),), jobs=[replace(job, agent=Dear()) for job in plan.jobs])
-        with opened(tmp_path) as store:
-            tallies.append(run(dear, store))
+        tallies.append(play_plan(dear, tmp_path))
     first, second = tallies
     assert first.stopped == "the cost cap is reached: 30.00 of 20.00" and first.done == 2
     assert (second.stopped, second.before, second.done, second.cost) == ("", 2, 1, 45.0)
@@ -258,64 +283,57 @@ class Away:
         yield Send(briefing.request)
 
 
-def test_an_agent_that_only_breaks_is_given_up_and_asked_again_by_the_next_run(tmp_path: Path) -> None:
+def test_an_agent_that_only_breaks_is_given_up_and_asked_again_by_the_next_run(
+    tmp_path: Path, play_plan: PlayPlan
+) -> None:
     plan, away = planned(agents=["stubborn"], arms=["none", "verbose", "reflective"], concurrency=1), Away()
     jobs = [*plan.jobs, *(replace(job, key=f"away {job.key}", agent=away) for job in plan.jobs)]
     both = replace(plan, agents=(*plan.agents, away), jobs=jobs)
-    with opened(tmp_path) as store:
-        first = run(both, store)
+    first = play_plan(both, tmp_path)
     assert first.stopped == "gave up on away, 5 episodes in a row broke"
     assert first.outcomes == {"failure": 9, "error": 5}
     away.there = True
-    with opened(tmp_path) as store:
-        second = run(both, store)
+    second = play_plan(both, tmp_path)
     assert (second.stopped, second.before, second.outcomes) == ("", 9, {"failure": 18})
 
 
-def test_tasks_that_touch_what_all_share_have_servers_of_their_own(tmp_path: Path) -> None:
+def test_tasks_that_touch_what_all_share_have_servers_of_their_own_and_slow_ones_wait_for_nobody() -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
-    environment = plan.environments["recipe"].model_copy(update={"fresh": ("*_001", "*_002")})
-    with opened(tmp_path) as store:
-        totals = run(replace(plan, environments={**plan.environments, "recipe": environment}), store)
-    assert totals.outcomes == {"success": 3}
+    one, two, other = (job.task.id for job in plan.jobs)
+    environment = plan.environments["recipe"].model_copy(update={"fresh": (one,), "in_turn": (two,)})
+    pool = EnvironmentPool(environment, "recipe", plan.jobs, slow=True)
+    try:
+        with (
+            pool.environment_for(one) as first,
+            pool.environment_for(two) as second,
+            pool.environment_for(other) as third,
+        ):
+            assert len({first.address, second.address, third.address}) == 3
+            assert [play(job, first).outcome for job in plan.jobs[:1]] == ["success"]
+    finally:
+        pool.close()
 
 
-def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else() -> None:
+def test_tasks_in_turn_wait_for_each_other_and_for_nobody_else(recipe_pool: EnvironmentPool) -> None:
     plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
     one, two, other = (job.task.id for job in plan.jobs)
     environment = plan.environments["recipe"].model_copy(update={"in_turn": (one, two)})
-    shared, got = EnvironmentPool(environment, "recipe", plan.jobs), threading.Event()
+    pool, got = EnvironmentPool(environment, "recipe", plan.jobs), threading.Event()
 
     def second() -> None:
-        with shared.environment_for(two):
+        with pool.environment_for(two):
             got.set()
 
     waiting = threading.Thread(target=second)
     try:
-        with shared.environment_for(one) as running, shared.environment_for(other) as same:
+        with pool.environment_for(one) as running, pool.environment_for(other) as same:
             assert same is running
             waiting.start()
             assert not got.wait(0.3)
         assert got.wait(10)
     finally:
         waiting.join(10)
-        shared.close()
-
-
-def test_where_episodes_may_be_slow_nobody_waits() -> None:
-    plan = planned(agents=["patch-executor"], arms=["reflective-patches"])
-    one, two, other = (job.task.id for job in plan.jobs)
-    environment = plan.environments["recipe"].model_copy(update={"in_turn": (one, two)})
-    shared = EnvironmentPool(environment, "recipe", plan.jobs, slow=True)
-    try:
-        with (
-            shared.environment_for(one) as first,
-            shared.environment_for(two) as second,
-            shared.environment_for(other) as third,
-        ):
-            assert len({first.address, second.address, third.address}) == 3
-    finally:
-        shared.close()
+        pool.close()
 
 
 def test_a_server_that_dies_makes_errors_and_is_started_again(tmp_path: Path) -> None:

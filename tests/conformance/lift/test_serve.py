@@ -25,9 +25,11 @@ from corrigible.conformance.lift.environment.response import Response
 from corrigible.conformance.lift.episode.play import Job
 from corrigible.conformance.lift.log.store import opened, read
 from corrigible.conformance.lift.plan import made
-from corrigible.conformance.lift.run.worker_pool import resolve_plan
+from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
+from corrigible.conformance.lift.run.resolve import resolve_plan
 from corrigible.conformance.lift.serve.external_agent import ExternalAgent, ExternalEpisode, NoCalls
-from corrigible.conformance.lift.serve.server import HTTP_OF_GRPC, Desk, Server, allocation, read_call
+from corrigible.conformance.lift.serve.server import HTTP_OF_GRPC, Server, read_call
+from corrigible.conformance.lift.serve.service import EpisodeService, allocation
 from corrigible.schema.exchange import Request
 
 AGENT = '''
@@ -90,8 +92,8 @@ ARMS = ("verbose", "reflective-patches")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
-    """Serve one task under two arms."""
+def desk(tmp_path: Path, recipe_pool: EnvironmentPool) -> Iterator[tuple[Server, Path]]:
+    """Serve one task under two arms, on servers that all tests share."""
     folder = tmp_path / "tasks"
     folder.mkdir()
     (folder / "recipe.yaml").write_text(json.dumps(TASK), encoding="utf-8")
@@ -101,15 +103,15 @@ def desk(tmp_path: Path) -> Iterator[tuple[Server, Path]]:
     )
     planned = resolve_plan(plan, folder, (agent,))
     with opened(tmp_path / "out") as store:
-        place = Desk(planned, store, agent, lambda line: None)
-        with Server(place) as server:
-            thread = threading.Thread(target=server.serve_forever, daemon=True)
+        service = EpisodeService(planned, store, agent, lambda line: None, {"recipe": recipe_pool})
+        with Server(service) as server:
+            thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
             thread.start()
             try:
                 yield server, tmp_path / "out"
             finally:
                 server.shutdown()
-                place.close()
+                service.close()
 
 
 def ask(method: str, url: str, body: bytes | None = None, kind: str = "application/json") -> tuple[int, Any]:

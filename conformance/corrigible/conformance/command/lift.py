@@ -17,7 +17,7 @@ from corrigible.conformance.lift.run.progress import progress
 from corrigible.conformance.lift.run.worker_pool import RunProgress, run
 from corrigible.schema.exchange import Json
 
-from . import lift_options as chosen
+from . import lift_options
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -49,7 +49,7 @@ def _add_run(inner: Subparsers) -> None:
         " Options stand for a plan file, and win over it. Exit status: 0 ran, 1 an agent that does what the feedback"
         " says did harm, 2 could not run, or not to the end.",
     )
-    chosen.add(parser)
+    lift_options.add(parser)
     parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=", ".join(Arm))
     parser.add_argument("--agent", "--agents", action="append", default=[], metavar="NAME,...", help="scripted: all")
     parser.add_argument("--concurrency", type=int, metavar="N", help="episodes at a time; default: 2")
@@ -61,17 +61,17 @@ def _add_run(inner: Subparsers) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    planned = chosen.resolve(_plan(args), args)
+    resolved = lift_options.resolve(_plan(args), args)
     with opened(args.out) as store:
         for warning in store.log.warnings if store.log is not None else ():
             print(warning, file=sys.stderr)
-        with progress(len(planned.jobs)) as told:
-            totals = run(planned, store, told)
+        with progress(len(resolved.jobs)) as on_progress:
+            totals = run(resolved, store, on_progress)
     if not args.quiet:
         print("\n".join(_summary(totals, args.out)))
-        if any(agent.kind == "scripted" for agent in planned.agents):
+        if any(agent.kind == "scripted" for agent in resolved.agents):
             print("Scripted agents show that the payload is sufficient and safe, never what a model makes of it.")
-    return _status(totals, scripted=all(agent.kind == "scripted" for agent in planned.agents))
+    return _status(totals, scripted=all(agent.kind == "scripted" for agent in resolved.agents))
 
 
 def _plan(args: argparse.Namespace) -> Plan:

@@ -1,4 +1,4 @@
-"""What `conformance lift` plays, of `run` and of `serve`: the options that choose it, and the audit before it."""
+"""The options that `conformance lift run` and `lift serve` share, and the leak audit before they start."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from corrigible.conformance.audit.audit import audit, document, gather
 from corrigible.conformance.audit.subject import command
 from corrigible.conformance.lift.agents.protocol import Agent
 from corrigible.conformance.lift.plan import Plan, digest_of
-from corrigible.conformance.lift.run.worker_pool import ResolvedPlan, resolve_plan
+from corrigible.conformance.lift.run.resolve import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.tasks.task import TASKS, TaskError
 from corrigible.conformance.model.usage_error import UsageError
 
 from .audit import report
 
 CERTIFICATE: Final = "certificate.json"
-"""Stands beside the log, and says what was compared."""
+"""Written beside the log: what the audit compared."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options that both have, and that mean the same in both."""
+    """Add the shared options."""
     parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="what to play")
     parser.add_argument("--out", type=Path, default=Path("lift"), metavar="DIR", help="where the log is; default: lift")
     parser.add_argument("--domain", action="append", default=[], metavar="NAME", help="default: all that start here")
@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) -> ResolvedPlan:
-    """Look up what a plan names, audit it, and say what cannot be started. Raises UsageError."""
+    """Look up what a plan names, audit its tasks, and print what cannot be started. Raises UsageError."""
     folder: Path = args.task_files or TASKS
     try:
         planned = resolve_plan(plan, folder, agents)

@@ -10,11 +10,12 @@ from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.log.store import opened
 from corrigible.conformance.lift.plan import Plan, made, read_plan
 from corrigible.conformance.lift.serve.external_agent import ExternalAgent
-from corrigible.conformance.lift.serve.server import Desk, Server
+from corrigible.conformance.lift.serve.server import Server
+from corrigible.conformance.lift.serve.service import EpisodeService
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
-from . import lift_options as chosen
+from . import lift_options
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -32,7 +33,7 @@ def add(subparsers: Subparsers) -> None:
         " API there, POSTs /episodes/ID/finish, and is scored by the end state. Which arm it plays under is decided at"
         " random, balanced, and told to nobody. Run it again with the same --out to go on.",
     )
-    chosen.add(parser)
+    lift_options.add(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="of 127.0.0.1; default: a free one")
     parser.add_argument("--agent", default="external", metavar="NAME", help="how the log calls who plays")
     parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=f"default: {', '.join(ARMS)}")
@@ -45,25 +46,25 @@ def run(args: argparse.Namespace) -> int:
     if not 0 <= args.port < 1 << 16:
         raise UsageError(f"--port {args.port}: no port")
     agent = ExternalAgent(args.agent)
-    planned = chosen.resolve(_plan(args), args, (agent,))
+    resolved = lift_options.resolve(_plan(args), args, (agent,))
     with opened(args.out) as store:
-        desk = Desk(planned, store, agent, lambda line: print(line, file=sys.stderr, flush=True))
+        service = EpisodeService(resolved, store, agent, lambda line: print(line, file=sys.stderr, flush=True))
         try:
-            with _listening(desk, args.port) as server:
-                print(f"listening on {server.url}: {desk.status()['left']} of {desk.total} episodes to play")
+            with _listening(service, args.port) as server:
+                print(f"listening on {server.url}: {service.status()['left']} of {service.total} episodes to play")
                 print(f"  curl -sX POST {server.url}/episodes")
                 print(f"when they are played: conformance lift report {args.out}", flush=True)
                 server.serve_forever()
         except KeyboardInterrupt:
             pass
         finally:
-            desk.close()
+            service.close()
     return 0
 
 
-def _listening(desk: Desk, port: int) -> Server:
+def _listening(service: EpisodeService, port: int) -> Server:
     try:
-        return Server(desk, port)
+        return Server(service, port)
     except OSError as problem:
         raise UsageError(f"--port {port}: cannot listen there: {problem}") from None
 

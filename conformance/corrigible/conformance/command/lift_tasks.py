@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corrigible.conformance.lift.environment.environment import environments
-from corrigible.conformance.lift.run.worker_pool import task_files
+from corrigible.conformance.lift.run.resolve import task_files
 from corrigible.conformance.lift.tasks.task import TASKS, Task, TaskError
 from corrigible.conformance.model.usage_error import UsageError
 

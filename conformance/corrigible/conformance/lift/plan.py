@@ -73,6 +73,7 @@ class Plan(_Model):
     tasks: tuple[str, ...] = ("*",)
     """Patterns of task ids, or of domain/id."""
     arms: tuple[Arm, ...] = tuple(Arm)
+    """Default: all; without `length-matched` where no model plays."""
     agents: tuple[AgentPlan, ...] = (AgentPlan(name=SCRIPTED),)
     seeds: tuple[int, ...] = (0,)
     attempts: int = Field(default=5, ge=1, le=50)
@@ -92,6 +93,16 @@ class Plan(_Model):
     def _names(cls, value: Json) -> Json:
         """Let a name alone stand for an agent."""
         return [{"name": one} if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_arms(cls, value: Json) -> Json:
+        """Leave out the control for length where only scripts play: they do not read it."""
+        if isinstance(value, dict) and "arms" not in value:
+            agents = value.get("agents", [SCRIPTED])
+            reads = isinstance(agents, list) and any(isinstance(one, dict) and one.get("model") for one in agents)
+            value = {**value, "arms": [arm for arm in Arm if reads or arm is not Arm.LENGTH]}
+        return value
 
     @model_validator(mode="after")
     def _can_be_run(self) -> Plan:

@@ -1,4 +1,4 @@
-"""A bar for people who wait: episodes, time left, tokens, cost. Not there in CI, in files and in pipes."""
+"""A progress bar on terminals: episodes, time left, tokens, cost. None in CI, files and pipes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 from corrigible.conformance.lift.log.record import Episode
 
-from .worker_pool import RunProgress, Told
+from .worker_pool import OnProgress, RunProgress
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Told]:
-    """Hand out a function that is told of every episode that ended."""
+def progress(total: int) -> Iterator[OnProgress]:
+    """Yield a function to call after every episode."""
     if not sys.stderr.isatty() or os.environ.get("CI"):
-        yield lambda totals, episode: None
+        yield lambda state, episode: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -38,19 +38,19 @@ def progress(total: int) -> Iterator[Told]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting servers", total=total)
 
-        def heard(totals: RunProgress, episode: Episode | None) -> None:
-            bar.update(task, completed=totals.before + totals.done, description=_line(totals, episode))
+        def update(state: RunProgress, episode: Episode | None) -> None:
+            bar.update(task, completed=state.before + state.done, description=_line(state, episode))
 
-        yield heard
+        yield update
 
 
-def _line(totals: RunProgress, episode: Episode | None) -> str:
-    counts = [f"{totals.outcomes[name]} {name}" for name in ("success", "failure", "error") if totals.outcomes[name]]
-    if totals.tokens:
-        counts.append(f"{totals.tokens} tokens")
-    if totals.cost:
-        counts.append(f"cost {totals.cost:.2f}")
-    if totals.feedback_harms:
-        counts.append(f"{len(totals.feedback_harms)} HARM")
+def _line(state: RunProgress, episode: Episode | None) -> str:
+    counts = [f"{state.outcomes[name]} {name}" for name in ("success", "failure", "error") if state.outcomes[name]]
+    if state.tokens:
+        counts.append(f"{state.tokens} tokens")
+    if state.cost:
+        counts.append(f"cost {state.cost:.2f}")
+    if state.feedback_harms:
+        counts.append(f"{len(state.feedback_harms)} HARM")
     now = f"  {episode.domain}/{episode.task}" if episode is not None else ""
     return ", ".join(counts) + now

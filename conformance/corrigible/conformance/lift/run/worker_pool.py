@@ -1,57 +1,36 @@
-"""The run: every episode of a plan that the log does not have yet, by a few workers, until all is done or stopped.
+"""The run: a few workers play every episode of a plan that the log lacks, until all are played or the run is stopped.
 
-Knows: plans, sites, the store. Does not know: how an episode is played or judged, what agents are, reports.
+Knows: resolved plans, environment pools, the log. Does not know: how an episode is played or scored, reports.
 """
 
 from __future__ import annotations
 
-import hashlib
 import random
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Final
 
-from corrigible.conformance.lift.agents.protocol import Agent
-from corrigible.conformance.lift.agents.registry import agents as catalogue
 from corrigible.conformance.lift.arms.arm import WRONG_ON_PURPOSE, Arm
-from corrigible.conformance.lift.environment.environment import Environment, description_of, environments
 from corrigible.conformance.lift.episode.play import Job, play
 from corrigible.conformance.lift.log.record import FAITHFUL, Episode
 from corrigible.conformance.lift.log.store import Store
-from corrigible.conformance.lift.plan import Plan, Prices
-from corrigible.conformance.lift.tasks.task import TASKS, TaskFile, read_tasks
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
+from corrigible.conformance.lift.plan import Prices
 from corrigible.schema.exchange import Json
 
 from .environment_pool import EnvironmentPool
-from .manifest import key_of, manifest
+from .manifest import manifest
+from .resolve import ResolvedPlan
 
-_TOO_MANY: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedPlan:
-    """A plan with its names looked up."""
-
-    plan: Plan
-    files: Mapping[str, TaskFile]
-    agents: Sequence[Agent]
-    environments: Mapping[str, Environment]
-    jobs: Sequence[Job]
-    skipped: Mapping[str, str]
-    """Domains that cannot be started here, and why."""
-    audit: str = ""
-    """The digest of the audit's certificate."""
+_MOST_ERRORS: Final = 5
+"""Errors in a row after which an agent is given up."""
 
 
 @dataclass(slots=True)
 class RunProgress:
-    """What a run has come to so far."""
+    """How far a run is, and with what results."""
 
     planned: int = 0
     before: int = 0
@@ -77,122 +56,73 @@ class RunProgress:
             self.errors.append(episode)
 
 
-Told = Callable[[RunProgress, Episode | None], None]
+OnProgress = Callable[[RunProgress, Episode | None], None]
 
 
-def task_files(folder: Path = TASKS) -> dict[str, TaskFile]:
-    """Read the task files of a folder, by domain. Raises TaskError."""
-    return {path.stem: read_tasks(path) for path in sorted(folder.glob("*.yaml"))}
+def run(
+    resolved: ResolvedPlan,
+    store: Store,
+    on_progress: OnProgress = lambda progress, episode: None,
+    pools: Mapping[str, EnvironmentPool] | None = None,
+) -> RunProgress:
+    """Play the missing episodes. Return the figures of all episodes of this plan that the log then has.
 
-
-def resolve_plan(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ()) -> ResolvedPlan:
-    """Look up all that a plan names. Raises UsageError for what is not there, TaskError for broken task files.
-
-    `agents`, where given, stand for those of the plan.
+    `pools` are environments that the caller started and closes, by domain; others are started here and closed.
     """
-    files, known = task_files(folder), environments()
-    for domain in plan.domains:
-        if domain not in files:
-            raise UsageError(f"no domain {domain!r}{did_you_mean(domain, files)} (there are {', '.join(files)})")
-        if domain not in known:
-            raise UsageError(f"nothing says how {domain} is started")
-        if why := known[domain].lacks():
-            raise UsageError(f"{domain} cannot be started here: {why}")
-    wanted = {domain: files[domain] for domain in plan.domains or files}
-    skipped = {d: known[d].lacks() if d in known else "nothing says how it is started" for d in wanted}
-    skipped = {domain: why for domain, why in skipped.items() if why}
-    chosen = {domain: _chosen(plan, domain, file) for domain, file in wanted.items() if domain not in skipped}
-    chosen = {domain: file for domain, file in chosen.items() if file.tasks}
-    if not chosen:
-        raise UsageError(f"no task is called {' or '.join(plan.tasks)} (`conformance lift tasks` lists them)")
-    agents = agents or catalogue(plan.agents, plan.rate)
-    jobs = [job for domain in chosen for job in _jobs(plan, domain, chosen[domain], files[domain], known, agents)]
-    return ResolvedPlan(plan, chosen, agents, known, jobs, skipped)
-
-
-def _chosen(plan: Plan, domain: str, file: TaskFile) -> TaskFile:
-    names = {task.id: (task.id, f"{domain}/{task.id}") for task in file.tasks}
-    tasks = tuple(t for t in file.tasks if any(fnmatchcase(n, p) for n in names[t.id] for p in plan.tasks))
-    return file.model_copy(update={"tasks": tasks})
-
-
-def _jobs(
-    plan: Plan,
-    domain: str,
-    chosen: TaskFile,
-    whole: TaskFile,
-    known: Mapping[str, Environment],
-    agents: Sequence[Agent],
-) -> Iterator[Job]:
-    pool = hashlib.sha256(whole.model_dump_json().encode()).hexdigest()
-    for seed in plan.seeds:
-        for task in chosen.tasks:
-            for arm in dict.fromkeys(plan.arms):
-                for agent in agents:
-                    yield Job(
-                        key=key_of(domain, chosen, task, known[domain], arm.value, agent, seed, plan, pool),
-                        domain=domain,
-                        file=whole,
-                        task=task,
-                        arm=arm,
-                        agent=agent,
-                        seed=seed,
-                        attempts=plan.attempts,
-                        timeout=plan.timeout,
-                        longest_wait=plan.wait_for(agent.kind),
-                        strategy=str(agent.identity.get("strategy", "")),
-                        description=description_of(known[domain].description),
-                    )
-
-
-def run(planned: ResolvedPlan, store: Store, told: Told = lambda totals, episode: None) -> RunProgress:
-    """Play what is missing. Returns what the whole log comes to, as far as this plan goes."""
     began = time.monotonic()
-    totals = RunProgress(planned=len(planned.jobs))
-    wanted = {job.key: job for job in planned.jobs}
+    progress = RunProgress(planned=len(resolved.jobs))
+    missing = {job.key: job for job in resolved.jobs}
     for episode in store.log.episodes if store.log is not None else ():
-        if episode.key in wanted and episode.outcome != "error":
-            del wanted[episode.key]
-            totals.before += 1
-            totals.add(episode, cost_of(episode, planned))
-    record = manifest(planned.plan, planned.files, planned.agents, time.time(), planned.skipped, planned.audit)
+        if episode.key in missing and episode.outcome != "error":
+            del missing[episode.key]
+            progress.before += 1
+            progress.add(episode, cost_of(episode, resolved))
+    record = manifest(resolved.plan, resolved.files, resolved.agents, time.time(), resolved.skipped, resolved.audit)
     before = store.log.manifests[-1] if store.log is not None else None
     if before is None or before.model_copy(update={"at": 0.0}) != record.model_copy(update={"at": 0.0}):
         store.add(record)
-    told(totals, None)
-    if wanted:
-        _WorkerPool(planned, store, list(wanted.values()), totals, told).work()
-    totals.seconds = time.monotonic() - began
-    return totals
+    on_progress(progress, None)
+    if missing:
+        _WorkerPool(resolved, store, list(missing.values()), progress, on_progress, pools or {}).work()
+    progress.seconds = time.monotonic() - began
+    return progress
 
 
 class _WorkerPool:
-    """Where workers take jobs from. Each keeps to a domain that nobody else is at, as long as there is one."""
+    """The workers and their queues. Each worker keeps to a domain without another worker while there is one."""
 
     def __init__(
-        self, planned: ResolvedPlan, store: Store, jobs: Sequence[Job], totals: RunProgress, told: Told
+        self,
+        resolved: ResolvedPlan,
+        store: Store,
+        jobs: Sequence[Job],
+        progress: RunProgress,
+        on_progress: OnProgress,
+        pools: Mapping[str, EnvironmentPool],
     ) -> None:
-        self._planned, self._store, self._totals, self._told = planned, store, totals, told
+        self._resolved, self._store, self._progress, self._on_progress = resolved, store, progress, on_progress
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failed: list[BaseException] = []
-        self._broken: Counter[str] = Counter()
-        """Episodes that broke since the last one that did not, by agent."""
-        rng = random.Random(planned.plan.seeds[0])
+        self._errors_in_a_row: Counter[str] = Counter()
+        """By agent."""
+        rng = random.Random(resolved.plan.seeds[0])
         self._queues: dict[str, deque[Job]] = {}
-        for domain in planned.files:
-            mine = sorted((job for job in jobs if job.domain == domain), key=lambda job: job.key)
-            rng.shuffle(mine)
-            if mine:
-                self._queues[domain] = deque(mine)
-        self._at: Counter[str] = Counter()
-        self._pools = {
-            domain: EnvironmentPool(planned.environments[domain], domain, queue)
+        for domain in resolved.files:
+            own_jobs = sorted((job for job in jobs if job.domain == domain), key=lambda job: job.key)
+            rng.shuffle(own_jobs)
+            if own_jobs:
+                self._queues[domain] = deque(own_jobs)
+        self._workers_at: Counter[str] = Counter()
+        self._own_pools = {
+            domain: EnvironmentPool(resolved.environments[domain], domain, queue)
             for domain, queue in self._queues.items()
+            if domain not in pools
         }
+        self._pools = {**pools, **self._own_pools}
 
     def work(self) -> None:
-        count = min(self._planned.plan.concurrency, sum(map(len, self._queues.values())))
+        count = min(self._resolved.plan.concurrency, sum(map(len, self._queues.values())))
         threads = [threading.Thread(target=self._worker, name=f"worker {n}", daemon=True) for n in range(count)]
         for thread in threads:
             thread.start()
@@ -206,18 +136,18 @@ class _WorkerPool:
                 thread.join(10.0)
         finally:
             self._stop.set()
-            for running in self._pools.values():
-                running.close()
+            for pool in self._own_pools.values():
+                pool.close()
         if self._failed:
             raise self._failed[0]
 
     def _end(self, why: str) -> None:
-        if not self._stop.is_set():  # the first reason is the one
-            self._cut_short(why)
+        if not self._stop.is_set():  # only the first reason counts
+            self._add_reason(why)
         self._stop.set()
 
-    def _cut_short(self, why: str) -> None:
-        self._totals.stopped = "; ".join(filter(None, (self._totals.stopped, why)))
+    def _add_reason(self, why: str) -> None:
+        self._progress.stopped = "; ".join(filter(None, (self._progress.stopped, why)))
 
     def _worker(self) -> None:
         domain = ""
@@ -225,79 +155,79 @@ class _WorkerPool:
             while not self._stop.is_set() and (job := self._take(domain)) is not None:
                 left, domain = domain, job.domain
                 if left != domain:
-                    self._tidied(left)
+                    self._close_unused(left)
                 episode = self._play(job)
                 if self._stop.is_set() and episode.outcome == "error":
-                    break  # it broke because we stopped
+                    break  # an error that our own stop caused
                 self._store.add(episode)
                 with self._lock:
-                    self._totals.done += 1
-                    self._totals.add(episode, cost_of(episode, self._planned))
-                    self._count_broken(episode)
-                    self._told(self._totals, episode)
-                    cap = self._planned.plan.cost_cap
-                    if cap is not None and self._totals.cost >= cap:
-                        self._end(f"the cost cap is reached: {self._totals.cost:.2f} of {cap:.2f}")
+                    self._progress.done += 1
+                    self._progress.add(episode, cost_of(episode, self._resolved))
+                    self._count_errors(episode)
+                    self._on_progress(self._progress, episode)
+                    cap = self._resolved.plan.cost_cap
+                    if cap is not None and self._progress.cost >= cap:
+                        self._end(f"the cost cap is reached: {self._progress.cost:.2f} of {cap:.2f}")
         except BaseException as problem:
             self._failed.append(problem)
             self._stop.set()
         finally:
             with self._lock:
-                self._at[domain] -= 1
-            self._tidied(domain)
+                self._workers_at[domain] -= 1
+            self._close_unused(domain)
 
-    def _count_broken(self, episode: Episode) -> None:
-        """Give an agent up that only breaks: a wrong key, a model that is not there. The next run asks it again."""
+    def _count_errors(self, episode: Episode) -> None:
+        """Give up an agent that makes nothing but errors, such as one with a wrong key. The next run tries it again."""
         if episode.outcome != "error":
-            self._broken[episode.agent] = 0
+            self._errors_in_a_row[episode.agent] = 0
             return
-        self._broken[episode.agent] += 1
-        if self._broken[episode.agent] == _TOO_MANY:
+        self._errors_in_a_row[episode.agent] += 1
+        if self._errors_in_a_row[episode.agent] == _MOST_ERRORS:
             for name, queue in self._queues.items():
                 self._queues[name] = deque(job for job in queue if job.agent.name != episode.agent)
-            self._cut_short(f"gave up on {episode.agent}, {_TOO_MANY} episodes in a row broke")
+            self._add_reason(f"gave up on {episode.agent}, {_MOST_ERRORS} episodes in a row broke")
 
     def _take(self, domain: str) -> Job | None:
-        """Return the next job for a worker, who is at its domain from then on; None where all are taken."""
+        """Return the next job for a worker and note its domain; None if none is left."""
         with self._lock:
             if domain and self._queues[domain]:
                 return self._queues[domain].popleft()
-            open_ones = [name for name, queue in self._queues.items() if queue]
-            if not open_ones:
+            waiting = [name for name, queue in self._queues.items() if queue]
+            if not waiting:
                 return None
-            alone = [name for name in open_ones if not self._at[name]]
-            chosen = max(alone or open_ones, key=lambda name: len(self._queues[name]))
-            self._at.subtract([domain])
-            self._at.update([chosen])
+            alone = [name for name in waiting if not self._workers_at[name]]
+            chosen = max(alone or waiting, key=lambda name: len(self._queues[name]))
+            self._workers_at.subtract([domain])
+            self._workers_at.update([chosen])
             return self._queues[chosen].popleft()
 
-    def _tidied(self, domain: str) -> None:
-        """Stop the servers of a domain that nobody is at and nothing is left of."""
+    def _close_unused(self, domain: str) -> None:
+        """Stop the servers of a domain that has neither workers nor jobs."""
         with self._lock:
-            left = bool(domain) and not self._queues[domain] and self._at[domain] <= 0
-        if left:
-            self._pools[domain].close()
+            unused = domain in self._own_pools and not self._queues[domain] and self._workers_at[domain] <= 0
+        if unused:
+            self._own_pools[domain].close()
 
     def _play(self, job: Job) -> Episode:
-        shared = self._pools[job.domain]
+        pool = self._pools[job.domain]
         if job.arm is Arm.SHUFFLED:
-            job = replace(job, pool=shared.feedback_of_others(job))
-        with shared.environment_for(job.task.id) as running:
+            job = replace(job, pool=pool.feedback_of_others(job))
+        with pool.environment_for(job.task.id) as running:
             return play(job, running)
 
 
 def feedback_caused_harm(episode: Episode) -> bool:
-    """Whether harm was done by doing what the feedback of the contract said."""
+    """Return whether harm was done by following feedback that was not wrong on purpose."""
     return bool(episode.harm) and episode.agent in FAITHFUL and episode.arm not in WRONG_ON_PURPOSE
 
 
-def cost_of(episode: Episode, planned: ResolvedPlan) -> float:
+def cost_of(episode: Episode, resolved: ResolvedPlan) -> float:
     """Return what an episode cost by the plan's price table; 0 without one."""
-    if episode.spent is None or planned.plan.prices is None:
+    if episode.spent is None or resolved.plan.prices is None:
         return 0.0
-    agent = next((one for one in planned.agents if one.name == episode.agent), None)
+    agent = next((one for one in resolved.agents if one.name == episode.agent), None)
     model: Json = agent.identity.get("model") if agent is not None else None
-    return priced(episode, planned.plan.prices, str(model))
+    return priced(episode, resolved.plan.prices, str(model))
 
 
 def priced(episode: Episode, prices: Prices, model: str) -> float:

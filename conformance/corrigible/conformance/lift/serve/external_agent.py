@@ -1,6 +1,6 @@
-"""An agent that calls by itself: what it sends is handed to the episode as moves, and answers are handed back.
+"""An agent outside this process: its requests become moves of an episode, and it gets the responses.
 
-Knows: moves. Does not know: HTTP, tasks, arms, how an episode is judged.
+Knows: moves. Does not know: HTTP, tasks, arms, how an episode is scored.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Request
 
 ENDINGS: Final[tuple[Ending, ...]] = ("done", "impossible", "needs input", "gave up")
-"""What an agent may say that it ended with."""
+"""The outcomes that an agent may report."""
 MOST_CALLS: Final = 50
-"""Of one episode, look-ups too."""
+"""Of one episode, look-ups included."""
 
 
 class NoCalls(Exception):
-    """Nothing was called, so nothing was observed."""
+    """The agent sent nothing, so there is nothing to score."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalAgent:
-    """Whoever plays, by the name that the log shall have."""
+    """An agent under the name that the log gives it. Its episodes are `ExternalEpisode`s."""
 
     name: str
     kind: Kind = "external"
@@ -39,14 +39,12 @@ class ExternalAgent:
         return {"name": self.name, "served": 1}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        """A guest plays in visits."""
-        raise NoCalls("nobody plays")
-        yield
+        raise NotImplementedError("an external agent plays through an ExternalEpisode")
 
 
 @dataclass(eq=False)
 class ExternalEpisode:
-    """One episode of a guest."""
+    """One episode of an external agent: an agent for `episode.play` on one side, a client's API on the other."""
 
     agent: ExternalAgent
     attempts: int
@@ -57,10 +55,10 @@ class ExternalEpisode:
     calls: int = 0
     briefing: Briefing | None = None
     over: threading.Event = field(default_factory=threading.Event)
-    """Nothing more will be played."""
+    """No further call is carried out."""
     _ready: threading.Event = field(default_factory=threading.Event)
-    _asked: queue.Queue[Move] = field(default_factory=queue.Queue)
-    _answered: queue.Queue[Response | None] = field(default_factory=queue.Queue)
+    _moves: queue.Queue[Move] = field(default_factory=queue.Queue)
+    _responses: queue.Queue[Response | None] = field(default_factory=queue.Queue)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _lost: int = 0
 
@@ -72,16 +70,16 @@ class ExternalEpisode:
     def identity(self) -> Mapping[str, Json]:
         return self.agent.identity
 
-    # The side of the episode.
+    # Called by the thread that plays the episode.
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        """Hand on what is called, until the guest stops, has no attempt left, or its time is out."""
+        """Yield the agent's moves until it stops, has no attempt left, or its time is out."""
         self.briefing = briefing
         self._ready.set()
-        until = time.monotonic() + self.timeout
+        deadline = time.monotonic() + self.timeout
         while self.used < self.attempts and self.calls < MOST_CALLS:
             try:
-                move = self._asked.get(timeout=max(until - time.monotonic(), 0))
+                move = self._moves.get(timeout=max(deadline - time.monotonic(), 0))
             except queue.Empty:
                 if not self.calls:
                     raise NoCalls(f"nothing was called in {self.timeout:g} s") from None
@@ -90,49 +88,49 @@ class ExternalEpisode:
             if isinstance(move, Stop):
                 yield move
                 return
-            seen = yield move
+            response = yield move
             self.calls += 1
-            self.used += move.lost + (move.settles or not seen.succeeded)
-            self._answered.put(seen)
+            self.used += move.lost + (move.settles or not response.succeeded)
+            self._responses.put(response)
 
     def ended(self) -> None:
-        """Say that the episode is over: whoever waits is told."""
+        """Mark the episode as over, and release everybody who waits."""
         self.over.set()
         self._ready.set()
-        self._answered.put(None)
+        self._responses.put(None)
 
-    # The side of the guest.
+    # Called by the threads that serve the agent.
 
     def wait_for_briefing(self) -> Briefing | None:
-        """Return what the guest is told; None where the set-up broke."""
+        """Return the briefing; None if the set-up failed."""
         self._ready.wait()
         return self.briefing
 
     def call(self, request: Request) -> Response | None:
         """Make one call. None: the episode is over.
 
-        A call that only reads and works is a look-up and no attempt, unless reading is what the task is about.
+        A successful read is a look-up and no attempt, unless the task itself is to read.
         """
         with self._turn:
             if self.over.is_set() or self.briefing is None:
                 return None
             reads = self.briefing.read_methods
             settles = not is_read(request, reads) or is_read(self.briefing.request, reads)
-            self._asked.put(Send(request, settles=settles, lost=self._lost))
+            self._moves.put(Send(request, settles=settles, lost=self._lost))
             self._lost = 0
-            return self._answered.get()
+            return self._responses.get()
 
     def lose(self) -> None:
-        """Count an attempt that came to no call: what was sent could not be read."""
+        """Count an attempt whose request could not be read."""
         with self._turn:
             self._lost += 1
             if self.used + self._lost >= self.attempts and not self.over.is_set():
-                self._asked.put(Stop("gave up", "what it sent could not be read", lost=self._lost))
+                self._moves.put(Stop("gave up", "what it sent could not be read", lost=self._lost))
                 self.over.wait()
 
     def finish(self, ending: Ending, reason: str) -> None:
-        """End the episode, and wait until it is scored. Ending it again does nothing."""
+        """End the episode, and wait until it is scored. A second call does nothing."""
         with self._turn:
             if not self.over.is_set():
-                self._asked.put(Stop(ending, reason, lost=self._lost))
+                self._moves.put(Stop(ending, reason, lost=self._lost))
                 self.over.wait()

@@ -1,0 +1,20 @@
+"""Servers that tests share: an environment pool that no run closes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from corrigible.conformance.lift.environment.environment import environments
+from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
+
+
+@pytest.fixture(scope="session")
+def recipe_pool() -> Iterator[EnvironmentPool]:
+    """The recipe service, which keeps no state, and the proxy before it: started once."""
+    pool = EnvironmentPool(environments()["recipe"], "recipe", ())
+    try:
+        yield pool
+    finally:
+        pool.close()
