@@ -1,4 +1,4 @@
-"""What texts that others wrote may leave behind: `lru_cache` counts entries, and an entry may be as long as a body."""
+"""A cache for functions of untrusted text: `lru_cache` limits entries, but an entry may be as long as a body."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 LONGEST: Final = 256
-"""Characters of the texts of one entry."""
+"""Maximum number of characters of an entry's texts."""
 
 
 def cached(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Keep what a function of texts gave for short ones. For long ones it is computed anew."""
+    """Cache the results of a function for short texts. For long ones it is called each time."""
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         kept = functools.lru_cache(entries)(function)

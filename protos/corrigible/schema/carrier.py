@@ -1,4 +1,4 @@
-"""Where feedback travels in a JSON answer.
+"""Where feedback is in a JSON response.
 
 Knows: the places that SPEC.md names, which answers refuse. Does not know: how an answer was sent, what a reader
 makes of feedback.
@@ -16,32 +16,32 @@ from .feedback import MEMBER
 from .relayed import stripped
 
 CAUSE: Final = "RecoveryFeedback"
-"""The reason of a cause, in the details of a Kubernetes Status, that carries feedback as JSON text."""
+"""The reason of a cause, in the details of a Kubernetes Status, whose message is feedback as JSON text."""
 SEAL: Final = "RecoveryFeedbackSeal"
-"""The reason of the cause that says who wrote the one before it."""
+"""The reason of the cause that holds the seal of the one before it."""
 DETAIL: Final = "corrigible.schema.v0_1.RecoveryFeedback"
-"""The message that stands as an Any in the details of a google.rpc.Status."""
+"""The message that is an Any in the details of a google.rpc.Status."""
 _LONGEST_TEXT = 64 * 1024
 
 Found = Mapping[str, Json] | None
 
 
 def find(body: Json, status: int | None = None) -> Json | None:
-    """Return the feedback object of a decoded JSON answer that refuses, None where there is none.
+    """Return the feedback object of a decoded JSON response that rejects the request; None if there is none.
 
     `status` is the HTTP status of the answer. Without it the caller says that the answer is a refusal; an answer that
     says itself that it is none (the result of a JSON-RPC call, of a tool) has no feedback all the same.
     """
     if not isinstance(body, Mapping):
         return None
-    return next((found for place in _places(body, status) if (found := place(body)) is not None), None)
+    return next((feedback for place in _places(body, status) if (feedback := place(body)) is not None), None)
 
 
 _Place = Callable[[Mapping[str, Json]], Found]
 
 
 def _places(body: Mapping[str, Json], status: int | None) -> tuple[_Place, ...]:
-    """Return where an answer may have feedback, in the order of SPEC.md 3.5; nowhere in one that does not refuse."""
+    """Return where a response may have feedback, in the order of SPEC.md 3.5; nothing if it does not reject."""
     error, errors = body.get("error"), body.get("errors")
     if "jsonrpc" in body:
         if isinstance(error, Mapping):
@@ -50,7 +50,7 @@ def _places(body: Mapping[str, Json], status: int | None) -> tuple[_Place, ...]:
     if _failed(body):
         return (_member, _in_content)
     if isinstance(body.get("content"), list) and "isError" in body:
-        return ()  # a tool that did its work: what it fetched is not its word
+        return ()  # a successful tool result: what it fetched is data
     if status is None or status >= _LEAST_REFUSAL:
         return (_member, _in_error, _in_data, _in_extensions, _in_causes, _in_details)
     if body.get("success") is False or body.get("ok") is False:
@@ -64,7 +64,7 @@ _GRAPHQL: Final = frozenset({"data", "errors", "extensions"})
 
 
 def _failed(result: Json) -> bool:
-    """Whether this is a result of the Model Context Protocol that says that its tool failed."""
+    """Whether this is a Model Context Protocol result of a tool that failed."""
     return _get(result, "isError") is True and isinstance(_get(result, "content"), list)
 
 
@@ -90,26 +90,26 @@ def _in_extensions(body: Mapping[str, Json]) -> Found:
 
 
 def _in_causes(body: Mapping[str, Json]) -> Found:
-    """Whoever stands behind the API server writes causes, so nothing that one claims counts."""
-    return next((found for one in carried(body) if (found := stripped(one.feedback)) is not None), None)
+    """Anyone behind the API server can write causes, so no claim in them is trusted."""
+    return next((feedback for cause in carried(body) if (feedback := stripped(cause.feedback)) is not None), None)
 
 
 class Carried(NamedTuple):
-    """Feedback in a cause, as it stands there."""
+    """Feedback in a cause, unchanged."""
 
     feedback: Mapping[str, Json]
     text: str
 
 
 def carried(body: Json) -> Iterator[Carried]:
-    """Yield what causes of a Status carry: the API server keeps those of a webhook's denial. Nobody vouches for it."""
+    """Yield the feedback in the causes of a Status. The API server keeps a webhook's causes; they are untrusted."""
     for text in _said(body, CAUSE):
-        if (found := _object(_parsed(text))) is not None:
-            yield Carried(found, text)
+        if (feedback := _object(_parsed(text))) is not None:
+            yield Carried(feedback, text)
 
 
 def seals(body: Json) -> Iterator[str]:
-    """Yield the seals that stand beside what causes carry (SPEC.md 1.15)."""
+    """Yield the seals in the causes (SPEC.md 1.15)."""
     yield from _said(body, SEAL)
 
 
@@ -127,13 +127,17 @@ def _in_details(body: Mapping[str, Json]) -> Found:
     for status in (body, body.get("error")):
         for detail in _list(_get(status, "details")) if _get(status, "code") != 0 else ():
             kind = _get(detail, "@type")
-            if isinstance(kind, str) and kind.rpartition("/")[2] == DETAIL and (found := _from_any(detail)) is not None:
-                return found
+            if (
+                isinstance(kind, str)
+                and kind.rpartition("/")[2] == DETAIL
+                and (feedback := _from_any(detail)) is not None
+            ):
+                return feedback
     return None
 
 
 def _in_content(result: Mapping[str, Json]) -> Found:
-    """The last item of a tool result, and there nothing but the feedback: items before it may quote anything."""
+    """The last item of a tool result, if it holds only the feedback. Earlier items may quote anything."""
     items = _list(result.get("content"))
     last = items[-1] if items else None
     parsed = _parsed(_get(last, "text")) if _get(last, "type") == "text" else None
@@ -147,7 +151,7 @@ def _in_result(body: Mapping[str, Json]) -> Found:
 
 
 def _from_any(detail: Any) -> Found:
-    from google.protobuf import json_format  # protobuf is for those who have it to read
+    from google.protobuf import json_format  # only needed if there is such a message
 
     from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 
@@ -174,7 +178,7 @@ def _object(value: Json) -> Found:
 
 
 def _parsed(text: Json) -> Json:
-    """Return the object that a text holds as JSON, None where it is prose or too long."""
+    """Return the JSON object in a text; None if it is prose or too long."""
     if not isinstance(text, str) or len(text) > _LONGEST_TEXT or not text.lstrip().startswith("{"):
         return None
     try:

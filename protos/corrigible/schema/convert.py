@@ -19,20 +19,20 @@ from .feedback import Feedback, parse
 from .v0_1 import feedback_pb2 as pb
 
 Field = Any
-"""A FieldDescriptor: of Python or of upb, which share no type."""
+"""A FieldDescriptor, of pure Python or of upb; they have no common type."""
 
 _LITERAL: Final = "_json"
 
 
 def to_proto(feedback: Feedback) -> pb.RecoveryFeedback:
-    """Return the message that says the same."""
+    """Return the equivalent message."""
     message = pb.RecoveryFeedback()
     _fill(message, feedback.document())
     return message
 
 
 def from_proto(message: pb.RecoveryFeedback) -> Feedback:
-    """Read a message that anybody may have written, or raise `ReaderError`."""
+    """Read an untrusted message, or raise `ReaderError`."""
     return parse(_members(message))
 
 
@@ -93,7 +93,7 @@ def _get(message: Message, field: Field) -> Json:
 
 def _literal(text: str) -> Json:
     if text == "":
-        return {}  # parameters that nobody set
+        return {}  # no parameters are set
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -109,7 +109,7 @@ def _number(kind: EnumDescriptor, word: str) -> int:
 
 
 def _word(kind: EnumDescriptor, number: int) -> str | None:
-    """Return the word, None for the zero that says nothing, and a word nobody knows for a newer number."""
-    known = kind.values_by_number.get(number)
-    word = known.name.removeprefix(_prefix(kind)).lower() if known is not None else f"#{number}"
+    """Return the enumeration value as text; None for zero (unspecified), `#NUMBER` for an unknown number."""
+    value = kind.values_by_number.get(number)
+    word = value.name.removeprefix(_prefix(kind)).lower() if value is not None else f"#{number}"
     return None if word == "unspecified" and kind.name != "Applicability" else word

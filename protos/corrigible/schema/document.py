@@ -1,4 +1,4 @@
-"""What may stand in a request document, for writers and readers alike.
+"""What a request document may contain, for writers and readers.
 
 A document that came from feedback is sent with the caller's credentials, so a path must stay on the
 caller's host and nothing may smuggle a second header line.
@@ -19,17 +19,17 @@ CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"
 """Headers that no suggestion reads or changes. In lower case."""
 
 SENDERS_OWN: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
-"""Headers that say where a request goes and where it ends: no suggestion puts them in."""
+"""Headers for routing and framing: no suggestion sets them."""
 
 BODILESS: Final = frozenset({"GET", "HEAD", "DELETE"})
-"""Methods whose requests rarely have a body: what they ask for stands in the query."""
+"""Methods whose requests rarely have a body: their parameters are in the query."""
 
 _METHOD = re.compile(r"[A-Z][A-Z-]{0,19}")
 _PATH = re.compile(r"/(?!/)[^\x00-\x1f\x7f-\x9f?#\\]*")
 _STRANGE = re.compile(r"//|[\x00-\x1f\x7f\\]|(?:^|/)\.{1,2}(?:;[^/]*)?(?:/|$)")
-"""What servers resolve in a path, or take for the end of it: dot segments (with parameters, too), empty ones."""
+"""What servers resolve in a path, or treat as its end: dot segments (also with parameters), empty segments."""
 _DECODINGS: Final = 3
-"""Proxies and servers each undo the escapes of a path once: `%252e` is a dot for the second one."""
+"""Each proxy and server unescapes a path once: the second one reads `%252e` as a dot."""
 _GRPC_METHOD = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*", re.ASCII)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
@@ -37,7 +37,7 @@ _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
 
 @cached(4096)
 def pointer_parts(pointer: str) -> tuple[str, ...] | None:
-    """Split an RFC 6901 pointer, or return None where it is none."""
+    """Split an RFC 6901 pointer; return None if it is malformed."""
     if pointer == "":
         return ()
     if not pointer.startswith("/") or re.search("~(?![01])", pointer):
@@ -47,7 +47,7 @@ def pointer_parts(pointer: str) -> tuple[str, ...] | None:
 
 @cached(4096)
 def pointer_problem(pointer: str) -> str | None:
-    """Say why a suggestion may not point there, None where it may."""
+    """Return why a suggestion must not point there; None if it may."""
     parts = pointer_parts(pointer)
     if parts is None:
         return "is no JSON pointer"
@@ -61,7 +61,7 @@ def pointer_problem(pointer: str) -> str | None:
 
 
 def scalar_text(scalar: object) -> str:
-    """Return a scalar as forms, queries and headers carry it."""
+    """Return a scalar as text, as in forms, queries and headers."""
     if isinstance(scalar, str):
         return scalar
     if isinstance(scalar, bool):
@@ -93,7 +93,7 @@ def is_path(path: str) -> bool:
 
 
 def header_problem(headers: Mapping[str, object]) -> str | None:
-    """Say what is wrong with headers of a document, None where nothing is."""
+    """Return what is wrong with the headers of a document; None if they are valid."""
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
             return "a header name that is no token"
@@ -119,7 +119,7 @@ def form_pairs(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def query_pairs(query: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Spell a document's query again: its names are as they were sent, a list is a name sent several times."""
+    """Return the query's pairs as they were sent: a list is a repeated name."""
     for name, value in query.items():
         if isinstance(value, list) and not any(isinstance(inner, Mapping | list) for inner in value):
             yield from ((name, scalar_text(inner)) for inner in value)

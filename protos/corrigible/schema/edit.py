@@ -1,4 +1,4 @@
-"""One suggestion, one request: the edit itself. The only code that applies patches.
+"""Applies one suggestion to one request. The only code that applies patches.
 
 Knows: RFC 6902, RFC 7396, what is text on the wire. Does not know: which suggestions may be applied
 (`reader`).
@@ -19,7 +19,7 @@ from .feedback import PatchOperation, StepRequest, Suggestion
 from .word import PatchVerb
 
 MAX_REQUEST_DEPTH: Final = 100
-"""Levels of nesting a request body may have: beyond it nothing is applied."""
+"""Maximum nesting of a request body: nothing is applied to a deeper one."""
 
 _TROUBLE: Final = (
     jsonpatch.JsonPatchException,
@@ -31,15 +31,15 @@ _TROUBLE: Final = (
     TypeError,
     ValueError,
 )
-"""What jsonpatch may raise on an operation that does not fit; older versions let lookup errors through."""
+"""What jsonpatch may raise if an operation does not apply; older versions raise lookup errors."""
 
 
 class NotApplicable(Exception):
-    """The suggestion does not fit this request, and why. The request is as it was."""
+    """The suggestion does not apply to this request; the message says why. The request is unchanged."""
 
 
 def after_suggestion(suggestion: Suggestion, request: Request) -> Request:
-    """Return the request as the suggestion leaves it, or raise `NotApplicable`."""
+    """Return the request after the suggestion, or raise `NotApplicable`."""
     if suggestion.patch:
         return _patched(suggestion.patch, request)
     if suggestion.parameters and not suggestion.waits:
@@ -188,7 +188,7 @@ def _operated(document: dict[str, Any], operation: PatchOperation, *, form: bool
 
 
 def _unshared(document: dict[str, Any], operation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document with all containers on the way to what an operation changes copied, and nothing else.
+    """Return the document with a copy of each container on the path of an operation, and of nothing else.
 
     What is done in place then leaves the document as it was: to copy all of it for each edit would cost its size.
     """
@@ -216,22 +216,22 @@ def _test(document: Json, path: str, operation: PatchOperation, *, form: bool) -
     parts = pointer_parts(path)
     if parts is None or not operation.has_value:
         raise NotApplicable(f"test {operation.path} is no test")
-    found = document
+    target = document
     for part in parts:
-        match found:
-            case dict() if part in found:
-                found = found[part]
-            case list() if part.isascii() and part.isdecimal() and str(int(part)) == part and int(part) < len(found):
-                found = found[int(part)]
+        match target:
+            case dict() if part in target:
+                target = target[part]
+            case list() if part.isascii() and part.isdecimal() and str(int(part)) == part and int(part) < len(target):
+                target = target[int(part)]
             case _:
                 raise NotApplicable(f"{operation.path} is not there")
     loose = parts[:1] == ("query",) or (form and parts[:1] == ("body",))
-    if not (same_text if loose else same_json)(found, operation.value):
+    if not (same_text if loose else same_json)(target, operation.value):
         raise NotApplicable(f"{operation.path} is not what the suggestion is for")
 
 
 def _fold(pointer: str | None) -> str | None:
-    """Header names have no case."""
+    """Header names are case-insensitive."""
     return pointer.lower() if pointer is not None and pointer.startswith("/headers/") else pointer
 
 
@@ -279,7 +279,7 @@ def _step(step: StepRequest, request: Request) -> Request:
 
 
 def _measure(document: Json) -> None:
-    """Raise NotApplicable where a document is nested deeper than anything that is edited."""
+    """Raise NotApplicable if a document is nested too deeply to be edited."""
     level = [document]
     for _ in range(MAX_REQUEST_DEPTH + 1):
         level = [
@@ -294,7 +294,7 @@ def _measure(document: Json) -> None:
 
 
 def _copy(value: Json, depth: int = 0) -> Any:
-    """Copy JSON, so that a patch changes neither the request nor the feedback it was given."""
+    """Copy JSON, so that a patch changes neither the request nor the feedback."""
     if depth > MAX_REQUEST_DEPTH:
         raise NotApplicable(f"nested deeper than {MAX_REQUEST_DEPTH} levels")
     match value:

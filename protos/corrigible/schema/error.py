@@ -1,4 +1,4 @@
-"""What can go wrong with feedback, by whose fault it is.
+"""The errors of the contract, by who caused them.
 
 * ContractError
   - FeedbackError      the writer's feedback breaks the contract: fix the rule or the code that made it
@@ -18,7 +18,7 @@ class ContractError(ValueError):
 
 
 class FeedbackError(ContractError):
-    """Feedback that must not be sent. `problems` names every clause it breaks."""
+    """Feedback that must not be sent. `problems` names every violated clause."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -26,8 +26,8 @@ class FeedbackError(ContractError):
 
 
 class ReaderError(ContractError):
-    """Feedback that cannot be read, and says where."""
+    """Feedback that cannot be read. The message says where."""
 
 
 class VocabularyError(ContractError):
-    """A wrong entry of the vocabulary, or parameters that do not fit one."""
+    """An invalid vocabulary entry, or parameters that violate one."""

@@ -1,4 +1,4 @@
-"""One request and the answer it got, reduced to plain data.
+"""One request and its response, reduced to plain data.
 
 Knows: methods, paths, decoded bodies. Does not know: sockets, HTTP libraries, rules, any API's name.
 """
@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Any
 
 Json = Any
-"""A decoded JSON value. `Any` on purpose: it is what enters at the border and is narrowed one function later."""
+"""A decoded JSON value. `Any` on purpose: it enters here and is narrowed one function later."""
 
 
 class Protocol(StrEnum):
-    """What carries a request."""
+    """The protocol of a request."""
 
     HTTP = "http"
     GRPC = "grpc"
@@ -49,7 +49,7 @@ class Request:
         return protocol_of(self.method)
 
     def document(self) -> dict[str, Json]:
-        """Return the five members that RFC 6901 pointers of the contract start from."""
+        """Return the five members that the contract's RFC 6901 pointers refer to."""
         return {
             "method": self.method,
             "path": self.path,
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its answer. A refusal is a normal answer, never an exception."""
+    """A request and its response. An error response is a normal response, never an exception."""
 
     request: Request
     status: int
@@ -70,10 +70,10 @@ class Exchange:
     body: bytes
     """Response body with any Content-Encoding removed."""
     id: str = ""
-    """Unique per exchange, given by the front end: the core rolls no dice. Fresh idempotency keys derive from it."""
+    """Unique per exchange, set by the front end: the core uses no randomness. New idempotency keys derive from it."""
     started: float = 0.0
-    """Unix seconds when the request was received, given by the front end: the core reads no clock."""
+    """Unix time of the request, set by the front end: the core reads no clock."""
     elapsed: float = 0.0
-    """Seconds from there to the answer, given by the front end too."""
+    """Seconds from the request to the response, set by the front end."""
     caller: str = ""
-    """Who asked, as a digest that the front end makes; empty where nobody can tell, or need not know."""
+    """The caller, as a digest that the front end computes; empty if unknown or not needed."""

@@ -1,4 +1,4 @@
-"""The wire objects: what `recovery_feedback` holds, and how to read one that somebody else wrote.
+"""The wire objects: the content of `recovery_feedback`, and how to read one from another writer.
 
 Knows: members, words, JSON. Does not know: whether a writer may send it (`writer`), what a reader does with
 it (`reader`).
@@ -36,19 +36,19 @@ from .word import (
 )
 
 MEMBER: Final = "recovery_feedback"
-"""The name under which feedback travels in a JSON object."""
+"""The member name of feedback in a JSON object."""
 
 SCHEMA: Final = "self-reflective-api/0.1"
-"""What writers put into `schema`."""
+"""The value of `schema`."""
 
 MAX_DEPTH: Final = 24
-"""Levels of nesting a literal value may have: deeper ones do not survive protobuf's limit of 100 messages."""
+"""Maximum nesting of a literal value: deeper ones exceed protobuf's limit of 100 messages."""
 
 _MAX_INT: Final = 2**63 - 1
 
 
 def _json(value: Json, depth: int = 0) -> Json:
-    """Return `value` if it is JSON that every binding can carry: finite, shallow, valid Unicode."""
+    """Return `value` if every binding can encode it: finite numbers, limited nesting, valid Unicode."""
     if depth > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     match value:
@@ -82,12 +82,12 @@ def _text(value: str) -> str:
 
 
 def _whole(value: float) -> float:
-    """7.0 seconds are 7 seconds: one value, one text."""
+    """7.0 seconds are written as 7."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 JsonValue = Annotated[Any, AfterValidator(_json)]
-"""Any JSON value. `Any`, since that is what a literal in a suggestion may be."""
+"""Any JSON value: a literal in a suggestion may be any."""
 
 Text = Annotated[str, AfterValidator(_text)]
 Members = Annotated[dict[str, Any], AfterValidator(_json)]
@@ -99,12 +99,12 @@ ActionName = Annotated[str, Field(min_length=1), AfterValidator(_text), AfterVal
 
 
 class Wire(BaseModel):
-    """A JSON object of the contract. Members nobody knows are ignored."""
+    """A JSON object of the contract. Unknown members are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, allow_inf_nan=False)
 
     def document(self) -> dict[str, Json]:
-        """Return the JSON object a writer sends: members in order, those that say nothing left out."""
+        """Return the JSON object to send: members in order, without defaults."""
         names = _members(type(self))
         return {names[k]: _plain(v) for k, v in vars(self).items() if v is not None and v != ()}
 
@@ -144,7 +144,7 @@ class PatchOperation(Wire):
     path: Text
     from_: Text | None = Field(default=None, alias="from")
     value: JsonValue = None
-    """Absent and null differ: `has_value` tells."""
+    """Absent and null differ: see `has_value`."""
 
     @property
     def has_value(self) -> bool:
@@ -155,7 +155,7 @@ class PatchOperation(Wire):
 
 
 class StepRequest(Wire):
-    """A request document to send first. It carries no credentials: the sender adds the caller's own."""
+    """A request document to send first. It has no credentials: the sender adds the caller's own."""
 
     method: Text
     path: Text
@@ -172,7 +172,7 @@ class StepRequest(Wire):
 
 
 class Placeholder(Wire):
-    """A value that only someone else has."""
+    """A value that the writer does not have."""
 
     pointer: Text
     """Where in the request document the value goes."""
@@ -193,7 +193,7 @@ class Confidence(Wire):
 
     @property
     def lower_bound(self) -> float | None:
-        """The lower end of the 95 % Wilson interval of the observed share, None without observations."""
+        """The lower bound of the 95 % Wilson interval of the observed share; None without observations."""
         n, k = self.trials, self.successes
         if self.basis is not ConfidenceBasis.OBSERVED or not n or k is None or k > n:
             return None
@@ -207,10 +207,10 @@ class Confidence(Wire):
 class Safety(Wire):
     side_effects: SideEffects | None = None
     changes_intent: bool | None = None
-    """The fix is not what the user asked for."""
+    """The fix differs from what the user asked for."""
     requires_confirmation: bool | None = None
     loses: Annotated[tuple[Text, ...], BeforeValidator(lambda value: () if value is None else value)] = ()
-    """Where in the request document a value stands that does not survive the edit."""
+    """Pointers into the request document to values that do not survive the edit."""
 
 
 class Group(Wire):
@@ -248,8 +248,8 @@ class Suggestion(Wire):
     @property
     def waits(self) -> bool:
         """The same request later: its parameters are no edit."""
-        known = self.action if self.action in BASE_ACTIONS else self.base_action
-        return known == BaseAction.WAIT_AND_RETRY
+        base_action = self.action if self.action in BASE_ACTIONS else self.base_action
+        return base_action == BaseAction.WAIT_AND_RETRY
 
     @property
     def changes_intent(self) -> bool:
@@ -265,7 +265,7 @@ class Suggestion(Wire):
 
     @property
     def proven(self) -> bool:
-        """There is evidence enough for `MACHINE_APPLICABLE`."""
+        """There is enough evidence for `MACHINE_APPLICABLE`."""
         if self.verification is not None and self.verification.status is VerificationStatus.VERIFIED:
             return True
         seen = self.confidence
@@ -291,13 +291,13 @@ _DESCRIPTIVE: Final[Mapping[str, type[Wire] | type[str]]] = {
     "confidence": Confidence,
     "evidence": Evidence,
 }
-"""Members that decide nothing by themselves: where one cannot be read, the rest still can."""
+"""Descriptive members: a malformed one is dropped, and the rest is read."""
 
 _SUGGESTION_MEMBERS: Final = frozenset(Suggestion.model_fields)
 
 
 def parse(obj: Json) -> Feedback:
-    """Read a feedback object that anybody may have written, or raise `ReaderError`.
+    """Read an untrusted feedback object, or raise `ReaderError`.
 
     Unknown members are ignored, words are matched in any case, nulls count as absent, a missing `type` is
     `recovery_guidance`. A descriptive member that cannot be read is dropped; any other is an error, since
@@ -327,7 +327,7 @@ def _suggestion(obj: Json, index: int) -> dict[str, Json]:
 
 
 def _readable(obj: Json, where: str) -> dict[str, Json]:
-    """Return the members that say something, without descriptive ones that cannot be read."""
+    """Return the members that are present, without malformed descriptive ones."""
     if not isinstance(obj, dict):
         raise ReaderError(f"{where}: not an object")
     out = {name: value for name, value in obj.items() if value is not None}
@@ -348,7 +348,7 @@ def _fits(value: Json, kind: type[Wire] | type[str]) -> bool:
 
 
 def _lines(error: ValidationError) -> list[str]:
-    """Say where and what, without the value: it may be anything."""
+    """Return the place and the problem, without the value: it may be anything."""
     return [
         f"/{'/'.join(str(part) for part in line['loc'])}: {line['msg']}"
         for line in error.errors(include_url=False, include_context=False, include_input=False)

@@ -1,4 +1,4 @@
-"""Text of others on a terminal: shown, and never obeyed.
+"""Text of others on a terminal: control characters are shown, not executed.
 
 Answers, recordings, packs and descriptions may hold sequences that move the cursor, set titles or turn text around.
 What a stream of `shown_on` writes is spelled as JSON spells it (`\\u001b`), so that JSON stays what it is.
@@ -21,20 +21,20 @@ _COLOURS: Final = re.compile("(\u001b\\[(?:0|1|2|3[1-7]|9[0-7])?m)")
 
 
 def printable(text: str, *, colours: bool = False) -> str:
-    """Return a text with everything spelled out that a terminal, or a reader, would not show. Lines and tabs stay."""
+    """Return a text with all invisible characters escaped. Line ends and tabs stay."""
     if not colours:
-        return _UNSEEN.sub(_spelled, text)
+        return _UNSEEN.sub(_escaped, text)
     parts = _COLOURS.split(text)
-    return "".join(part if index % 2 else _UNSEEN.sub(_spelled, part) for index, part in enumerate(parts))
+    return "".join(part if index % 2 else _UNSEEN.sub(_escaped, part) for index, part in enumerate(parts))
 
 
-def _spelled(found: re.Match[str]) -> str:
-    data = found[0].encode("utf-16-be", "surrogatepass")
+def _escaped(match: re.Match[str]) -> str:
+    data = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[at]:02x}{data[at + 1]:02x}" for at in range(0, len(data), 2))
 
 
 class _Shown:
-    """A stream that writes what is printable, and is the other stream in everything else."""
+    """Wraps a stream; writes only printable text to it."""
 
     def __init__(self, stream: TextIO, colours: bool) -> None:
         self._stream, self._colours = stream, colours
@@ -53,7 +53,7 @@ class _Shown:
 
 @contextmanager
 def shown_on(*names: str, colours: bool = False) -> Iterator[None]:
-    """Have streams of `sys` (`stdout`, `stderr`) write what is printable. `colours` leaves our own ones."""
+    """Make streams of `sys` (`stdout`, `stderr`) write only printable text. `colours` keeps our own colours."""
     before = {name: getattr(sys, name) for name in names}
     for name, stream in before.items():
         setattr(sys, name, cast(TextIO, _Shown(stream, colours)))

@@ -1,4 +1,4 @@
-"""The published algorithm: from feedback and the refused request to the next one, without a language model.
+"""The published algorithm: from feedback and the rejected request to the next one, without a language model.
 
 SPEC.md states it clause by clause. A pure function: no clock, no socket, no API's name. What it cannot
 decide it hands back as `NeedsInput`; the request it was given is never changed.
@@ -22,7 +22,7 @@ _RANK: Final[Mapping[Applicability, int]] = {
     Applicability.UNSPECIFIED: 1,
     Applicability.HAS_PLACEHOLDERS: 2,
 }
-"""A core writer says nothing about applicability, so UNSPECIFIED is as good as MAYBE_INCORRECT."""
+"""A core writer does not set the applicability, so UNSPECIFIED counts as MAYBE_INCORRECT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Next:
     steps: tuple[Request, ...] = ()
     wait_seconds: float = 0
     new_idempotency_key: bool = False
-    """The answer asks for a new key. A patch may have put one into the request's headers already."""
+    """The feedback asks for a new key. A patch may have set one in the request's headers already."""
     applied: tuple[int, ...] = ()
-    """Which suggestions, by index, in the order they were applied."""
+    """The applied suggestions, by index, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A suggestion that somebody may pick: `apply(..., pick=index)`."""
+    """A suggestion that can be picked: `apply(..., pick=index)`."""
 
     index: int
     suggestion: Suggestion
@@ -79,7 +79,7 @@ def apply(
     confirm: bool = False,
     pick: int | None = None,
 ) -> Next | Terminal | NeedsInput:
-    """Return what follows from `feedback` for the request that was refused.
+    """Return what follows from `feedback` for the rejected request.
 
     `cap` is the least sure applicability that is applied: MACHINE_APPLICABLE alone, or, by default,
     MAYBE_INCORRECT and UNSPECIFIED as well. HAS_PLACEHOLDERS never is: somebody has to give the values.
@@ -90,36 +90,36 @@ def apply(
     """
     if cap is Applicability.HAS_PLACEHOLDERS:
         raise ValueError("HAS_PLACEHOLDERS is no cap: placeholders are never filled by a reader")
-    known = feedback if isinstance(feedback, Feedback) else parse(feedback)
-    suggestions = known.suggestions
+    parsed = feedback if isinstance(feedback, Feedback) else parse(feedback)
+    suggestions = parsed.suggestions
     for index, suggestion in enumerate(suggestions):
         if suggestion.base_action is not None and suggestion.base_action not in BASE_ACTIONS:
             raise ReaderError(f"/suggestions/{index}/base_action: no base action")
     if not suggestions:
         return NeedsInput("the feedback suggests nothing")
     first = suggestions[0]
-    if first.terminal or known.recovery is Recovery.TERMINAL:
-        return Terminal(first.action, first.message or known.message, first.parameters)
+    if first.terminal or parsed.recovery is Recovery.TERMINAL:
+        return Terminal(first.action, first.message or parsed.message, first.parameters)
     if pick is not None:
         if not 0 <= pick < len(suggestions):
             raise ReaderError(f"no suggestion {pick}")
         plan = [_picked(suggestions, pick)]
         usable = frozenset(i for i, s in plan[0].members if _usable(s, Applicability.MAYBE_INCORRECT))
-    elif known.type is not FeedbackType.RECOVERY_GUIDANCE:
-        return _ask(known, f"{known.type}: the choice is the caller's")
+    elif parsed.type is not FeedbackType.RECOVERY_GUIDANCE:
+        return _ask(parsed, f"{parsed.type}: the choice is the caller's")
     else:
         usable = frozenset(i for i, s in enumerate(suggestions) if _usable(s, cap))
         plan = _plan(suggestions, usable)
     if not usable:
-        return _ask(known, "no suggestion may be applied without more input")
+        return _ask(parsed, "no suggestion may be applied without more input")
     try:
-        return _run(known, request, plan, usable, confirm=confirm)
+        return _run(parsed, request, plan, usable, confirm=confirm)
     except _Unconfirmed:
-        return _ask(known, "a suggestion asks for confirmation", confirm=True)
+        return _ask(parsed, "a suggestion asks for confirmation", confirm=True)
 
 
 def _rank(suggestion: Suggestion) -> int:
-    """Return how far down the ladder a suggestion stands, taking no claim on trust."""
+    """Return the rank of a suggestion's applicability, without trusting its claims."""
     if suggestion.placeholders:
         return _RANK[Applicability.HAS_PLACEHOLDERS]
     rank = _RANK[suggestion.applicability or Applicability.UNSPECIFIED]
@@ -138,14 +138,14 @@ def _usable(suggestion: Suggestion, cap: Applicability) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A suggestion that stands for itself (no relation), or a group."""
+    """A single suggestion (no relation), or a group."""
 
     relation: Relation | None
     members: tuple[tuple[int, Suggestion], ...]
 
 
 def _plan(suggestions: Sequence[Suggestion], usable: frozenset[int]) -> list[_Unit]:
-    """Return the units to apply, in order. A group that leads answers the root cause, and goes alone."""
+    """Return the units to apply, in order. A group that is first fixes the root cause, and is applied alone."""
     units: dict[tuple[str, str | int], _Unit] = {}
     for index, suggestion in enumerate(suggestions):
         group = suggestion.group
@@ -198,7 +198,7 @@ _Done = tuple[int, Request, tuple[Request, ...]]
 def _apply_unit(
     unit: _Unit, request: Request, usable: frozenset[int], *, confirm: bool
 ) -> tuple[list[_Done], list[str]]:
-    """Apply what the relation allows: all or nothing, in order until one fails, or the first that fits."""
+    """Apply a unit by its relation: all or none, in order until one fails, or the first that applies."""
     done: list[_Done] = []
     reasons: list[str] = []
     unconfirmed = False

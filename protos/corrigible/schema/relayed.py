@@ -1,4 +1,4 @@
-"""Feedback that somebody else wrote into an answer: what is left of it once nothing in it is believed.
+"""Untrusted feedback in a cause: reduces it to an edit of the body that needs confirmation.
 
 A cause of a Kubernetes Status can be written by whoever stands behind the API server: an admission webhook, a
 controller, an aggregated API. Knows: SPEC.md 3.6. Does not know: who wrote it, whether it was signed (`seal`).
@@ -27,9 +27,9 @@ from .word import (
 )
 
 MOST: Final = 16
-"""Suggestions of somebody else that are looked at."""
+"""Number of suggestions that are read."""
 MESSAGE: Final = "The request was refused. Somebody behind this API suggests an edit, and nobody here vouches for it."
-"""Words of others are no words of ours: those of a stranger stay in the native answer."""
+"""Our own message: the text of an untrusted writer is not repeated."""
 ADVICE: Final = "Edit the body as a stranger suggests, once somebody has agreed."
 PLACE: Final = "/details/causes"
 _SAME_OBJECT: Final = frozenset({"kind", "apiVersion"})
@@ -37,18 +37,20 @@ _SAME_NAME: Final = frozenset({"name", "namespace", "generateName", "uid"})
 
 
 def stripped(feedback: Json) -> dict[str, Json] | None:
-    """Return what may be shown of feedback that nobody vouches for; None where nothing is left of it.
+    """Return the part of untrusted feedback that may be used; None if nothing is left.
 
     Edits of the body of the same call stay, each to be confirmed. Claims, words, waits, steps, ends and other calls go.
     """
     try:
-        known = parse(feedback)
+        parsed = parse(feedback)
     except (ReaderError, RecursionError):
         return None
     kept: list[dict[str, Json]] = []
     groups: dict[tuple[str, str], str] = {}
-    lost = {s.group for i, s in enumerate(known.suggestions) if s.group is not None and (i >= MOST or _edit(s) is None)}
-    for suggestion in known.suggestions[:MOST]:
+    lost = {
+        s.group for i, s in enumerate(parsed.suggestions) if s.group is not None and (i >= MOST or _edit(s) is None)
+    }
+    for suggestion in parsed.suggestions[:MOST]:
         edit, group = _edit(suggestion), suggestion.group
         if edit is None or (group is not None and group.relation is not Relation.ONE_OF and group in lost):
             continue
@@ -59,10 +61,10 @@ def stripped(feedback: Json) -> dict[str, Json] | None:
         kept.append(made)
     if not kept:
         return None
-    asked = known.type is FeedbackType.INTENT_DISAMBIGUATION
+    is_question = parsed.type is FeedbackType.INTENT_DISAMBIGUATION
     return {
         "schema": SCHEMA,
-        "type": (FeedbackType.INTENT_DISAMBIGUATION if asked else FeedbackType.RECOVERY_GUIDANCE).value,
+        "type": (FeedbackType.INTENT_DISAMBIGUATION if is_question else FeedbackType.RECOVERY_GUIDANCE).value,
         "message": MESSAGE,
         "recovery": Recovery.CORRECTABLE.value,
         "suggestions": kept,
@@ -83,7 +85,7 @@ def _made(suggestion: Suggestion, edit: list[dict[str, Json]]) -> dict[str, Json
 
 
 def _edit(suggestion: Suggestion) -> list[dict[str, Json]] | None:
-    """Return the edit of the body that a suggestion is, as a patch; None where it is anything else."""
+    """Return a suggestion that only edits the body as a patch; None for any other."""
     base = suggestion.action if suggestion.action in BASE_ACTIONS else suggestion.base_action
     if base not in (None, BaseAction.MODIFY_PARAMS) or suggestion.terminal or suggestion.steps:
         return None
@@ -100,7 +102,7 @@ def _edit(suggestion: Suggestion) -> list[dict[str, Json]] | None:
 
 
 def _merging(under: str, parameters: Mapping[str, Any]) -> Iterator[dict[str, Json]]:
-    """Spell a merge (RFC 7396) into the body as a patch: parameters alone would go into the query of a DELETE."""
+    """Return a merge (RFC 7396) into the body as a patch: bare parameters would go into the query of a DELETE."""
     for name, value in parameters.items():
         path = f"{under}/{name.replace('~', '~0').replace('/', '~1')}"
         if value is None:
@@ -112,7 +114,7 @@ def _merging(under: str, parameters: Mapping[str, Any]) -> Iterator[dict[str, Js
 
 
 def _in_body(pointer: str) -> bool:
-    """Whether an edit there leaves which object is meant alone."""
+    """Whether an edit there cannot change which object the request is about."""
     parts = pointer_parts(pointer)
     if parts is None or len(parts) < 2 or parts[0] != "body" or parts[1] in _SAME_OBJECT:
         return False

@@ -24,7 +24,7 @@ _MEMBERS = ("method", "path", "query", "headers", "body", "form")
 
 
 def serve(questions: Iterable[str], out: IO[str]) -> None:
-    """Answer every line, in order, at once."""
+    """Answer each line immediately, in order."""
     for line in questions:
         if line.strip():
             out.write(f"{answer(line)}\n")
@@ -32,7 +32,7 @@ def serve(questions: Iterable[str], out: IO[str]) -> None:
 
 
 def answer(line: str) -> str:
-    """Return the line that answers a line."""
+    """Return the answer to a line."""
     id: Json = None
     try:
         question = json.loads(line)

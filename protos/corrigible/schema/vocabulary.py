@@ -1,4 +1,4 @@
-"""The registered actions: what each means, on which base action it rests, what its parameters are.
+"""The registered actions: description, base action and parameters of each.
 
 A vocabulary is a value. Registering returns a new one, so nothing depends on which pack was loaded first
 elsewhere.
@@ -42,11 +42,11 @@ class Action:
 
     @property
     def terminal(self) -> bool:
-        """It stands alone, and no next request follows from it."""
+        """It is the only suggestion, and there is no next request."""
         return self.base_action in TERMINAL_ACTIONS
 
     def problems(self, parameters: Json) -> list[str]:
-        """Return what is wrong with `parameters`, by pointer."""
+        """Return the problems of `parameters`, with pointers."""
         return sorted(
             f"/parameters{''.join(f'/{part}' for part in error.absolute_path)}: {error.message}"
             for error in _validator(self.parameters).iter_errors(parameters)
@@ -55,7 +55,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Actions by name. `Vocabulary.base()` is what every reader knows."""
+    """Actions by name. `Vocabulary.base()` has those that every reader knows."""
 
     actions: Mapping[str, Action]
 
@@ -67,12 +67,12 @@ class Vocabulary:
     def register(
         self, name: str, *, base_action: str, description: str, parameters: Mapping[str, Json] | None = None
     ) -> Vocabulary:
-        """Return a vocabulary with one action more. The same definition twice is fine, another one is not."""
+        """Return a vocabulary with one more action. Registering the same definition again is allowed."""
         schema = _ANY_OBJECT if parameters is None else parameters
         _check_schema(name, schema)
         action = Action(name, description.strip(), _base(name, base_action), schema)
-        known = self.actions.get(name)
-        if known is not None and known != action:
+        registered = self.actions.get(name)
+        if registered is not None and registered != action:
             raise VocabularyError(f"{name} is registered already, with another meaning")
         return Vocabulary(MappingProxyType({**self.actions, name: action}))
 
@@ -95,12 +95,12 @@ class Vocabulary:
 
     def check(self, action: str, parameters: Json) -> Action:
         """Return the action if it is registered and `parameters` fit, or raise `VocabularyError`."""
-        known = self.actions.get(action)
-        if known is None:
+        registered = self.actions.get(action)
+        if registered is None:
             raise VocabularyError(f"{action} is not registered")
-        if problems := known.problems(parameters):
+        if problems := registered.problems(parameters):
             raise VocabularyError(f"{action}: {'; '.join(problems)}")
-        return known
+        return registered
 
     def document(self) -> dict[str, Json]:
         """Return the vocabulary as JSON, for publishing."""
@@ -122,7 +122,7 @@ def _complaints(unknown: list[str], missing: list[str]) -> Iterator[str]:
         yield f"missing {', '.join(missing)}"
 
 
-# jsonschema costs more to import than the rest of the package: who neither registers nor checks does not pay.
+# jsonschema takes longer to import than the rest of the package, so it is imported at first use.
 
 
 def _check_schema(name: str, schema: Mapping[str, Json]) -> None:

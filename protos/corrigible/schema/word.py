@@ -1,4 +1,4 @@
-"""The closed word lists of the contract. Written in the canonical case, read in any."""
+"""The enumerations of the contract. Written in the canonical case, read in any case."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Word(StrEnum):
-    """A member of a closed list, found whatever its case."""
+    """An enumeration value, looked up case-insensitively."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
@@ -22,7 +22,7 @@ class FeedbackType(Word):
     INTENT_DISAMBIGUATION = "intent_disambiguation"
     """Closed choices: the caller picks one."""
     CONFIDENCE_SIGNAL = "confidence_signal"
-    """Information only: nothing is to be sent again."""
+    """Information only: there is nothing to send again."""
 
 
 class Recovery(Word):
@@ -32,7 +32,7 @@ class Recovery(Word):
 
 
 class BaseAction(Word):
-    """What every reader knows. Packs register more actions, each resting on one of these."""
+    """The actions that every reader knows. Packs register more, each based on one of these."""
 
     MODIFY_PARAMS = "MODIFY_PARAMS"
     WAIT_AND_RETRY = "WAIT_AND_RETRY"
@@ -45,11 +45,11 @@ class BaseAction(Word):
 
 BASE_ACTIONS = frozenset(BaseAction)
 TERMINAL_ACTIONS = frozenset({BaseAction.ALREADY_DONE, BaseAction.ESCALATE, BaseAction.NO_RECOVERY_AVAILABLE})
-"""They stand alone: no next request follows from them."""
+"""Each is the only suggestion: there is no next request."""
 
 
 class Applicability(Word):
-    """rustc's ladder."""
+    """The levels of rustc's suggestions."""
 
     MACHINE_APPLICABLE = "MACHINE_APPLICABLE"
     MAYBE_INCORRECT = "MAYBE_INCORRECT"
@@ -121,4 +121,4 @@ class EvidenceKind(Word):
     LOOKUP = "lookup"
     MAPPING = "mapping"
     RELAYED = "relayed"
-    """Somebody behind the API wrote it, and nobody vouches for it."""
+    """Written by someone behind the API: untrusted."""

@@ -1,4 +1,4 @@
-"""The duties of a writer: what feedback must hold before it may be sent.
+"""The rules for writers: what feedback must satisfy before it may be sent.
 
 Each duty is a function that yields the problems it sees, and `_DUTIES` lists them all. What needs the
 exchange (is the call safe to repeat, is the array edit where it should be) is the producer's to know.
@@ -21,7 +21,7 @@ ACTION: Final = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 
 
 def validate(feedback: Feedback, *, vocabulary: Vocabulary | None = None) -> Feedback:
-    """Return `feedback` if a writer may send it, or raise `FeedbackError` with everything that is wrong.
+    """Return `feedback` if a writer may send it, or raise `FeedbackError` with all problems.
 
     With a `vocabulary`, every action must be registered there and its parameters must fit.
     """
@@ -163,13 +163,13 @@ def _member_problems(operation: PatchOperation) -> Iterator[str]:
 
 
 def _elements(operation: PatchOperation) -> Iterator[tuple[str, ...]]:
-    """Yield the innermost array element that each place the operation changes lies in."""
+    """Yield the innermost array element around each place that the operation changes."""
     path = pointer_parts(operation.path) or ()
     match operation.op:
         case PatchVerb.REPLACE | PatchVerb.REMOVE:
             places = [path]
         case PatchVerb.ADD | PatchVerb.COPY:
-            places = [path[:-1]]  # an insertion needs no identity of its own
+            places = [path[:-1]]  # an insertion needs no `test` of its own element
         case PatchVerb.MOVE:
             places = [path[:-1], pointer_parts(operation.from_ or "") or ()]
         case PatchVerb.TEST:
