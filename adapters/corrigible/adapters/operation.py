@@ -18,12 +18,15 @@ _VARIABLE = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(slots=True)
-class _Node:
-    literal: dict[str, _Node] = field(default_factory=dict)
-    mixed: dict[str, tuple[MixedPattern, _Node]] = field(default_factory=dict)
+class Node:
+    """One segment of paths, and the segments that may follow it."""
+
+    literal: dict[str, Node] = field(default_factory=dict)
+    mixed: dict[str, tuple[MixedPattern, Node]] = field(default_factory=dict)
     """Segments that are variables in part: `{id}.json`, `{name}:cancel`, `{base}...{head}`."""
-    variable: _Node | None = None
+    variable: Node | None = None
     operations: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    """By method: the operation whose path ends here, and the names of its variables."""
     tail: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     """Operations whose last variable takes all segments that are left."""
 
@@ -36,27 +39,27 @@ class Operations:
 
         A variable takes a segment or a part of one; a last one written `{+path}` all that are left, at least one.
         """
-        self._root = _Node()
+        self.root = Node()
         self.names = tuple(table.values())
         self.templates = dict(table)
         for key, name in table.items():
             method, _, template = key.partition(" ")
-            node, variables = self._root, []
+            node, variables = self.root, []
             for part in template.strip("/").split("/"):
                 names = _VARIABLE.findall(part)
                 if names and part != f"{{{names[0]}}}":
                     variables += names
-                    node = node.mixed.setdefault(_VARIABLE.sub("{}", part), (mixed_pattern(part), _Node()))[1]
+                    node = node.mixed.setdefault(_VARIABLE.sub("{}", part), (mixed_pattern(part), Node()))[1]
                 elif part.startswith("{") and part.endswith("}"):
                     variables.append(part.strip(_BRACES))
                     if part.startswith("{+"):
                         variables[-1] = variables[-1][1:]
                         node.tail[method.upper()] = (name, tuple(variables))
                         break
-                    node.variable = node.variable or _Node()
+                    node.variable = node.variable or Node()
                     node = node.variable
                 else:
-                    node = node.literal.setdefault(part, _Node())
+                    node = node.literal.setdefault(part, Node())
             else:
                 node.operations[method.upper()] = (name, tuple(variables))
 
@@ -79,7 +82,7 @@ class Operations:
     def find(self, method: str, path: str) -> tuple[str, dict[str, str]] | None:
         """Return the operation's name and its decoded path parameters, or None."""
         values: list[str] = []
-        match = _walk(self._root, path.strip("/").split("/"), 0, method, values)
+        match = _walk(self.root, path.strip("/").split("/"), 0, method, values)
         if match is None:
             return None
         name, variables = match
@@ -91,7 +94,7 @@ class Operations:
         }
 
 
-def _walk(node: _Node, parts: list[str], at: int, method: str, values: list[str]) -> tuple[str, tuple[str, ...]] | None:
+def _walk(node: Node, parts: list[str], at: int, method: str, values: list[str]) -> tuple[str, tuple[str, ...]] | None:
     rest: tuple[tuple[str, tuple[str, ...]], int, int] | None = None
     while at < len(parts):
         if node.tail and parts[at]:
@@ -134,9 +137,9 @@ def mixed_pattern(part: str) -> MixedPattern:
 
 
 def _through_mixed(
-    node: _Node, literal: _Node | None, parts: list[str], at: int, method: str, values: list[str]
+    node: Node, literal: Node | None, parts: list[str], at: int, method: str, values: list[str]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Walk on from a node that has such segments: the literal one is asked first, the whole variable not at all."""
+    """Walk on from a node that has such segments: the literal one first, the whole variable not at all."""
     kept = len(values)
     if literal is not None and (match := _walk(literal, parts, at + 1, method, values)) is not None:
         return match

@@ -256,7 +256,7 @@ def test_headers(shop: Description) -> None:
 def test_an_operation_that_is_not_described(shop: Description) -> None:
     assert shop.schema_violations(Request("GET", "/elsewhere"), "Nothing") == ()
     assert shop.facts("Nothing") == {}
-    assert shop.statuses("Nothing") == ()
+    assert tuple(shop.refusals("Nothing")) == ()
 
 
 def test_openapi_3_1(ledger: Description) -> None:
@@ -304,7 +304,7 @@ def test_facts_for_rules(shop: Description) -> None:
 
 
 def test_documented_refusals(shop: Description, ledger: Description) -> None:
-    assert shop.statuses("ListOrders") == ("400", "4XX")
+    assert tuple(shop.refusals("ListOrders")) == ("400", "4XX")
     assert shop.refusals("CreateOrder") == {"422": ("bad_buyer", "too_many"), "default": ()}
     assert shop.refusals("CreatePayment") == {"402": ("card_declined", "expired_card")}
     assert ledger.refusals("CreateEntry") == {"409": ("DUPLICATE",)}

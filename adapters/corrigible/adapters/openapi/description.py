@@ -77,10 +77,6 @@ class Description:
         """Return the paths, or methods of the same path, that may have been meant by one that is no operation."""
         return self._suggester.nearest(method, path)
 
-    def statuses(self, operation: str) -> tuple[str, ...]:
-        """Return the statuses documented as refusals: `404`, `4XX`, `default`."""
-        return tuple(self.refusals(operation))
-
     def refusals(self, operation: str) -> dict[str, tuple[str, ...]]:
         """Return the documented statuses of refusals, each with the error codes that its schema lists."""
         record = self._stored.operation(operation) or {}

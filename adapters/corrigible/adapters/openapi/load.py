@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from corrigible.adapters.openapi.compile.child_process import run_child
-from corrigible.adapters.openapi.compile.compiled_file import FORMAT, NotCompiled, Stored, shipped
+from corrigible.adapters.openapi.compile.compiled_file import FORMAT, NotCompiled, Stored
 from corrigible.adapters.openapi.compile.compiler import compile_description
 from corrigible.adapters.openapi.document.source_files import digest
 from corrigible.adapters.sandbox.cache import cache_folder
@@ -31,13 +31,6 @@ def load(path: Path, *, cache: Path | None = None, check: bool = False) -> Descr
     content = digest(path)
     file = folder / f"{content[:24]}{'-checked' if check else ''}.{FORMAT}"
     return Description(_opened(file, path) or _compiled_into(file, path, content, check=check))
-
-
-def write(path: Path, out: Path) -> int:
-    """Compile a description into a file that can be shipped, for `read`. Returns its size."""
-    data = shipped(compile_description(path))
-    out.write_bytes(data)
-    return len(data)
 
 
 def _opened(file: Path, path: Path) -> Stored | None:

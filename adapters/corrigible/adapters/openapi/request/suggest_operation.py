@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.adapters.operation import MixedPattern, Operations, mixed_pattern
+from corrigible.adapters.operation import Node, Operations
 from corrigible.rules.budget import spend
 from corrigible.rules.safety.nearness import is_plural, is_same, is_slip
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -24,48 +24,22 @@ _LONGEST: Final = 40
 _MOST_LETTERS: Final = 2048
 
 
-class _Node:
-    __slots__ = ("literal", "methods", "mixed", "tail", "variable")
-
-    def __init__(self) -> None:
-        self.literal: dict[str, _Node] = {}
-        self.mixed: dict[str, tuple[MixedPattern, _Node]] = {}
-        self.variable: _Node | None = None
-        self.methods: set[str] = set()
-        self.tail: set[str] = set()
-
-
 class _Candidate(NamedTuple):
     cost: int
     path: str
 
 
 class OperationSuggester:
-    """The paths of an API as a trie that is walked with a few mistakes allowed."""
+    """Walks the trie of an API's paths with a few mistakes allowed."""
 
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
-        self._root = _Node()
         self._methods: dict[str, None] = {}
         beginnings: dict[tuple[str, ...], int] = {}
         for key in operations.templates:
             method, _, template = key.partition(" ")
             self._methods.setdefault(method.upper())
-            node = self._root
             parts = template.strip("/").split("/")
-            for part in parts:
-                if part.startswith("{+"):
-                    node.tail.add(method.upper())
-                    break
-                if "{" in part and not re.fullmatch(r"\{[^{}]+\}", part):
-                    node = node.mixed.setdefault(part, (mixed_pattern(part), _Node()))[1]
-                elif part.startswith("{"):
-                    node.variable = node.variable or _Node()
-                    node = node.variable
-                else:
-                    node = node.literal.setdefault(part, _Node())
-            else:
-                node.methods.add(method.upper())
             for length in (1, 2):
                 if len(parts) > length and not any("{" in part for part in parts[:length]):
                     head = tuple(parts[:length])
@@ -104,7 +78,7 @@ class OperationSuggester:
             return None
         costs: dict[str, tuple[int, int]] = {}
         for extra, variant in self._variants(parts):
-            for candidate in _walk(self._root, variant, method, 2 - min(extra, 1)):
+            for candidate in _walk(self._operations.root, variant, method, 2 - min(extra, 1)):
                 cost = (candidate.cost + extra, abs(candidate.path.count("/") - len(parts)))
                 if candidate.path != path and cost < costs.get(candidate.path, _FAR):
                     costs[candidate.path] = cost
@@ -130,14 +104,14 @@ class OperationSuggester:
             yield 1, parts[2:]
 
 
-def _walk(root: _Node, parts: list[str], method: str, budget: int) -> Iterator[_Candidate]:
+def _walk(root: Node, parts: list[str], method: str, budget: int) -> Iterator[_Candidate]:
     """Yield concrete paths that have the method, with at most so many segments respelt."""
-    open_: list[tuple[_Node, int, int, tuple[str, ...]]] = [(root, 0, 0, ())]
+    open_: list[tuple[Node, int, int, tuple[str, ...]]] = [(root, 0, 0, ())]
     while open_:
         node, at, cost, walked = open_.pop()
         spend(1 + len(node.literal) if cost < budget else 1)
         if at == len(parts):
-            if method in node.methods:
+            if method in node.operations:
                 yield _Candidate(cost, "/" + "/".join(walked))
             continue
         part = parts[at]
