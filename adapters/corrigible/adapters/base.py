@@ -20,12 +20,12 @@ class Format(Protocol):
     def name(self) -> str: ...
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        """Return what the answer complains about, or nothing where it does not speak this dialect."""
+        """Return the errors of an answer as violations, nothing where it is of another dialect."""
         ...
 
 
 class Described(Protocol):
-    """An API's own description, as far as it says what a request may look like."""
+    """The part of an API's description that constrains requests."""
 
     @property
     def operations(self) -> Operations: ...

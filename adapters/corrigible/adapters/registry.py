@@ -1,4 +1,4 @@
-"""Every API this distribution knows. A list in one place beats a hunt."""
+"""The adapters of this distribution, in one list."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _DIALECTS: Final[Mapping[str, Adapter]] = {
 
 
 def adapter_for(name: str, dialect: str | None = None) -> Adapter:
-    """Return the adapter of that name, or one that reads the common error shapes for an API nobody here knows.
+    """Return the adapter of that name, or a generic one that reads the common error shapes.
 
-    `dialect` says that all its answers are of one kind: `graphql` or `mcp`.
+    `dialect` is `graphql` or `mcp` where all answers of the API are of that kind.
     """
     if dialect is not None:
         return replace(_DIALECTS[dialect], name=name)

@@ -1,1 +1,1 @@
-"""One folder for each API of others that this distribution knows."""
+"""One folder for each supported third-party API."""

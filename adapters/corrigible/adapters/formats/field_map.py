@@ -1,4 +1,4 @@
-"""Complaints under the names of the members they are about: Laravel, Rails, Django REST, ASP.NET, marshmallow.
+"""Errors under the names of the members they are about: Laravel, Rails, Django REST, ASP.NET, marshmallow.
 
 `{"errors": {"email": ["The email field is required."], "items.0.price": ["must be a number"]}}`
 """
@@ -22,7 +22,7 @@ _ABSENT: Final = ("required", "Missing data for required field.", "This field is
 
 
 def read_field_map(errors: Mapping[str, Json], request: Request) -> list[Violation]:
-    """Return the complaints of an object whose names are members and whose values are texts, at any depth."""
+    """Return the errors of an object whose names are members and whose values are texts, at any depth."""
     return list(_walk(errors, (), request))
 
 
@@ -61,7 +61,7 @@ def _violation(message: str, path: Sequence[str], request: Request) -> Violation
 
 
 def _as_sent(name: str, request: Request) -> str:
-    """Return a member's name as the request spells it: ASP.NET says `Name` for `name`."""
+    """Return a member's name as the request spells it: ASP.NET writes `Name` for `name`."""
     names = request.body if isinstance(request.body, Mapping) else request.query
     if name in names or not name[:1].isupper():
         return name

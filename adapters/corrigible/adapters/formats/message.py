@@ -65,7 +65,7 @@ _LONGEST: Final = 500
 
 
 def named(message: str) -> Named:
-    """Return the member that a message says is missing or one too many, nothing where it says neither."""
+    """Return the missing or unknown member that a message names, nothing where it names neither."""
     for constraint, patterns in (("required", _MISSING), ("additionalProperties", _UNKNOWN)):
         if (match := _search(message, patterns)) is not None:
             return Named(match["a"], constraint, _part_of_request(match))
@@ -79,13 +79,13 @@ def subject(message: str) -> Named:
 
 
 def missing_member(message: str) -> str:
-    """Return the member whose absence a message complains about, empty where it names none."""
+    """Return the missing member that a message names, empty where it names none."""
     match = _search(message, _MISSING)
     return match["a"] if match is not None else ""
 
 
 def unknown_member(message: str) -> str:
-    """Return the member that a message says is none, empty where it names none."""
+    """Return the unknown member that a message names, empty where it names none."""
     match = _search(message, _UNKNOWN)
     return match["a"] if match is not None else ""
 

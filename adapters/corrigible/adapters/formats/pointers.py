@@ -56,7 +56,7 @@ def steps(place: str) -> list[str]:
 
 
 def part_of(name: str) -> str:
-    """Return which part of the request a dialect's word means, empty where it is no such word."""
+    """Return the part of the request that a dialect's word stands for, empty where it is no such word."""
     return _WHERE.get(re.sub(r"[\s_-]", "", name).lower(), "")
 
 
@@ -91,7 +91,7 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", where: 
 
 
 def _query(parts: Sequence[str], request: Request) -> str:
-    """Return the place in a query, whose names stand as they were sent: `a[b]`, `a[]`."""
+    """Return the place in a query, whose names are as they were sent: `a[b]`, `a[]`."""
     if not parts:
         return "/query"
     head, rest = parts[0], parts[1:]
@@ -124,7 +124,7 @@ def member_pointer(place: str, message: str, constraint: str, request: Request) 
 
 
 def _part_with(name: str, request: Request) -> str:
-    """Return the part of the request that has a name which no other has: servers do not always say which they mean."""
+    """Return the only part of the request that has a name: servers do not always give the part."""
     if _has(request.body, name):
         return "body"
     if name in request.query:

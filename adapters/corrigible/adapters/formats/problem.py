@@ -1,4 +1,4 @@
-"""RFC 9457 problem documents, with the lists of single complaints that servers add to them.
+"""RFC 9457 problem documents, with the lists of single errors that servers add to them.
 
 Among them those of Prism (`validation[]`), ASP.NET (`errors` by member), API Platform (`violations[]`) and the RFC's
 own example (`errors[]` with a JSON pointer).

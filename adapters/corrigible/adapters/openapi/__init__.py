@@ -1,1 +1,1 @@
-"""What an OpenAPI description says about requests: `load.py` reads one, `description.py` is what it knows."""
+"""Constraints of OpenAPI descriptions on requests: `load.py` reads a description, `description.py` holds one."""

@@ -38,10 +38,10 @@ class Description:
         return Operations(self._stored.index["operations"])
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
-        """Return where a request breaks the description of its operation, misspelt names before what is missing.
+        """Return the violations of a request, misspelt names before missing members.
 
-        `at`, a pointer that a complaint names, leaves what stands there or below it. An undeclared member that is there
-        is then a breach even where the description allows such.
+        `at`, a pointer that an error names, limits them to that place and below. An undeclared member there is then a
+        violation even where the description allows undeclared members.
         """
         checks = self._checks(operation)
         if checks is None:
@@ -74,7 +74,7 @@ class Description:
         return any(one["in"] == "query" and one["name"] == name for one in parameters)
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
-        """Return the paths, or methods of the same path, that may have been meant by one that is no operation."""
+        """Return near paths, or other methods of the same path, for a request that names no operation."""
         return self._suggester.nearest(method, path)
 
     def refusals(self, operation: str) -> dict[str, tuple[str, ...]]:

@@ -44,7 +44,7 @@ def _opened(file: Path, path: Path) -> Stored | None:
 
 
 def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> Stored:
-    """Compile into the cache: under another name first, so that nobody ever sees half a file."""
+    """Compile into the cache, under a temporary name first: no reader ever gets half a file."""
     kept = True
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -47,7 +47,7 @@ def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
 
 
 def _schema(schema: Json, root: Schema, depth: int, inside: int = 0) -> dict[str, Json]:
-    """Return what is worth knowing. Of alternatives the first is taken, with the types of all.
+    """Return the facts of a schema. Of alternatives the first is taken, with the types of all.
 
     `inside` counts steps into alternatives and elements: they are no deeper, but may lead back to where they began.
     """

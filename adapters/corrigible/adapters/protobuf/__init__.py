@@ -1,1 +1,1 @@
-"""Protobuf descriptions: what services take and give, and where a message breaks what is said of it."""
+"""Protobuf descriptions: the methods of services, and violations of messages."""

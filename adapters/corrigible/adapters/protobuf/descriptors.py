@@ -1,4 +1,4 @@
-"""Descriptors of services: which message a method takes and gives, and messages as canonical proto-JSON.
+"""Descriptors of services: the input and output of methods, and messages as canonical proto-JSON.
 
 Knows: google.protobuf. Does not know: grpc, where descriptors came from.
 """
@@ -58,7 +58,7 @@ class Descriptors:
         return None if descriptor is None else self._json(descriptor.gives, data)
 
     def request_bytes(self, method: str, document: Json) -> bytes | None:
-        """Return the message that proto-JSON says, None where it is none of this method's."""
+        """Return the message of some proto-JSON, None where it is none of this method's."""
         descriptor = self.methods.get(method)
         if descriptor is None:
             return None

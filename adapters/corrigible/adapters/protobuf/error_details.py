@@ -1,4 +1,4 @@
-"""A detail of a google.rpc.Status that came as bytes, where nobody who passed it on knew its type.
+"""Details of a google.rpc.Status that came as bytes, because no gateway on the way knew their types.
 
 Sources: google/rpc/error_details.proto; buf/validate/validate.proto (Violations); connectrpc.com "Error details".
 """
@@ -86,7 +86,7 @@ def decoded(type_name: str, data: bytes) -> Mapping[str, Json] | None:
 
 @functools.cache
 def _pool() -> descriptor_pool.DescriptorPool:
-    """Build the types under a package of our own: somebody's descriptors may have them in another version."""
+    """Build the types under a package of our own: other descriptors may have them in another version."""
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(duration_pb2.DESCRIPTOR.serialized_pb)
     for package in ("google.rpc", "buf.validate"):

@@ -215,7 +215,7 @@ def _string(rules: Rules) -> Schema:
 
 
 def _is_on(value: Json) -> bool:
-    """Whether a rule that is asked for by being there is: `true`, or a version number."""
+    """Whether a rule is switched on: `true`, or a version number."""
     return value is True or (isinstance(value, int) and value > 0)
 
 
@@ -237,7 +237,7 @@ def enumeration(kind: Any, rules: Rules) -> Schema:
 
 
 def _closed(values: list[Json]) -> Schema:
-    """Say which values are allowed, and of one value that there is no other."""
+    """Return the schema of a closed list, a constant for a single value."""
     return {"const": values[0]} if len(values) == 1 else {"enum": values}
 
 
@@ -254,7 +254,7 @@ def measured(value: str, rules: Rules) -> Schema:
 
 
 def octets(value: str, rules: Rules) -> str:
-    """Return the keyword that some bytes break, written as base64; empty where they fit as far as can be told."""
+    """Return the keyword that some bytes in base64 break, empty where they fit as far as is known."""
     try:
         data = base64.b64decode(value.replace("-", "+").replace("_", "/") + "=" * (-len(value) % 4), validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""Where a message in proto-JSON breaks what its descriptors say."""
+"""Violations of a message in proto-JSON: types, and the constraints of its descriptors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Shape(NamedTuple):
 
 
 class MessageChecker:
-    """Knows the messages of one pool. Yields breaches; a default that breaks a constraint is a value nobody gave."""
+    """Checks the messages of one pool. A default that breaks a constraint counts as a missing value."""
 
     def __init__(self, constraints: Constraints) -> None:
         self._constraints = constraints
@@ -41,7 +41,7 @@ class MessageChecker:
         """What is asked for where a field is absent, None where it may be."""
 
     def _shape(self, message: Any) -> _Shape:
-        """Return what is the same for every message of a kind; it is asked for again for each element of a list."""
+        """Return what all messages of a kind have in common; kept, since each element of a list needs it."""
         name = message.full_name
         if name not in self._shapes:
             members = {f.json_name: field_schema(f, self._constraints.of_field(f)) for f in message.fields}
@@ -53,7 +53,7 @@ class MessageChecker:
         return self._shapes[name]
 
     def message(self, message: Any, value: Mapping[str, Json], pointer: str, at: str = "") -> Iterator[SchemaViolation]:
-        """Yield the breaches of a message that stands at `pointer`; with `at` those at or below a place."""
+        """Yield the violations of a message at `pointer`; with `at` those at or below a place."""
         names, siblings, closed = self._shape(message)
         spend(len(value) + _A_FIELD * len(siblings))
         for name in value:
@@ -115,7 +115,7 @@ class MessageChecker:
             yield from self._one(field, value, rules, place, at)
 
     def _wanted(self, field: Any, rules: Rules) -> Schema:
-        """Return the schema of a field for somebody who has to fill it: a message with its own fields."""
+        """Return the schema of a field that has to be filled in: a message with its own fields."""
         schema = field_schema(field, rules)
         if is_map(field) or field.message_type is None or is_opaque(field):
             return schema

@@ -1,6 +1,6 @@
 """`.proto` files to descriptors, with the protoc of `grpcio-tools`.
 
-Knows: files, what they import. Does not know: what is done with descriptors.
+Knows: files and their imports. Does not know: the use of descriptors.
 """
 
 from __future__ import annotations

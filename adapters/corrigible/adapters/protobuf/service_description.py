@@ -1,4 +1,4 @@
-"""Where a gRPC request breaks what its descriptors say: the description of an API that speaks protobuf."""
+"""The description of an API by its protobuf descriptors: methods, and violations of requests."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class ProtobufDescription:
         self._facts: dict[str, dict[str, Json]] = {}
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
-        """Return where a request breaks its message, misspelt names first; with `at` only what stands there or below.
+        """Return the violations of a request, misspelt names first; with `at` those at that place or below.
 
-        The name of a `oneof` stands for what is wrong with its members.
+        In `at`, the name of a `oneof` stands for all of its members.
         """
         method = self._descriptors.methods.get(f"/{operation}")
         if method is None or not isinstance(request.body, Mapping):
@@ -77,7 +77,7 @@ class ProtobufDescription:
 def _paths(descriptors: Descriptors) -> Iterator[tuple[str, str]]:
     """Yield the HTTP calls whose whole body is the message, with the method each of them is.
 
-    Connect has the method as its path, Twirp the same below `/twirp`, and a gateway what google.api.http says.
+    Connect has the method as its path, Twirp the same below `/twirp`, and a gateway the path of google.api.http.
     """
     for method in descriptors.methods:
         yield f"POST {method}", method[1:]

@@ -1,4 +1,4 @@
-"""What descriptors say about fields beyond their types: protovalidate, its predecessor, and what AIPs call required.
+"""Constraints on fields beyond their types: protovalidate, its predecessor, and google.api.field_behavior.
 
 Sources: buf/validate/validate.proto; envoyproxy/protoc-gen-validate validate.proto; google/api/field_behavior.proto.
 """
@@ -119,7 +119,7 @@ _REQUIRED: Final = 2
 
 
 def _as_newer(rules: Mapping[str, Json]) -> Rules:
-    """Say what protoc-gen-validate says in the words of protovalidate."""
+    """Translate rules of protoc-gen-validate into those of protovalidate."""
     out = {name: value for name, value in rules.items() if name != "message"}
     own = [value for value in rules.values() if isinstance(value, Mapping)]
     if any(value.get("required") is True for value in own):

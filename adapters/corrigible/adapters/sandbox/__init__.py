@@ -1,1 +1,1 @@
-"""Local servers of other people, run on 127.0.0.1: installed once into a cache, stopped without orphans."""
+"""Local servers of third parties on 127.0.0.1: installed once into a cache, stopped with all their children."""

@@ -1,4 +1,4 @@
-"""Where sandboxes are installed, and how two starts at once do not collide."""
+"""The cache folder into which sandboxes are installed, one process at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that the process of a sandbox runs: they end when it is told to end."""
+"""Child processes of a sandbox's process: they end with it."""
 
 from __future__ import annotations
 

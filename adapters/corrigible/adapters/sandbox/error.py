@@ -6,7 +6,7 @@ from corrigible.rules.errors import CorrigibleError
 
 
 class SandboxError(CorrigibleError):
-    """A sandbox could not be installed or started; the message says what a person can do."""
+    """A sandbox could not be installed or started; the message tells the user what to do."""
 
 
 def last_lines(text: str, count: int = 12) -> str:

@@ -93,7 +93,7 @@ class Running:
     def wait_until_listening(self, seconds: float, is_ready: Callable[[int], bool] | None = None) -> None:
         """Return once the port accepts a connection and the server is ready.
 
-        Raise when it dies first or takes too long.
+        Raise where it ends first or takes too long.
         """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -109,7 +109,7 @@ class Running:
         raise SandboxError(f"{self.title} did not listen within {seconds:g} s:\n{last_lines(self.output())}")
 
     def obituary(self) -> str:
-        """Say how the server ended, with its last words."""
+        """Return how the server ended, with the end of its output."""
         status = self.process.wait()
         how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
         return f"{self.title} ended {how}:\n{last_lines(self.output())}"
@@ -145,9 +145,9 @@ class Running:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody has at this moment, and that no kernel hands out before it is used.
+    """Return a free port of 127.0.0.1, outside of the range from which the kernel assigns ports.
 
-    Those that a kernel picks by itself, for whoever connects or binds to port 0, lie above 32767.
+    The kernel assigns ports above 32767 to outgoing connections and to port 0.
     """
     for port in random.SystemRandom().sample(range(10_000, 32_000), 100):
         with socket.socket() as probe, suppress(OSError):

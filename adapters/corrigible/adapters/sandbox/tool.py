@@ -1,4 +1,4 @@
-"""Run an installer to its end, silent unless it fails."""
+"""Run an installer to its end, without output unless it fails."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What to say about a request that breaks its description: breaches in, suggestions out."""
+"""Suggestions for requests that break their API's description."""

@@ -1,4 +1,4 @@
-"""An object that has none of several forms: what all of them want, or a choice between what each of them wants."""
+"""Objects that have none of several forms: ask for the member that all require, or offer one choice per form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST: Final = 3
 
 
 def wanted_by_all(violation: SchemaViolation) -> SchemaViolation | None:
-    """Return the member that every form requires and the object lacks, as a breach of its own."""
+    """Return the member that every form requires and the object lacks, as a violation of its own."""
     forms = _forms(violation)
     lacking = [_lacking(form, violation.value) for form in forms]
     common = [name for name in (lacking[0] if lacking else ()) if all(name in others for others in lacking)]

@@ -1,4 +1,4 @@
-"""Whether a value fits a schema, by jsonschema-rs; what it does not know is that forms and queries carry only text."""
+"""Whether a value fits a schema, by jsonschema-rs, also where scalars are text: in forms and queries."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _PATTERNS: Final = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
 def first_violation(value: Json, schema: Schema, *, text: bool = False) -> str | None:
     """Return the first keyword that a value breaks, None where it fits.
 
-    `text`: scalars are text on the wire (forms, queries), so "5" is an integer there. A schema that is none never holds
-    against a value, nor does a format that is not known: `is_fully_checked` tells whether there was any such thing.
+    `text`: scalars are text on the wire (forms, queries), so "5" is an integer there. An invalid schema refuses no
+    value, nor does an unknown format: `is_fully_checked` is False for such schemas.
     """
     validator = _validator(schema)
     seen = read(value, [schema], schema, single=False) if text else value
@@ -36,7 +36,7 @@ def first_violation(value: Json, schema: Schema, *, text: bool = False) -> str |
 
 
 _FIRST: Final = {keyword: rank for rank, keyword in enumerate(("type", "enum", "const"))}
-"""What is said of a value that breaks several: the others are of no use to who sent another type."""
+"""The keyword reported of several: with a wrong type the others are of no use."""
 
 
 def is_fully_checked(schema: Schema) -> bool:
@@ -111,7 +111,7 @@ def _plain(value: Json) -> bool:
 
 
 def duplicates(items: Sequence[Json], *, text: bool = False) -> list[int]:
-    """Return the indexes of the elements that stand in the list already."""
+    """Return the indexes of the elements that occur earlier in the list."""
     spend(len(items))
     seen: set[Hashable] = set()
     out: list[int] = []

@@ -16,7 +16,7 @@ _LONGEST_CHAIN: Final = 32
 
 
 def types(schema: Schema) -> tuple[str, ...]:
-    """Return the types a schema allows, none where it does not say."""
+    """Return the types a schema names, none where it names none."""
     kind = schema.get("type")
     return (kind,) if isinstance(kind, str) else tuple(kind) if isinstance(kind, list | tuple) else ()
 

@@ -1,4 +1,4 @@
-"""Members that stand one level too high or too low: the one place beside that declares their name."""
+"""Members one level too high or too low: a move to the only near place that declares their name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members with the wrong name: the declared one that is meant, or none, and then whether it may be left out."""
+"""Members with an undeclared name: rename them to a near declared one, else leave them out where that is harmless."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LIMITING: Final = re.compile(
 
 
 def may_limit(name: str) -> bool:
-    """Whether a call without a member of this name may do more than was meant."""
+    """Whether a call without a member of this name may do more than the caller intends."""
     return _LIMITING.search(name) is not None
 
 
@@ -57,9 +57,9 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
 
 
 def near_names(name: str, declared: Sequence[str]) -> list[str]:
-    """Return the declared names that a name can be meant for: a slip of the fingers, other separators, an abbreviation.
+    """Return the declared names that a name can stand for: a slip of the fingers, other separators, an abbreviation.
 
-    A value can be near in looser ways: it is one of few, and all of them are answers to the same question.
+    Values are compared less strictly: they are one of few, and all answer the same question.
     """
     near = nearest(name, declared)
     meant = [one for one in near if is_slip(name, one) or _begins(letters(name), letters(one))]

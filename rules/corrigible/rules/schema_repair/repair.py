@@ -1,6 +1,6 @@
-"""What follows from a breach of the description, where no rule speaks: an edit, a closed choice, or a question.
+"""Repairs of schema violations for which there is no rule: an edit, a closed choice, or a question.
 
-A machine repairs by itself what keeps the meaning, says so where it does not, and asks for what only the caller has.
+An edit keeps the meaning or is marked with `changes_intent`; values that only the caller has are asked for.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IS_LIST: Final = "x-list"
 
 
 class Repair(NamedTuple):
-    """What to say about one breach, in the shape of the wire."""
+    """The suggestions for one violation, in the shape of the wire."""
 
     suggestions: tuple[dict[str, Json], ...]
     type: str
@@ -43,7 +43,7 @@ class Repair(NamedTuple):
 
 
 def repair(violation: SchemaViolation, request: Request, group: str) -> Repair | None:
-    """Return what to say about a breach, None where nothing sensible can be said.
+    """Return the suggestions for a violation, None where there is no sensible one.
 
     `group` makes the ids of groups unique within one answer.
     """
@@ -96,9 +96,9 @@ def _mended(violation: SchemaViolation, request: Request, group: str) -> Proposa
 
 
 def _without_null(violation: SchemaViolation, request: Request, group: str) -> Proposal:
-    """Leave out a member that is null and may not be, where that says the same: in what is created or put whole.
+    """Leave out a member that must not be null, where that means the same: in objects that are created or replaced.
 
-    (In a PATCH null clears what an absent member leaves alone.) It may be a required one: then it is to be given.
+    (In a PATCH null clears a value, and an absent member keeps it.) A required member has to be given instead.
     """
     question = ask(violation, request, _ASK_VALUE)
     parent = resolve(request.document(), violation.pointer.rpartition("/")[0])
@@ -224,7 +224,7 @@ def _members_to_ask(schema: Mapping[str, Json]) -> list[tuple[str, Mapping[str, 
 
 
 def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposal | None:
-    """Drop elements that stand in the list already: of words nothing is lost, of objects and numbers a count may be."""
+    """Drop duplicates. Words lose nothing; of objects and numbers a count may be lost."""
     items = violation.value
     if not isinstance(items, list):
         return None

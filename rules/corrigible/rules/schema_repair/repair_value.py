@@ -1,6 +1,6 @@
-"""A value that breaks one constraint, made to keep it: the same thing spelled right, or the nearest that is allowed.
+"""Repairs of a value that breaks one constraint: the same value in another spelling, or the nearest allowed one.
 
-What changes the meaning says so. What only the caller can know gives nothing.
+A repair that changes the meaning says what it assumes. Values that only the caller knows are not repaired.
 """
 
 from __future__ import annotations

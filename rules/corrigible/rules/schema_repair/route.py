@@ -1,4 +1,4 @@
-"""A path or a method that no operation has: the one that is meant, a choice, or nothing."""
+"""Suggestions for a path or a method that no operation has: the near one, a choice, or nothing."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ _COMMON = re.compile(r"(?i)api|rest|v\d[\w.-]{0,7}")
 
 
 def _method(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
-    """Offer methods of the same kind: nobody deletes who did not mean to, and who reads writes with POST at most."""
+    """Suggest only methods of the same safety class, and POST for a read."""
     methods = [one.upper() for one in offered if one.upper() != request.method]
     if request.method in READS:
         methods = [one for one in methods if one in ("GET", "POST")]

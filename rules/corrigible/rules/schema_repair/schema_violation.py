@@ -10,11 +10,11 @@ from corrigible.schema.exchange import Json
 from .json_schema import Schema
 
 MOST: Final = 64
-"""Breaches that are told of one request: where there are as many, there may be more."""
+"""Violations that are computed of one request: where there are as many, there may be more."""
 
 
 class SchemaViolation(NamedTuple):
-    """What one constraint of a description says about one place of a request."""
+    """One constraint of a description that one place of a request breaks."""
 
     pointer: str
     """RFC 6901 into the request document; of a missing member its own place."""

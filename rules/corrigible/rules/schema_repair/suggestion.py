@@ -48,7 +48,7 @@ _SWITCHES: Final = frozenset(
 def guards(document: Mapping[str, Json], pointer: str, old: Json) -> list[Operation]:
     """Return the tests that an edit at a place needs: its old value, or what identifies the elements on the way.
 
-    Raises PatchError where an element on the way cannot be told from its neighbours.
+    Raises PatchError where an element on the way cannot be identified.
     """
     if _is_short(old) and not is_secret(pointer, old):
         return [{"op": "test", "path": pointer, "value": old}]
@@ -160,7 +160,7 @@ def ask(
 
 
 def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:
-    """Say a patch as parameters for readers that know no patches, empty where that would say something else."""
+    """Return a patch as parameters for readers without patch support, empty where that would mean something else."""
     into = "query" if request.body is None and request.method in BODILESS else "body"
     out: dict[str, Any] = {}
     for op in ops:

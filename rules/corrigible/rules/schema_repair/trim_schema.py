@@ -1,4 +1,4 @@
-"""A schema cut down to what somebody needs who is asked for a value."""
+"""A schema cut down to the constraints that help the user to give a value."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Place(NamedTuple):
 
 
 def place_of(pointer: str, request: Request) -> Place:
-    """Return what a value's place says about it."""
+    """Return the facts of a value's place."""
     parts = segments(pointer)
     where = parts[0] if parts else ""
     name = next((part for part in reversed(parts[1:]) if not part.isdecimal()), "")

@@ -1,4 +1,4 @@
-"""Texts on the wire read as what a schema asks for: form bodies, queries, paths and headers know only text."""
+"""Texts on the wire read as the types of a schema: form bodies, queries, paths and headers carry only text."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DEEPEST: Final = 30
 
 
 def read(value: Json, schemas: Sequence[Json], root: Schema, *, single: bool = True, depth: int = 0) -> Json:
-    """Return a value with its texts read as what the schemas ask for; what cannot be read stays text.
+    """Return a value with its texts read as the types of the schemas; a text that cannot be read stays text.
 
-    `single`: one text where an array is asked for is an array of one. A caller may hold a number or a truth value that
+    `single`: one text in the place of an array is an array of one. A caller may hold a number or a boolean that
     becomes text on the wire.
     """
     spend()

@@ -10,7 +10,7 @@ from corrigible.adapters.sandbox.server import HOST, free_port
 
 
 def launch(port: str, etcd: str) -> None:
-    """Run a member of its own until told to stop, or until it dies. Leaves no file behind."""
+    """Run a member until SIGTERM or until it ends. Leaves no file behind."""
     clients, peers = f"http://{HOST}:{port}", f"http://{HOST}:{free_port()}"
     with tempfile.TemporaryDirectory(prefix="corrigible-etcd-") as folder, children() as started:
         process = started.start(

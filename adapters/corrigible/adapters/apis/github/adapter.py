@@ -1,4 +1,4 @@
-"""What Corrigible knows about GitHub."""
+"""The GitHub adapter."""
 
 from __future__ import annotations
 

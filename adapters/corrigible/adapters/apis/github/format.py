@@ -1,6 +1,6 @@
 """GitHub's error object, `{"message", "errors": [...], "documentation_url", "status"}`, and the bare one of others.
 
-Knows where things are. Whether they are right is for rules.
+Locates facts; rules judge them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 _TOP = frozenset({"message", "documentation_url", "status", "errors", "metadata", "block", "request_id"})
-"""Members that an error object may have. One with others is somebody else's."""
+"""Members of GitHub's error object. One with others is of another server."""
 _DERIVED = frozenset(
     {("PullRequest", "head_sha"), ("PullRequest", "base_sha"), ("PullRequest", "head_repo"), ("Repository", "owner_id")}
 )
@@ -107,7 +107,7 @@ def _listed(request: Request, entry: Mapping[str, Json] | str, top: str, native:
 
 
 def _read_sentence(request: Request, message: str, native: Mapping[str, Json]) -> Iterator[Violation]:
-    """Read what a sentence says of a place: one complaint for each name that it says is missing."""
+    """Read the places that a sentence names: one violation for each missing name."""
     if match := _MISSING.search(message):
         for name in _QUOTED.findall(match["names"]):
             yield _violation(request, message, native, "missing_field", name)
@@ -145,7 +145,7 @@ def _violation(
 
 
 def _pointer(request: Request, name: str) -> str:
-    """Return where a named member stands, or would stand, in the request."""
+    """Return the pointer of a named member, present or not."""
     if not name:
         return ""
     parts = name.split(".")

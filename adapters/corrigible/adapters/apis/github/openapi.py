@@ -69,6 +69,6 @@ def operations() -> Operations:
 
 @functools.cache
 def description() -> GitHubDescription:
-    """Read what GitHub says of its requests. `description.bin` is made by `corrigible.adapters.openapi.generate`."""
+    """Read GitHub's description; `corrigible.adapters.openapi.generate` makes `description.bin`."""
     plain = read(files(__package__).joinpath("description.bin").read_bytes())
     return GitHubDescription(plain, plain.operations.joined(plain.operations.under(ENTERPRISE)))

@@ -1,4 +1,4 @@
-"""A GitHub-compatible server that runs here. Nobody of this project wrote it; it is pinned."""
+"""A local GitHub-compatible server of a third party, at a pinned version."""
 
 from __future__ import annotations
 

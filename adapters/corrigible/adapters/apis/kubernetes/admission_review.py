@@ -1,4 +1,4 @@
-"""The webhook position: kube-apiserver asks a webhook through the proxy, and its question carries the agent's request.
+"""The webhook position: kube-apiserver calls a webhook through the proxy, with the agent's request in the review.
 
 An AdmissionReview becomes the request it is about, and a denial the Status that the API server will make of it.
 """
@@ -62,7 +62,7 @@ def present(exchange: Exchange) -> Exchange | None:
 
 
 def _caller(server: str, question: Mapping[str, Any]) -> str:
-    """Return who asked the API server that asks; nobody for a dry run, which is no attempt."""
+    """Return the caller of the API server, empty for a dry run, which is no attempt."""
     user = question.get("userInfo")
     name = user.get("username") if isinstance(user, dict) else None
     return "" if question.get("dryRun") is True or not server else f"{server} {name or ''}"
@@ -91,7 +91,7 @@ def _request(question: Mapping[str, Any]) -> Request | None:
 
 
 def _unassigned(body: Json, operation: str) -> Json:
-    """Return an object without what the API server has put into its metadata: that differs each time it asks."""
+    """Return an object without the metadata that the API server adds: it differs from review to review."""
     metadata = body.get("metadata") if isinstance(body, dict) else None
     if not isinstance(metadata, dict):
         return body
@@ -100,7 +100,7 @@ def _unassigned(body: Json, operation: str) -> Json:
 
 
 def as_sent(body: Json) -> Json:
-    """Return an object without the empty members that the API server fills in before it asks.
+    """Return an object without the empty members that the API server adds before the review.
 
     The caller may not have them: a patch has to add the whole member, which is right whether it is there or not.
     """

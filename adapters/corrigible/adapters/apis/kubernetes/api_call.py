@@ -1,6 +1,6 @@
-"""Which call of the Kubernetes API a request is: told alike by the request itself and by a question about it.
+"""The Kubernetes API call that a request makes or an AdmissionReview is about: both give the same key.
 
-Knows: paths, AdmissionReviews. Does not know: what anybody does with it.
+Knows: paths, AdmissionReviews. Does not know: what the key is used for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The Kubernetes API's Status object, and the complaints of admission plugins and webhooks in its message.
+"""The Kubernetes API's Status object, and the errors of admission plugins and webhooks in its message.
 
-Knows where things are. Whether they are right is for rules.
+Locates facts; rules judge them.
 """
 
 from __future__ import annotations

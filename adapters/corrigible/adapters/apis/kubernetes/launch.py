@@ -15,7 +15,7 @@ from .sandbox import GROUPS, TOKENS, folder_of, kubeconfig
 
 
 def launch(port: str, apiserver: str, etcd: str, plugins: str) -> None:
-    """Run both until told to stop, or until one of them dies. Leaves no file behind."""
+    """Run both until SIGTERM or until one of them ends. Leaves no file behind."""
     os.umask(0o077)  # tokens and keys: nobody else's business
     folder = folder_of(int(port))
     shutil.rmtree(folder, ignore_errors=True)  # of one that was killed

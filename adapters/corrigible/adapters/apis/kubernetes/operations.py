@@ -27,7 +27,7 @@ _PARAMS = ("group", "version", "namespace", "resource", "name", "subresource")
 
 
 class KubernetesOperations(Operations):
-    """The same names for every group and kind. Path parameters are always all there, empty where the path has none."""
+    """The same names for every group and kind. All path parameters are always there, empty where not in the path."""
 
     def __init__(self, table: Mapping[str, str] | None = None) -> None:
         super().__init__(dict(_table()) if table is None else table)

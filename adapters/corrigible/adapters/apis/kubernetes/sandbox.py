@@ -103,7 +103,7 @@ def _access(port: int) -> str:
 
 
 def _is_ready(port: int) -> bool:
-    """Whether it answers, knows its users, and has made the namespace that everybody uses."""
+    """Whether it answers, has loaded its users, and has created the namespace `default`."""
     try:
         trust = ssl.create_default_context(cafile=authority(port))
         connection = http.client.HTTPSConnection(HOST, port, timeout=5, context=trust)

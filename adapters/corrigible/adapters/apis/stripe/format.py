@@ -1,6 +1,6 @@
 """Stripe's error object, `{"error": {type, code, message, param, ...}}`, and the leaner ones of local servers.
 
-Knows where things are. Whether they are right is for rules.
+Locates facts; rules judge them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 _TEXTS = ("decline_code", "advice_code", "network_advice_code", "network_decline_code", "payment_method_type")
 _NOTHING = dict.fromkeys((*_TEXTS, "charge", "intent", "intent_status", "setup_status"), "")
 _PLAIN = frozenset({"type", "code", "param", "message", "doc_url", "request_log_url"})
-"""Most refusals have no more than these."""
+"""Most errors have no other members."""
 _NAMED = re.compile(
     r"^No such [\w ]{1,40}: (?:'(?P<quoted>[^']{1,200})'|(?P<bare>[^\s;']{1,200}))"
     r"|with ID (?P<owned>[\w.|-]{1,200}?)\.?$"
@@ -36,7 +36,7 @@ _NAMED = re.compile(
 
 _CLUES = ("No such", "with ID", "access to account", "Unhandled source")
 _CRASH = {"message", "stack"}
-"""All that the stateful mock says when a request makes it crash."""
+"""The members of the stateful mock's answer when a request crashes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _named(message: str) -> str:
 
 
 def _pointer(request: Request, under: str, param: str, named: str) -> str:
-    """Return where the complaint belongs in the request, empty where nothing tells.
+    """Return the place of the error in the request, empty where it is unclear.
 
     `param` is often an internal name (`id`, `intent`, `source`), so an identifier that the message names wins.
     """
@@ -122,7 +122,7 @@ def _pointer(request: Request, under: str, param: str, named: str) -> str:
 
 
 def _query_pointer(query: Mapping[str, Json], param: str) -> str:
-    """Return where a parameter stands in a query, whose names are as they were sent: `expand` may be `expand[]`."""
+    """Return the place of a parameter in a query, whose names are as they were sent: `expand` may be `expand[]`."""
     spelt = (param, f"{param}[]", re.sub(r"\[\d+\]$", "[]", param))
     return f"/query/{escape(next((name for name in spelt if name in query), param))}" if param else ""
 

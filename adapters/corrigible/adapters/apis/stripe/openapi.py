@@ -10,5 +10,5 @@ from corrigible.adapters.openapi.description import Description, read
 
 @functools.cache
 def description() -> Description:
-    """Read what Stripe says of its requests. `description.bin` is made by `corrigible.adapters.openapi.generate`."""
+    """Read Stripe's description; `corrigible.adapters.openapi.generate` makes `description.bin`."""
     return read(files(__package__).joinpath("description.bin").read_bytes())

@@ -1,4 +1,4 @@
-"""Stripe-compatible servers that run here. Nobody of this project wrote them; each is pinned."""
+"""Local Stripe-compatible servers of third parties, each at a pinned version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acme billing, as the proxy knows it. Its errors are of the common shape, so no dialect of its own is needed."""
+"""The adapter of Acme billing. Its errors have the common shape, so it needs no format of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .operations import OPERATIONS
 
 @functools.cache
 def description() -> Description:
-    """Read what the service says of its requests."""
+    """Read the service's description of its requests."""
     with as_file(files(__package__).joinpath("openapi.yaml")) as path:
         return load(path)
 

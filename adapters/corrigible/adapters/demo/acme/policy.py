@@ -43,7 +43,7 @@ class Policy(_Part):
 
     @property
     def evidence(self) -> frozenset[str]:
-        """Every kind of evidence that some bank wants."""
+        """Every kind of evidence that some bank requires."""
         return frozenset(member for wanted in self.disputes.values() for member in wanted)
 
     def document(self, role: str, spent: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Whether the policy lets a refund or an answer to a dispute through.
 
-Pure: facts in, a refusal out. The stages follow each other, so that one repair may uncover the next complaint.
+Pure: facts in, a refusal out. The stages follow each other, so that one repair may uncover the next error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .refusal import Complaint, Refused, refuse
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a refund is judged by, beside the request."""
+    """The facts that decide on a refund, beside the request."""
 
     account: Account
     policy: Policy

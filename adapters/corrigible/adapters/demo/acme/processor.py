@@ -10,7 +10,7 @@ from .refusal import Refused, refuse
 
 
 class Processor:
-    """Calls Stripe's API. What it says in refusing is for the log of whoever runs this, not for Acme's callers."""
+    """Calls Stripe's API. Its error texts go to the operator's log, not to Acme's callers."""
 
     def __init__(self, url: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         headers = {"authorization": "Bearer sk_test_acme0000000000000001"}

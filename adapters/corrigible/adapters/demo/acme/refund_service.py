@@ -48,7 +48,7 @@ class ServiceCall:
 
 @dataclass(slots=True)
 class RefundService:
-    """Serves all accounts. Its clock stands still: what is in time today is in time at every run."""
+    """Serves all accounts. Its clock is fixed, so that deadlines are the same at every run."""
 
     policy: Policy
     processor: Processor

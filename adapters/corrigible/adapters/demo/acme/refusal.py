@@ -1,4 +1,4 @@
-"""How Acme says no: a status, and complaints that say what is wrong and never how to put it right."""
+"""Acme's refusals: a status, and errors that say what is wrong and never how to fix it."""
 
 from __future__ import annotations
 

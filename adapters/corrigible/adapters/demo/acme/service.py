@@ -1,8 +1,8 @@
 """Acme billing as an ASGI application, and as a process of its own.
 
 `Authorization: Bearer acme_test_ACCOUNT_ROLE` says whose call it is. Each ACCOUNT has payments, refunds and a daily
-budget of its own, and is there from its first call on. ROLE is `agent`, `supervisor` or `owner`. The clock stands
-still, so that what is in time today is so at every run.
+budget of its own, and is there from its first call on. ROLE is `agent`, `supervisor` or `owner`. The clock
+is fixed, so that deadlines are the same at every run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The recipe API, as the proxy knows it."""
+"""The adapter of the recipe API."""
 
 from __future__ import annotations
 

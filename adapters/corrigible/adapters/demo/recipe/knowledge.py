@@ -78,7 +78,7 @@ def _forms(unit: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The acceptance data, ready to be asked."""
+    """The acceptance data, indexed for look-ups."""
 
     cuisines: frozenset[str]
     diets: Mapping[str, Diet]

@@ -24,7 +24,7 @@ MALFORMED = "MALFORMED_REQUEST"
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """One thing that is wrong, said without saying how to put it right."""
+    """One thing that is wrong, without how to fix it."""
 
     code: str
     message: str
@@ -96,7 +96,7 @@ class _Part(BaseModel):
 
 
 class Replacement(_Part):
-    """What stands in for an ingredient; without an amount, in the same amount."""
+    """The replacement of an ingredient; without an amount, in the same amount."""
 
     name: Text
     brand: Text | None = None

@@ -154,6 +154,6 @@ RULES: tuple[Callable[[AnyRequest, Knowledge], Iterator[Complaint]], ...] = (
 
 
 def diagnose(request: AnyRequest, known: Knowledge | None = None) -> list[Complaint]:
-    """Return everything that is wrong with a well-formed request; nothing means it is accepted."""
+    """Return everything that is wrong with a well-formed request, nothing where it is accepted."""
     known = known or knowledge()
     return [complaint for rule in RULES for complaint in rule(request, known)]

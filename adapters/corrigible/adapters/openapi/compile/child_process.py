@@ -29,7 +29,7 @@ def run_child(command: Sequence[str], option: str) -> subprocess.CompletedProces
 
 
 def confine(pipe: int) -> None:
-    """End this process when nobody holds the other end of a pipe any more, and limit what it may take."""
+    """End this process when the other end of a pipe is closed, and limit its time and memory."""
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     try:
         import resource

@@ -1,4 +1,4 @@
-"""The compiled form of a description: an index, and records of operations and shared schemas, read when asked for.
+"""The compiled form of a description: an index, and records of operations and shared schemas, read on demand.
 
 corrigible-openapi <format>\\n
 <length of the index, 8 bytes><index: JSON><records: JSON, each at the offset that the index names>

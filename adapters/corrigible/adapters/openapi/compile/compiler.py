@@ -101,7 +101,7 @@ def _operations(
 
 
 def _bases(document: Mapping[str, Json], *nearer: Mapping[str, Json]) -> list[str]:
-    """Return what stands before the paths: nothing, and the path of every server whose variables have defaults."""
+    """Return the base paths: the empty one, and that of every server whose variables have defaults."""
     servers = [server for place in (document, *nearer) for server in place.get("servers") or ()]
     bases = [""]
     for server in servers:

@@ -1,6 +1,6 @@
 """From the schemas of OpenAPI 3.0 and 3.1 to JSON Schema 2020-12 that holds for requests, without the prose.
 
-What is wrong or not understood in a schema is left out: a schema that says less refuses less.
+What is wrong or unknown in a schema is left out: a schema with fewer constraints refuses less.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Schemas:
         return out
 
     def places(self) -> list[tuple[Path, str]]:
-        """Return where each definition stands: its file, and the pointer in it."""
+        """Return the place of each definition: its file, and the pointer in it."""
         return list(self._names)
 
     def _named(self, reference: Json, file: Path) -> Json:

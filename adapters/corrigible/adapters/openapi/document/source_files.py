@@ -21,7 +21,7 @@ _LONGEST_CHAIN = 32
 
 
 class Found(NamedTuple):
-    """A value and where it stands: references inside it start from that file."""
+    """A value and its place: references inside it start from that file."""
 
     value: Json
     file: Path
@@ -32,7 +32,7 @@ class SourceFiles:
     """The description's own file, and those in its folder or below that it refers to.
 
     Nothing is ever fetched, and no file elsewhere is read: a description may come from a stranger, and what it refers
-    to would stand in suggestions.
+    to would appear in suggestions.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class SourceFiles:
         return None
 
     def may_read(self, place: str, file: Path) -> bool:
-        """Whether what stands before the `#` of a `$ref` is a file in the folder of the description, or below."""
+        """Whether the part of a `$ref` before `#` is a file in the folder of the description, or below."""
         if urlsplit(place).scheme or place.startswith("//"):
             return False
         return (file.parent / unquote(place)).resolve().is_relative_to(self._folder)

@@ -1,1 +1,1 @@
-"""What a request breaks of its operation's schemas, and which operation may have been meant."""
+"""Checks of requests against the schemas of their operation, and suggestions for unknown operations."""

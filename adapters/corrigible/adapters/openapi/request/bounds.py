@@ -1,7 +1,7 @@
-"""How much of a request is judged: what it costs is known before it is done.
+"""Bounds of checking a request: its cost is computed before the work.
 
-A validator hands every error out with a copy of the value it is about, and what alternatives say of it with copies of
-what is inside: so what is told of a request is told of a part of it that is small enough.
+A validator returns every error with a copy of its value, and errors of alternatives with copies of the values inside:
+errors are therefore computed for a small enough part of the request.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Path = Sequence[str | int]
 
 
 class Known(NamedTuple):
-    """What is known of the places of an instance."""
+    """Facts about the places of an instance."""
 
     declared: Callable[[Path], Mapping[str, Json]]
     """The members that are declared at a place."""
     fits: Callable[[Path], Callable[[Json], bool] | None]
-    """What tells whether an element of the array at a place fits; None where nothing does."""
+    """The check of an element of the array at a place, None where there is none."""
 
 
 class Part(NamedTuple):
@@ -99,7 +99,7 @@ def part_of(instance: Json, known: Known) -> Part:
 
 
 def _not_fitting(items: Sequence[Json], fits: Callable[[Json], bool] | None, most: int) -> list[int]:
-    """Return where the first elements stand that do not fit, else those that stand there twice, else the first."""
+    """Return the indexes of the first elements that do not fit, else of duplicates, else of the first elements."""
     wrong: list[int] = []
     if fits is not None:
         spend(len(items))
@@ -111,7 +111,7 @@ def _not_fitting(items: Sequence[Json], fits: Callable[[Json], bool] | None, mos
 
 
 def price(instance: Json, schema: Schema) -> int:
-    """Return how many values are compared with how many schemas while errors are told. Raises Exhausted: too many.
+    """Return how many comparisons of values with schemas it takes to collect errors. Raises Exhausted: too many.
 
     Alternatives that lead back to themselves are walked into again and again: their prices add up at every level, and
     here they are only added.

@@ -26,7 +26,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 class OperationChecker:
-    """Judges the requests of one operation. Schemas are compiled when a request first needs them."""
+    """Checks the requests of one operation. Schemas are compiled on first need."""
 
     def __init__(self, record: Mapping[str, Any], definitions: Mapping[str, Json]) -> None:
         self.record = record
@@ -45,7 +45,7 @@ class OperationChecker:
         yield from self._of_body(request)
 
     def misspelt(self, request: Request, pointer: str) -> SchemaViolation | None:
-        """Return the breach of an undeclared member at a pointer, whether or not the description allows it."""
+        """Return the violation of an undeclared member at a pointer, whether or not the description allows it."""
         place, *path = segments(pointer)
         if resolve(request.document(), pointer) is MISSING:
             return None
@@ -161,7 +161,7 @@ class OperationChecker:
 
 
 def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
-    """Return which of the documented media types a request's body is judged by."""
+    """Return the documented media type whose schema a request's body is checked against."""
     content_type = "" if request is None else request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request is not None and request.form:
         return _FORM if _FORM in media else None
@@ -185,7 +185,7 @@ def _form(body: Json, checker: SchemaChecker, encoding: Mapping[str, Any]) -> Js
 
 
 def _in_body(request: Request, path: Path) -> Spot:
-    """Return where a place of the judged body stands; what was read out of one text stands where the text does."""
+    """Return the place of a part of the checked body; what was read out of one text has the place of the text."""
     here = list(path)
     value = _resolved(request.body, here)
     while value is MISSING and here:
@@ -202,7 +202,7 @@ def _resolved(body: Json, path: Path) -> Json:
 
 
 def _rejoined(violation: SchemaViolation, sent: Sent | None, checker: SchemaChecker) -> SchemaViolation:
-    """Where what is wrong is inside one text, speak of the text: of a wrong element in `a,b,c` say what would do."""
+    """Turn a violation inside a text into one of the text: for a wrong element of `a,b,c`, list the fitting texts."""
     if sent is None or not sent.joined:
         return violation
     name = segments(violation.pointer)[1]

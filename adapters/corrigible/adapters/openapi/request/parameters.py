@@ -121,7 +121,7 @@ def _is_absent(value: Json, path: Path) -> bool:
 
 
 def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path) -> Spot:
-    """Return where a place inside the declared parameters stands in the request document."""
+    """Return the place in the request document of a place inside the declared parameters."""
     if not path:
         return Spot("/query", dict(query))
     name = str(path[0])

@@ -1,4 +1,4 @@
-"""Where an instance breaks a schema: the validator's errors as breaches, of alternatives the nearest one's."""
+"""Violations of a schema: the validator's errors, of alternatives those of the nearest one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Path = Sequence[str | int]
 
 
 class Spot(NamedTuple):
-    """Where a place of the judged instance is in the request document."""
+    """The place in the request document of a place in the checked instance."""
 
     pointer: str
     value: Json
@@ -97,7 +97,7 @@ class SchemaChecker:
                     break
 
     def _fitting(self, path: Path) -> Callable[[Json], bool] | None:
-        """Return what tells whether an element of the array at a place fits."""
+        """Return the check of an element of the array at a place."""
         return self._elements(tuple("0" if str(part).isdecimal() else str(part) for part in (*path, 0)))
 
     def _element(self, path: tuple[str, ...]) -> Callable[[Json], bool] | None:
@@ -110,7 +110,7 @@ class SchemaChecker:
             return None
 
     def misspelt(self, path: Path, locate: Locate) -> SchemaViolation | None:
-        """Return the breach of a member that is not declared, where others are; whether or not it is allowed."""
+        """Return the violation of an undeclared member beside declared ones, whether or not it is allowed."""
         names = self._declared(path[:-1]).members
         return self._unknown(path, locate) if names and str(path[-1]) not in names else None
 
@@ -232,7 +232,7 @@ class SchemaChecker:
         yield SchemaViolation(spot.pointer, "anyOf", {"anyOf": alternatives}, spot.value)
 
     def _unnamed(self, schema: Schema, error: jsonschema_rs.ValidationError, locate: Locate) -> SchemaViolation | None:
-        """Return the breach of a discriminating member that names no alternative."""
+        """Return the violation of a discriminating member that names no alternative."""
         discriminator = schema.get("discriminator")
         if discriminator is None or not isinstance(error.instance, Mapping):
             return None
@@ -290,7 +290,7 @@ def _is_none_begun(
     alternatives: Sequence[Schema],
     error: jsonschema_rs.ValidationError,
 ) -> bool:
-    """Whether alternatives only want members of an object that has none of them: that one wants fewer says nothing."""
+    """Whether alternatives only require members of an object that has none: then fewer members are not nearer."""
     for inner in (inner for context in contexts for inner in context):
         kind: Any = inner.kind
         if kind.name != "required" or inner.instance_path != error.instance_path:
@@ -316,7 +316,7 @@ def _below(pointer: str, name: str | int) -> str:
 
 
 def _in_question(schema: Json, branches: Sequence[Json], instance: Json, root: Schema) -> list[int]:
-    """Return the alternatives that may be meant: what a discriminating member names, else all that set a value."""
+    """Return the alternatives in question: the one that a discriminating member names, else all that set a value."""
     chosen = _named_branch(schema, instance)
     if chosen is not None:
         return [chosen]

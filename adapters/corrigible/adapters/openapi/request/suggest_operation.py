@@ -1,4 +1,4 @@
-"""Paths and methods that no operation has, and the operations that may have been meant."""
+"""Suggestions for paths and methods that no operation has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST: Final = 5
 _VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
 _FAR: Final = (99, 99)
 _READS: Final = frozenset({"GET", "HEAD"})
-"""Who reads what can only be changed has mistaken the path, not the method."""
+"""A read of a path with only unsafe methods has the wrong path, not the wrong method."""
 _LONGEST: Final = 40
 """Segments: a longer path is nobody's misspelling."""
 _MOST_LETTERS: Final = 2048
@@ -48,7 +48,7 @@ class OperationSuggester:
         self._bases = [head for head, count in beginnings.items() if count >= most]
 
     def nearest(self, method: str, path: str) -> SchemaViolation | None:
-        """Return a breach of the method where the path is known, else of the path; None where nothing is near."""
+        """Return a violation of the method where the path is known, else of the path; None where nothing is near."""
         method = method.upper()
         match = self._operations.find(method, path)
         if match is not None:
@@ -61,9 +61,9 @@ class OperationSuggester:
         return self._near_path(method, path) or wrong
 
     def instead(self, method: str, path: str, value: str) -> SchemaViolation | None:
-        """Return the paths that may have been meant by one whose parameter has a value that it cannot have.
+        """Return the paths that are near to one whose parameter has an invalid value.
 
-        `/user/repo` is taken for `/user/{id}`, and `/user/repos` was meant.
+        `/user/repo` matches `/user/{id}`, but the caller meant `/user/repos`.
         """
         near = self._near_path(method.upper(), path)
         if near is None:

@@ -49,14 +49,14 @@ def chosen_first(schema: Schema) -> Schema:
 
 
 class Widths:
-    """How many schemas hold at the place of one, what it refers to written out; each is counted once."""
+    """Counts the schemas that hold at one place, references resolved; each schema is counted once."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
         self._known: dict[int, int] = {}
 
     def of(self, schema: Json) -> int:
-        """Return the number. Raises ValueError where it is more than anybody means."""
+        """Return the number. Raises ValueError above `WIDEST`."""
         if not isinstance(schema, Mapping):
             return 1
         if id(schema) in self._known:
@@ -163,7 +163,7 @@ def _alone(shown: Sequence[Json], index: int) -> dict[str, Json]:
 
 
 def _plain_to_see(schema: Json, root: Schema, *, typed: bool = False) -> dict[str, Json]:
-    """Return what tells at a glance that an alternative is not meant: no more than it says itself."""
+    """Return the constraints of an alternative that exclude it at a glance: a subset of its own."""
     keys = ("const", "enum", "type") if typed else ("const", "enum")
     out: dict[str, Any] = {}
     required: dict[str, None] = {}

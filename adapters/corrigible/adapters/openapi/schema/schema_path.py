@@ -31,7 +31,7 @@ def target(schema: Schema, root: Schema) -> Schema:
 
 
 def at(root: Schema, path: Sequence[str | int]) -> list[Json]:
-    """Return the schemas that hold at a place of an instance; none where nothing is said of it."""
+    """Return the schemas that hold at a place of an instance, none where it is undeclared."""
     here: list[Json] = [root]
     for name in path:
         here = member(here, str(name), root)
@@ -49,14 +49,14 @@ def declared(schemas: Sequence[Json], root: Schema) -> dict[str, Json]:
 
 
 def is_unset(schema: Json) -> bool:
-    """Whether an alternative only says how a value is taken back: null, or an empty text."""
+    """Whether an alternative only stands for clearing a value: null, or an empty text."""
     if not isinstance(schema, Mapping):
         return False
     return schema.get("type") == "null" or schema.get("enum") in ([""], [None], ["", None]) or schema.get("const") == ""
 
 
 def small(schema: Json, root: Schema, depth: int = _SHALLOW) -> dict[str, Json]:
-    """Return a self-contained schema that says the same in so many levels, and less below them."""
+    """Return a self-contained schema with the same constraints down to a depth, and fewer below."""
     if not isinstance(schema, Mapping):
         return {} if schema is not False else {"not": {}}
     out: dict[str, Json] = {}
@@ -68,7 +68,7 @@ def small(schema: Json, root: Schema, depth: int = _SHALLOW) -> dict[str, Json]:
 
 
 def _own(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
-    """Return what a schema says itself, not what it refers to."""
+    """Return a schema's own constraints without those it refers to."""
     out: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
     if depth <= 0:
         return out

@@ -1,1 +1,1 @@
-"""The complaints inside a Kubernetes Status: what each says, and which part of the request it is about."""
+"""The errors inside a Kubernetes Status, and the parts of the request that they are about."""

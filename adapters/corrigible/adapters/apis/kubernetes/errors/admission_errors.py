@@ -1,4 +1,4 @@
-"""Complaints of the Kubernetes API's admission plugins in a 403: limits, quotas, Pod Security, PSP, RBAC."""
+"""Errors of the Kubernetes API's admission plugins in a 403: limits, quotas, Pod Security, PSP, RBAC."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _TERMINATING = re.compile(
 )
 
 _CHECKS: Mapping[str, tuple[str, str]] = {
-    # The head of a clause: what the check is called, and the member of a container that it is about.
+    # The head of a clause: the name of the check, and the member of a container that it is about.
     "privileged": ("privileged", "securityContext/privileged"),
     "allowPrivilegeEscalation": ("allowPrivilegeEscalation", "securityContext/allowPrivilegeEscalation"),
     "unrestricted capabilities": ("capabilities", "securityContext/capabilities"),
@@ -129,7 +129,7 @@ def _limit(refusal: Refusal, bound: str, match: re.Match[str], side: str) -> Vio
 
 
 def _is_meant(container: Container, resource: str, side: str, given: str) -> bool:
-    """Whether a complaint is about this container: its amount is the one named, or it has none where none is said."""
+    """Whether an error is about this container: its amount is the one named, or both are absent."""
     limit, request = (_amount(container, kind, resource) for kind in ("limits", "requests"))
     if side == "ratio":
         return bool(limit and request) and abs(float(limit or 0) / float(request or 1) - float(given)) < 1e-3
@@ -141,7 +141,7 @@ def _is_meant(container: Container, resource: str, side: str, given: str) -> boo
 
 
 def _amount(container: Container, side: str, resource: str) -> float | None:
-    """Return how much a container asks for; the API server takes the limit where there is no request."""
+    """Return the amount that a container requests; its limit where it has no request, as the API server does."""
     for kind in (side, "limits"):
         there = resolve(container.value, f"/resources/{kind}/{escape(resource)}")
         if there is not MISSING:
@@ -184,7 +184,7 @@ def _lacking(what: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _counted(refusal: Refusal, resource: str, *, absent: bool = False) -> tuple[list[str], list[str]]:
-    """Return where a request says how much of a quota's resource it takes, and the containers that do."""
+    """Return the places of the amounts of a quota's resource, and the containers that have them."""
     side, dot, name = resource.partition(".")
     if side not in ("requests", "limits") or not dot:
         side, name = "requests", resource
@@ -286,12 +286,12 @@ def _pod_security_policy(refusal: Refusal) -> Iterator[Violation]:
 
 
 def _once(errors: Iterable[FieldError]) -> list[FieldError]:
-    """Keep a complaint once that several policies have."""
+    """Drop errors that several policies repeat."""
     return list({(error.field, error.rendered): error for error in errors}.values())
 
 
 def _moved(refusal: Refusal, error: FieldError) -> FieldError:
-    """Turn the places of a PodSecurityPolicy into those of the API: the host flags stand right in the spec."""
+    """Turn the places of a PodSecurityPolicy into those of the API, where the host flags are members of the spec."""
     flag = _HOST_FLAG.match(error.field)
     if flag is not None:
         return error._replace(field=f"{flag['head']}.{flag['flag']}")

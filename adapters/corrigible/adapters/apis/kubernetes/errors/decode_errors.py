@@ -1,4 +1,4 @@
-"""Complaints of the Kubernetes API about a body it cannot decode: types, kinds and versions, patches, selectors."""
+"""Errors of the Kubernetes API about a body it cannot decode: types, kinds and versions, patches, selectors."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _AMOUNT = re.compile(
     r"/(?:limits|requests|hard|capacity|min|max|default|defaultRequest|overhead)/[^/]+$"
     r"|/(?:sizeLimit|divisor|averageValue)$"
 )
-"""Where an amount stands, for complaints that do not say it."""
+"""Places of amounts, for errors that do not name one."""
 
 
 def reached_by(refusal: Refusal, names: Sequence[str]) -> list[str]:
@@ -33,7 +33,7 @@ def reached_by(refusal: Refusal, names: Sequence[str]) -> list[str]:
 
 
 def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str]:
-    """Return where the values of JSON patch operations stand that a chain of names leads to or into."""
+    """Return the places of the values of JSON Patch operations that a chain of names leads to or into."""
     out: list[str] = []
     for index, operation in enumerate(operations):
         path = operation.get("path") if isinstance(operation, Mapping) else None
@@ -49,7 +49,7 @@ def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str
 
 
 def amounts(refusal: Refusal) -> Iterator[str]:
-    """Yield the texts of a request that stand where an amount belongs and are none."""
+    """Yield the texts of a request at places of amounts that are no amounts."""
     body = refusal.request.body
     for index, operation in enumerate(body if refusal.request.method == "PATCH" and isinstance(body, list) else ()):
         path = operation.get("path") if isinstance(operation, Mapping) else None

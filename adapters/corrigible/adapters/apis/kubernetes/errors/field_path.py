@@ -1,4 +1,4 @@
-"""Where in the request document a Kubernetes complaint belongs: field paths, pod templates, patches."""
+"""From Kubernetes field paths to places in the request document, through pod templates and patches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Container(NamedTuple):
 def steps(field: str) -> list[str | int | Selector]:
     """Split `spec.containers[0].image`, `data[my key]`, `.spec.ports[port=80,protocol="TCP"].name` into its parts.
 
-    A member whose own name has dots stands in brackets where Kubernetes knows it for a key, else it reads as several.
+    Kubernetes writes a name with dots in brackets where it is a key; elsewhere it reads as several names.
     """
     out: list[str | int | Selector] = []
     for match in _STEP.finditer(field):
@@ -68,7 +68,7 @@ def steps(field: str) -> list[str | int | Selector]:
 
 
 def field_pointer(request: Request, field: str, kind: str = "", value: Json = MISSING) -> str:
-    """Return where a field path leads in the request; empty where nothing tells.
+    """Return the place of a field path in the request, empty where it is unclear.
 
     In a patch, list indexes count in the object that came of it, so there a named value decides.
     """
@@ -117,7 +117,7 @@ def _templated(body: Json, parts: list[str | int | Selector]) -> list[str | int 
 
 
 def _versioned(body: Json, parts: Steps) -> str:
-    """Return where the one schema of an older custom resource definition stands in a newer one: in its versions."""
+    """Return the place of the single schema of older custom resource definitions in a newer one: in its versions."""
     if list(parts[:3]) != ["spec", "validation", "openAPIV3Schema"] or not isinstance(body, dict):
         return ""
     versions = resolve(body, "/spec/versions")
@@ -227,7 +227,7 @@ def _elements(pointer: str, value: Json) -> list[tuple[str, Json]]:
 
 
 def pod_spec(request: Request) -> str:
-    """Return where the pod's spec stands in a request that has one, empty where it has none."""
+    """Return the place of the pod spec in a request, empty where it has none."""
     document = {"body": request.body}
     if not isinstance(request.body, dict) or not ("spec" in request.body or "template" in request.body):
         return ""

@@ -1,4 +1,4 @@
-"""One Kubernetes Status as a whole, and how its complaints become violations."""
+"""One Kubernetes Status as a whole, and how its errors become violations."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _NOTHING: Mapping[str, Json] = {
     "user": "", "verb": "", "api_group": "", "namespace": "", "subresource": "", "expected": "", "got": "",
     "retry_after": None,
 }  # fmt: skip
-"""Every member a rule may ask for, always there."""
+"""Every native member that a rule may use, always present."""
 
 MOST_COMPLAINTS = 64
 """More is not repaired at once."""
 MOST_TEXT = 32 * 1024
-"""What is read of a message; Go prints whole objects into some."""
+"""Characters of a message that are read; Go prints whole objects into some."""
 
 KINDS = {
     "Invalid value": "FieldValueInvalid",
@@ -115,7 +115,7 @@ class Refusal:
 
     @property
     def body(self) -> str:
-        """What stands after `pods "x" is forbidden: `."""
+        """The text after `pods "x" is forbidden: `."""
         subject = _SUBJECT.match(self.text)
         return self.text[subject.end() :] if subject else self.text
 
@@ -173,7 +173,7 @@ def number(value: Json) -> Json:
 
 
 def listed(message: str) -> list[str]:
-    """Return the values that a message says are the ones to choose from."""
+    """Return the allowed values that a message lists."""
     match = _LISTED.search(message) if ": " in message or " are " in message else None
     if match is None:
         return []
@@ -182,7 +182,7 @@ def listed(message: str) -> list[str]:
 
 
 def field_error(field: str, message: str) -> FieldError:
-    """Take apart what a cause says about its field; text of another form is the detail as it stands."""
+    """Take apart the message of a cause about a field; text of another form becomes the detail unchanged."""
     words = next((words for words in KINDS if message == words or message.startswith(f"{words}: ")), "")
     rest = message[len(words) + 2 :] if words else message
     if words in _NAMES_VALUE:
@@ -206,7 +206,7 @@ def field_errors(message: str) -> list[FieldError]:
 
 
 def _rendered(rest: str) -> tuple[str, Json, str]:
-    """Split `"abc": must be ...` into the value as it is written, the value, and what is said about it."""
+    """Split `"abc": must be ...` into the value as it is written, the value, and the detail."""
     try:
         value, end = _scan(rest)
         if end == len(rest) or rest.startswith(": ", end):
@@ -246,5 +246,5 @@ def _dump_end(rest: str) -> int:
 
 
 def mentioned(names: Sequence[str], message: str) -> list[str]:
-    """Return the names that stand in a text as words of their own."""
+    """Return the names that occur in a text as whole words."""
     return [name for name in names if name and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", message)]

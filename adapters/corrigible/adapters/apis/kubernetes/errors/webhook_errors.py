@@ -32,7 +32,7 @@ _MOST_TEXT = 64 * 1024
 
 
 def read_webhook(refusal: Refusal, denial: str) -> list[Violation]:
-    """Return what a denial complains about, by the dialect it is written in; else all of it as one complaint."""
+    """Return the violations of a denial by its dialect; of an unknown one the whole text as one violation."""
     denial = denial.strip("\n ")
     for reader in _READERS:
         violations = list(islice(reader(refusal, denial), MOST_COMPLAINTS))
