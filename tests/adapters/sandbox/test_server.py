@@ -157,7 +157,7 @@ class TestServer:
     def test_a_taken_port_is_refused_before_anything_is_started(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]
-            with pytest.raises(SandboxError, match=rf"cannot listen on .*:{port}: something else does"):
+            with pytest.raises(SandboxError, match=rf"cannot listen on .*:{port}: the port is in use"):
                 server(LISTEN + WAIT).start(port)
 
     def test_stop_ends_what_the_server_started_too(self) -> None:

@@ -92,13 +92,13 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            (b"", "this is empty; a FileDescriptorSet was meant "),
-            (b"\xff\xff\xff", "this is none; a FileDescriptorSet was meant "),
-            (b"// hello\n\nsyntax = 'proto3';", "this is the text of a .proto file: name it so"),
-            (b'{"file": []}', "this is JSON; a FileDescriptorSet was meant "),
-            (b"openapi: 3.1.0\n", "this is OpenAPI; a FileDescriptorSet was meant "),
-            (b"\x1f\x8b\x08", "this is compressed: unpack it first"),
-            (b"# -*- coding: utf-8 -*-\n# Generated", "this is generated Python; its .proto file was meant"),
+            (b"", "this is empty; a FileDescriptorSet is needed "),
+            (b"\xff\xff\xff", "this is none; a FileDescriptorSet is needed "),
+            (b"// hello\n\nsyntax = 'proto3';", "this is the source of a .proto file: rename it to end with .proto"),
+            (b'{"file": []}', "this is JSON; a FileDescriptorSet is needed "),
+            (b"openapi: 3.1.0\n", "this is OpenAPI; a FileDescriptorSet is needed "),
+            (b"\x1f\x8b\x08", "this is compressed: decompress it first"),
+            (b"# -*- coding: utf-8 -*-\n# Generated", "this is generated Python: use its .proto file"),
         ],
         ids=["empty", "noise", "proto", "json", "openapi", "gzip", "python"],
     )
@@ -120,13 +120,13 @@ class TestFiles:
         path.write_bytes(FileDescriptorSet(file=files[-1:]).SerializeToString())
         with pytest.raises(AuthoringError) as caught:
             load(path)
-        hint = "protoc leaves out nothing with --include_imports"
-        assert str(caught.value) == f"{path}:1: acme/v1/kind.proto is imported and not there; {hint}"
+        hint = "include the imports with protoc --include_imports"
+        assert str(caught.value) == f"{path}:1: acme/v1/kind.proto is imported but missing; {hint}"
 
     def test_a_set_without_a_service_is_of_no_use(self, files: list[FileDescriptorProto], tmp_path: Path) -> None:
         path = tmp_path / "set.binpb"
         path.write_bytes(FileDescriptorSet(file=files[:1]).SerializeToString())
-        with pytest.raises(AuthoringError, match=r"set.binpb:1: there is no service in it$"):
+        with pytest.raises(AuthoringError, match=r"set.binpb:1: it defines no service$"):
             load(path)
 
     def test_a_mistake_in_a_proto_has_file_and_line(self, tmp_path: Path) -> None:
@@ -142,12 +142,12 @@ class TestFiles:
         with pytest.raises(AuthoringError) as caught:
             load(path)
         assert str(caught.value) == (
-            f"{path}:3: acme/v1/kind.proto is imported and nowhere to be found; "
+            f"{path}:3: acme/v1/kind.proto is imported but cannot be found; "
             "`buf build -o FILE` makes a set of all that is needed"
         )
 
     def test_a_folder_without_protos_is_told(self, tmp_path: Path) -> None:
-        with pytest.raises(AuthoringError, match=r":1: there is no .proto file in this folder$"):
+        with pytest.raises(AuthoringError, match=r":1: no .proto file in this folder$"):
             load(tmp_path)
 
 

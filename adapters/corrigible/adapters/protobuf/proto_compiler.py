@@ -32,9 +32,9 @@ def compile_protos(path: Path) -> FileDescriptorSet:
     """
     files = sorted(path.rglob("*.proto")) if path.is_dir() else [path]
     if not files:
-        raise AuthoringError(Place(path), "there is no .proto file in this folder")
+        raise AuthoringError(Place(path), "no .proto file in this folder")
     if importlib.util.find_spec("grpc_tools") is None:
-        raise AuthoringError(Place(path), ".proto files take a compiler: pip install grpcio-tools")
+        raise AuthoringError(Place(path), ".proto files need a compiler: pip install grpcio-tools")
     texts = {file: _text(file) for file in files}
     roots = _roots(path if path.is_dir() else path.parent, texts)
     names = {_name(file, roots): file for file in files}
@@ -102,7 +102,7 @@ def _errors(path: Path, names: dict[str, Path], lines: Sequence[str]) -> Authori
         message = match["message"].strip()
         imported = _FAILED_IMPORT.match(message)
         if imported is not None and imported[1] in missing:
-            message = f"{imported[1]} is imported and nowhere to be found{_HINT}"
+            message = f"{imported[1]} is imported but cannot be found{_HINT}"
         elif missing or imported is not None or message.startswith("warning:"):
             continue  # what follows from the others
         file = names.get(match["file"], Path(match["file"]))

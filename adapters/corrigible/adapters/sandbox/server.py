@@ -54,7 +54,7 @@ class Server:
         """Return when the server listens. Port 0 takes a free one."""
         chosen = port or free_port()
         if not _is_free(chosen):
-            raise SandboxError(f"{self.title} cannot listen on {HOST}:{chosen}: something else does")
+            raise SandboxError(f"{self.title} cannot listen on {HOST}:{chosen}: the port is in use")
         running = Running(self.title, self.command(chosen), chosen, scheme=self.scheme)
         try:
             running.wait_until_listening(seconds, self.is_ready)
@@ -153,7 +153,7 @@ def free_port() -> int:
         with socket.socket() as probe, suppress(OSError):
             probe.bind((HOST, port))
             return port
-    raise SandboxError("no port is free: a hundred between 10000 and 32000 were tried")
+    raise SandboxError("no free port: a hundred between 10000 and 32000 were tried")
 
 
 def _is_free(port: int) -> bool:

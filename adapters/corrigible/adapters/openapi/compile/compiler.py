@@ -87,7 +87,7 @@ def _bounded(schemas: Schemas, records: Mapping[str, Any], path: Path) -> None:
         except ValueError as problem:
             raise AuthoringError(Place(file), f"{what}: {problem}") from None
         except RecursionError:
-            raise AuthoringError(Place(file), f"{what}: references lead too deep") from None
+            raise AuthoringError(Place(file), f"{what}: references are nested too deep") from None
 
 
 def _operations(

@@ -94,7 +94,7 @@ class SourceFiles:
         file = Path(unquote(split.path))
         if split.scheme != "file" or not file.resolve().is_relative_to(self._folder):
             raise AuthoringError(
-                Place(self.path), f"{uri} is not read: nothing is fetched, no file elsewhere is opened"
+                Place(self.path), f"{uri} is not read: only files in the description's folder or below are"
             )
         return self._document(file)
 

@@ -19,7 +19,7 @@ def problems(files: SourceFiles) -> list[str] | None:
     """Return what is wrong, each with file and line; None where that was not looked at."""
     path, document = files.path, files.document
     if unread := files.unread():
-        why = "nothing is fetched, and no file outside of the description's folder is opened: what it says is not known"
+        why = "not read: only files in the description's folder or below are"
         return [f"{Place(path)}: $ref {_short(place)}: {why}" for place in unread[:_MOST]]
     if path.stat().st_size > _LARGEST or not isinstance(document, dict):
         return None

@@ -72,7 +72,7 @@ def part_of(instance: Json, known: Known) -> Part:
         value, path, into, key = waiting.popleft()
         count += 1
         if count > _MOST_EVER:
-            raise Exhausted(f"more than {_MOST_EVER:,} values of a request to judge")
+            raise Exhausted(f"more than {_MOST_EVER:,} values of a request to check")
         out: Any = value
         room = min(_MOST_ALIKE, max(0, left))
         if isinstance(value, Mapping):
@@ -162,7 +162,7 @@ def price(instance: Json, schema: Schema) -> int:
                     count += of(here["contains"], inner)
         known[key] = count
         if count > _HIGHEST_PRICE:
-            raise Exhausted("alternatives within alternatives: more to compare than an exchange is worth")
+            raise Exhausted(f"nested alternatives: more than {_HIGHEST_PRICE:,} comparisons")
         return count
 
     return of(schema, instance)

@@ -35,7 +35,7 @@ def chosen_first(schema: Schema) -> Schema:
         for one in (schema, *definitions.values()):
             widths.of(one)
     except RecursionError:
-        raise ValueError("references lead too deep") from None
+        raise ValueError("references are nested too deep") from None
     recursive = _recursive(definitions)
     if not recursive:
         return schema
@@ -66,7 +66,7 @@ class Widths:
         for inner in _in_place(schema, self._root):
             count += self.of(inner)
             if count > WIDEST:
-                raise ValueError(f"more than {WIDEST:,} schemas hold at one place, what it refers to written out")
+                raise ValueError(f"more than {WIDEST:,} schemas hold at one place, references resolved")
         self._known[id(schema)] = count
         return count
 
