@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .members import differing
+from .selection import first_fitting, last_of_each
 
-_FUNCTIONS: tuple[Callable[..., Any], ...] = (differing,)
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (differing, first_fitting, last_of_each)
 
 
 def repair_functions() -> Mapping[str, tuple[Callable[..., Any], int]]:

@@ -1,0 +1,57 @@
+"""Which elements of a list fit, or come last, called from Python and from a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.language.expression import EvaluationError, environment
+from corrigible.rules.repair_functions.selection import first_fitting, last_of_each
+
+ROWS = [{"mode": "100644", "type": "blob"}, {"mode": "100755", "type": "blob"}, {"mode": "040000", "type": "tree"}, 7]
+
+
+def call(text: str, **values: Any) -> Any:
+    env = environment(frozenset(values))
+    return env.compile(text).evaluate(env.activation(values))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "row"),
+    [
+        ({"type": "blob"}, ROWS[0]),
+        ({"mode": "100755", "type": ""}, ROWS[1]),
+        ({"mode": "100755", "type": "blob"}, ROWS[1]),
+        ({"mode": "100755", "type": "tree"}, None),
+        ({"mode": "", "type": None}, None),
+        ({}, None),
+        ({"other": 1}, None),
+    ],
+)
+def test_the_first_row_that_fits(wanted: Any, row: Any) -> None:
+    assert first_fitting(ROWS, wanted) == row
+    assert call("first_fitting(rows, wanted)", rows=ROWS, wanted=wanted) == row
+
+
+def review(login: Any, number: Any) -> dict[str, Any]:
+    return {"id": number, "user": None if login is None else {"login": login}}
+
+
+@pytest.mark.parametrize(
+    ("items", "kept"),
+    [
+        ([review("a", 1), review("b", 2), review("a", 3)], [review("b", 2), review("a", 3)]),
+        ([review("a", 3), review("a", 1)], [review("a", 3)]),
+        ([review(None, 1), review("a", "x"), review("a", True), "text"], []),
+        ([], []),
+    ],
+)
+def test_the_last_of_each(items: Any, kept: Any) -> None:
+    assert last_of_each(items, "/user/login", "/id") == kept
+    assert call("last_of_each(items, '/user/login', '/id')", items=items) == kept
+
+
+def test_what_is_no_object_crashes_the_rule() -> None:
+    with pytest.raises(EvaluationError):
+        call("first_fitting([], 'x')")
