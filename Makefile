@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint types mutate bench soak ci clean
+.PHONY: help demo test test-quick lint types mutate bench soak ci clean
 
 help:
 	@echo "make demo    one refused call, corrected, for each local sandbox"
-	@echo "make test    all tests"
+	@echo "make test    all tests                             make test-quick  those that start no server, for each change"
 	@echo "make lint    ruff: rules and format        make types   mypy"
 	@echo "make mutate  how many small changes to rules, core and schema the tests notice (MUTANTS of each module)"
 	@echo "make bench   speed                         make ci      all that CI checks"
@@ -25,8 +25,18 @@ $(READY): pyproject.toml
 demo: $(READY)
 	@$(BIN)/corrigible demo
 
+# Most tests wait for child processes: two workers for each core. A file stays on one worker, with its servers.
+WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
+
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(OPTIONS)
+
+QUICK := tests/test_house.py tests/schema tests/rules tests/adapters tests/proxy/access_log tests/proxy/core \
+  tests/proxy/embed tests/proxy/http tests/proxy/recording --ignore tests/rules/packs --ignore tests/adapters/sandbox \
+  --ignore-glob '*/test_sandbox.py'
+
+test-quick: $(READY)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(OPTIONS) $(QUICK)
 
 lint: $(READY)
 	$(BIN)/ruff check

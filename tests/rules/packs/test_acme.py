@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from corrigible.adapters.demo.acme.operations import OPERATIONS
-from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.rules.pack.load import Pack, load_pack
 from tests._support.rule_entries import says
 
@@ -16,13 +15,6 @@ from tests._support.rule_entries import says
 @pytest.fixture(scope="module")
 def pack() -> Pack:
     return load_pack("acme")
-
-
-def test_every_case_holds() -> None:
-    result = run_cases("acme")
-    assert [str(problem) for problem in result.problems] == []
-    assert [(v.case.rule, v.case.text.name, v.failures) for v in result.cases if v.failures] == []
-    assert result.passed == len(result.cases) > 70
 
 
 def test_every_refusal_of_the_service_has_a_rule_or_is_for_others(pack: Pack) -> None:

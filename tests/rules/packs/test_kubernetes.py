@@ -6,7 +6,7 @@ import pytest
 
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.decision import Annotate
-from corrigible.proxy.pack_tools.case_runner import evaluate_rules, run_cases
+from corrigible.proxy.pack_tools.case_runner import evaluate_rules
 from corrigible.rules.engine.lookup import allowed
 from corrigible.rules.language.expression import Expression
 from corrigible.rules.language.rule import TERMINAL, Rule, SuggestionLoop, SuggestionSpec
@@ -33,13 +33,6 @@ def written(rule: Rule) -> str:
         out += [edit.text if isinstance(edit, Expression) else f"{edit.path} {edit.value}" for edit in edits]
         out += [str(step) for step in say.steps]
     return " ".join(out)
-
-
-def test_every_case_holds() -> None:
-    result = run_cases("kubernetes")
-    assert [str(problem) for problem in result.problems] == []
-    assert [(v.case.rule, v.case.text.name, v.failures) for v in result.cases if v.failures] == []
-    assert result.passed == len(result.cases) > 400
 
 
 @pytest.mark.parametrize(

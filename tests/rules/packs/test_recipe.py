@@ -16,7 +16,6 @@ from corrigible.adapters.demo.recipe.operations import PATHS
 from corrigible.adapters.demo.recipe.service import answer, encoded
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
-from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
@@ -67,13 +66,6 @@ def _recover(path: str, body: Json) -> tuple[Json, Terminal | NeedsInput | None]
             return request.body, following
         request = following.request
     raise AssertionError(f"still refused: {request.body}")
-
-
-def test_the_pack_is_in_order() -> None:
-    result = run_cases("recipe")
-    assert [str(problem) for problem in result.problems] == []
-    assert [(verdict.case.text.name, verdict.failures) for verdict in result.cases if verdict.failures] == []
-    assert result.passed == len(CASES)
 
 
 def test_it_registers_the_actions_of_the_paper() -> None:

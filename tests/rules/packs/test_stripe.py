@@ -8,7 +8,6 @@ import pytest
 
 from corrigible.adapters.apis.stripe.adapter import ADAPTER
 from corrigible.adapters.apis.stripe.openapi import description
-from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack, load_pack
 from tests._support.rule_entries import says
@@ -17,13 +16,6 @@ from tests._support.rule_entries import says
 @pytest.fixture(scope="module")
 def pack() -> Pack:
     return load_pack("stripe")
-
-
-def test_every_case_holds() -> None:
-    result = run_cases("stripe")
-    assert [str(problem) for problem in result.problems] == []
-    assert [(v.case.rule, v.case.text.name, v.failures) for v in result.cases if v.failures] == []
-    assert result.passed == len(result.cases) > 350
 
 
 def test_rules_listen_for_operations_that_exist(pack: Pack) -> None:
