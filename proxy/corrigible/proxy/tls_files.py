@@ -1,6 +1,6 @@
-"""TLS on both sides of the proxy: which files it takes, and that they are what they should be.
+"""The certificate and key files of the proxy, for both sides, and their checks before anything starts.
 
-Knows: PEM files. Does not know: mitmproxy, sockets. A file that is missing or wrong is found before anything starts.
+Knows: PEM files. Does not know: mitmproxy, sockets.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from corrigible.rules.errors import CorrigibleError
 
 
 class WrongFile(CorrigibleError):
-    """A file cannot be read, or holds something else. The message is one line that starts with the option."""
+    """A file cannot be read, or has the wrong content. The message is one line that starts with the option."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Whom the proxy believes to be the upstream, and who it is itself there."""
+    """How the proxy verifies the upstream, and its own client certificate there."""
 
     ca: Path | None = None
-    """The only certificates that are trusted; None for those that browsers trust."""
+    """The only trusted CA certificates; None for the usual public CAs."""
     insecure: bool = False
-    """Believe anybody."""
+    """Do not verify the certificate."""
     certificate: Path | None = None
-    """A client certificate and its key, shown to the upstream in every caller's name."""
+    """A client certificate with its key, presented to the upstream for all callers."""
 
     def check(self) -> None:
         """Read the files. Raises WrongFile."""
@@ -40,7 +40,7 @@ class Trust:
             _pair(self.certificate, "--upstream-cert", None)
 
     def context(self) -> ssl.SSLContext:
-        """Return what a Python client needs to judge as mitmproxy does. It trusts nobody yet where `ca` is None."""
+        """Return an SSL context that verifies as mitmproxy does. It trusts no CA yet if `ca` is None."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.hostname_checks_common_name = False
         if self.insecure:
@@ -55,17 +55,17 @@ class Trust:
 
 
 USUAL: Final = Trust()
-"""What browsers trust, and no client certificate."""
+"""The usual public CAs, and no client certificate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What the proxy shows to those who call it with TLS."""
+    """The certificate that callers see."""
 
     certificate: Path
-    """The chain, the proxy's own first."""
+    """The certificate chain, the proxy's own certificate first."""
     key: Path | None = None
-    """None where the key is in the same file."""
+    """None if the key is in the same file."""
 
     def check(self) -> None:
         """Read the files. Raises WrongFile."""
@@ -80,12 +80,12 @@ def _pair(certificate: Path, option: str, key: Path | None) -> None:
         _read(key, "--tls-key")
         where = f"--tls-key {key}"
     try:
-        # Asked for a password only where the key is encrypted: then this one is wrong, and nobody is prompted.
+        # The password is used only if the key is encrypted. It is wrong then, but prevents a prompt.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except (ssl.SSLError, ValueError) as problem:
         mismatch = getattr(problem, "reason", None) == "KEY_VALUES_MISMATCH"
-        said = "not the key of that certificate" if mismatch else "no PEM key without a password in it"
-        raise WrongFile(f"{where}: {said}") from None
+        reason = "not the key of that certificate" if mismatch else "no PEM key without a password in it"
+        raise WrongFile(f"{where}: {reason}") from None
 
 
 def _read(path: Path, option: str) -> str:
