@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from corrigible.adapters.cache import cache_folder, fingerprint, installed
 from corrigible.adapters.sandbox import nodejs
-from corrigible.adapters.sandbox.cache import cache_folder, fingerprint, installed
 from corrigible.adapters.sandbox.error import SandboxError, last_lines
 from corrigible.adapters.sandbox.nodejs import find_node, npm_folder
 from corrigible.adapters.sandbox.python import python_arguments, venv_python

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import orjson
 
+from corrigible.adapters.cache import cache_folder
 from corrigible.adapters.openapi.compile.child_process import run_child
 from corrigible.adapters.openapi.compile.compiled_file import FORMAT, NotCompiled, Stored
 from corrigible.adapters.openapi.compile.compiler import compile_description
 from corrigible.adapters.openapi.document.source_files import digest
-from corrigible.adapters.sandbox.cache import cache_folder
 from corrigible.rules.errors import AuthoringError, Place
 
 from .description import Description

@@ -8,7 +8,8 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
-from .cache import fingerprint, installed
+from corrigible.adapters.cache import fingerprint, installed
+
 from .error import SandboxError
 from .tool import run_tool
 

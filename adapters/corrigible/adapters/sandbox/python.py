@@ -6,7 +6,8 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from .cache import fingerprint, installed
+from corrigible.adapters.cache import fingerprint, installed
+
 from .tool import run_tool
 
 _LIFELINE = """\

@@ -23,8 +23,7 @@ from mitmproxy.proxy.layers.http import (
 )
 from mitmproxy.proxy.layers.tls import ServerTLSLayer
 
-from . import http1 as http1
-from . import http2 as http2
+from . import http1, http2
 from .commands import PauseReading, ResumeReading
 from .stream import StopBuffering, Stream
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from corrigible.adapters.sandbox.cache import cache_folder
+from corrigible.adapters.cache import cache_folder
 from corrigible.adapters.sandbox.error import SandboxError
 from corrigible.adapters.sandbox.python import python_arguments
 from corrigible.adapters.sandbox.server import HOST, Command, Server

@@ -1,4 +1,4 @@
-"""The cache folder into which sandboxes are installed, one process at a time."""
+"""The cache folder of this distribution, into which sandboxes and descriptions go, one process at a time."""
 
 from __future__ import annotations
 
