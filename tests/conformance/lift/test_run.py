@@ -365,7 +365,7 @@ def test_keys_depend_on_all_that_determines_an_episode() -> None:
         {},
         {"seeds": [1]},
         {"arms": ["verbose"]},
-        {"agents": ["random"]},
+        {"agents": ["informed"]},
         {"tasks": ["*scale_002"]},
         {"attempts": 4},
     ]
@@ -383,7 +383,7 @@ def test_keys_depend_on_all_that_determines_an_episode() -> None:
         ("informed", "reflective", "changed: x", True),
         ("patch-executor", "reflective-patches", "", False),
         ("patch-executor", "noise", "changed: x", False),
-        ("random", "reflective-patches", "changed: x", False),
+        ("stubborn", "reflective-patches", "changed: x", False),
     ],
 )
 def test_the_law_is_broken_by_harm_that_feedback_did(agent: str, arm: str, harm: str, broken: bool) -> None:

@@ -130,7 +130,7 @@ def test_an_agent_ends_after_success_and_plays_the_same_twice(agent: Agent) -> N
 
 
 def test_agents_are_found_by_name() -> None:
-    assert [agent.name for agent in AGENTS] == list(SCRIPTED) and len(SCRIPTED) == 10
+    assert [agent.name for agent in AGENTS] == list(SCRIPTED) and len(SCRIPTED) == 9
     assert named("noisy-literal(0.25)").identity == {"version": 1, "p": 0.25}
     assert named("stubborn") is SCRIPTED["stubborn"]
     for wrong in ("noisy-literal(2)", "stubbron", ""):

@@ -1,35 +1,21 @@
-"""The scripted agents that throw dice: random repair, and noise in who does as told."""
+"""The scripted agent with a known error rate."""
 
 from __future__ import annotations
-
-import json
 
 import pytest
 
 from corrigible.conformance.lift.agents.protocol import Briefing, Send
-from corrigible.conformance.lift.agents.scripted import SCRIPTED
-from corrigible.conformance.lift.agents.scripted.noisy_literal import NoisyLiteral
-from corrigible.schema.exchange import Json
+from corrigible.conformance.lift.agents.scripted.noisy_literal import NoisyLiteral, seeded_random
 
 from .talk import QUICHE, REPLACE, cooked, moves, seen
 
 
-def test_random_repair_changes_one_thing_and_not_always_the_same() -> None:
-    made = [moves(SCRIPTED["random"], Briefing("", "a", QUICHE), [seen()], seed)[1] for seed in range(40)]
-    sent = [json.dumps(move.request.document()) for move in made if isinstance(move, Send)]
-    assert len(set(sent)) > 10
-    notes = {move.note for move in made if isinstance(move, Send)}
-    assert notes >= {"dropped a value", "duplicated an element", "changed a value"}
+def test_chance_follows_the_task_and_not_the_ids_in_its_prompt() -> None:
+    def drawn(prompt: str) -> float:
+        return seeded_random(Briefing("", prompt, QUICHE), 0, "noisy-literal").random()
 
-
-def test_random_repair_falls_otherwise_for_another_task_and_not_for_another_id() -> None:
-    def sent(prompt: str) -> list[Json]:
-        talk = Briefing("", prompt, QUICHE)
-        made = moves(SCRIPTED["random"], talk, [seen()] * 4)
-        return [move.request.document() for move in made if isinstance(move, Send)]
-
-    assert sent("refund charge ch_1xYz please") == sent("refund charge ch_9AbC please")
-    assert sent("refund charge ch_1xYz please") != sent("cancel charge ch_1xYz please")
+    assert drawn("refund charge ch_1xYz please") == drawn("refund charge ch_9AbC please")
+    assert drawn("refund charge ch_1xYz please") != drawn("cancel charge ch_1xYz please")
 
 
 def test_noise_errs_as_often_as_it_says() -> None:

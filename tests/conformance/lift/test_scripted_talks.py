@@ -322,7 +322,7 @@ def test_an_agent_makes_exactly_these_moves(talk: Talk) -> None:
 
 
 def test_every_agent_is_in_a_talk() -> None:
-    assert {talk.agent for talk in TALKS} | {"random"} == set(SCRIPTED)
+    assert {talk.agent for talk in TALKS} == set(SCRIPTED)
 
 
 def test_waits_steps_and_what_was_applied_are_told() -> None:

@@ -16,12 +16,6 @@ from corrigible.schema.exchange import Json
 
 from .conversation import ModelMessage, Question, Reply, Sampling, ToolCall, ToolResult, UserMessage, Why
 
-NAME: Final = "anthropic"
-WIRE: Final = "anthropic-messages/2023-06-01"
-BASE_URL: Final = "https://api.anthropic.com"
-PATH: Final = "/v1/messages"
-KEY_ENV: Final = "ANTHROPIC_API_KEY"
-
 _WHY: Final[Mapping[str, Why]] = {
     "tool_use": "tool",
     "end_turn": "end",

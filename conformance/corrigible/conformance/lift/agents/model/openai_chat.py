@@ -17,15 +17,6 @@ from corrigible.schema.exchange import Json
 
 from .conversation import DECODER, ModelMessage, Question, Reply, Sampling, Tool, ToolCall, UserMessage, Why
 
-NAME: Final = "openai"
-COMPATIBLE: Final = "compatible"
-WIRE: Final = "openai-chat-completions/v1"
-BASE_URL: Final = "https://api.openai.com/v1"
-PATH: Final = "/chat/completions"
-KEY_ENV: Final = "OPENAI_API_KEY"
-COMPATIBLE_KEY_ENV: Final = "COMPATIBLE_API_KEY"
-"""Of its own, so that OpenAI's key goes to nobody else."""
-
 _WHY: Final[Mapping[str, Why]] = {
     "tool_calls": "tool",
     "function_call": "tool",

@@ -11,17 +11,12 @@ Pure: conversation to document, document to reply.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Usage
 from corrigible.schema.exchange import Json
 
 from .conversation import ModelMessage, Question, Reply, Sampling, Tool, UserMessage, Why
 from .openai_chat import called
-
-NAME: Final = "openai-responses"
-WIRE: Final = "openai-responses/v1"
-PATH: Final = "/responses"
 
 
 def encode(question: Question, sampling: Sampling) -> dict[str, Json]:

@@ -41,56 +41,25 @@ class Provider:
     decode: Callable[[Mapping[str, Json]], Reply]
 
 
+_OPENAI: Final = "https://api.openai.com/v1"
 _ALL: Final = (
     Provider(
-        anthropic.NAME,
-        anthropic.WIRE,
-        anthropic.BASE_URL,
-        anthropic.PATH,
-        anthropic.KEY_ENV,
-        needs_key=True,
-        takes_seed=False,
-        headers=anthropic.headers,
-        encode=anthropic.encode,
-        decode=anthropic.decode,
+        "anthropic", "anthropic-messages/2023-06-01", "https://api.anthropic.com", "/v1/messages", "ANTHROPIC_API_KEY",
+        True, False, anthropic.headers, anthropic.encode, anthropic.decode,
     ),
     Provider(
-        openai_chat.NAME,
-        openai_chat.WIRE,
-        openai_chat.BASE_URL,
-        openai_chat.PATH,
-        openai_chat.KEY_ENV,
-        needs_key=True,
-        takes_seed=True,
-        headers=openai_chat.headers,
-        encode=openai_chat.encode,
-        decode=openai_chat.decode,
+        "openai", "openai-chat-completions/v1", _OPENAI, "/chat/completions", "OPENAI_API_KEY",
+        True, True, openai_chat.headers, openai_chat.encode, openai_chat.decode,
     ),
     Provider(
-        openai_responses.NAME,
-        openai_responses.WIRE,
-        openai_chat.BASE_URL,
-        openai_responses.PATH,
-        openai_chat.KEY_ENV,
-        needs_key=True,
-        takes_seed=False,
-        headers=openai_chat.headers,
-        encode=openai_responses.encode,
-        decode=openai_responses.decode,
+        "openai-responses", "openai-responses/v1", _OPENAI, "/responses", "OPENAI_API_KEY",
+        True, False, openai_chat.headers, openai_responses.encode, openai_responses.decode,
     ),
-    Provider(
-        openai_chat.COMPATIBLE,
-        openai_chat.WIRE,
-        "",
-        openai_chat.PATH,
-        openai_chat.COMPATIBLE_KEY_ENV,
-        needs_key=False,
-        takes_seed=True,
-        headers=openai_chat.headers,
-        encode=openai_chat.encode_compatible,
-        decode=openai_chat.decode,
+    Provider(  # a key of its own, so that OpenAI's goes to nobody else
+        "compatible", "openai-chat-completions/v1", "", "/chat/completions", "COMPATIBLE_API_KEY",
+        False, True, openai_chat.headers, openai_chat.encode_compatible, openai_chat.decode,
     ),
-)
+)  # fmt: skip
 PROVIDERS: Final[Mapping[str, Provider]] = {one.name: one for one in _ALL}
 
 
@@ -144,7 +113,7 @@ def _endpoint(provider: Provider, chosen: Settings, environ: Mapping[str, str]) 
     if not key and (provider.needs_key or chosen.key_env) and not loopback:
         raise UsageError(f"{provider.name}: {variable} is not set: it holds the key")
     base = checked(base, has_key=bool(key))
-    if provider.name == anthropic.NAME:
+    if provider.name == "anthropic":
         base = base.removesuffix("/v1")
     return Endpoint(
         url=base + provider.path,

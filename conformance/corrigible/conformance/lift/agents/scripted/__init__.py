@@ -22,7 +22,6 @@ from .message_regex import MessageRegex
 from .mis_merger import MisMerger
 from .noisy_literal import NoisyLiteral
 from .patch_executor import PatchExecutor
-from .random_repair import RandomRepair
 from .repeating import Oscillator, Stubborn
 
 AGENTS: Final[tuple[Agent, ...]] = (
@@ -31,7 +30,6 @@ AGENTS: Final[tuple[Agent, ...]] = (
     Informed(),
     Enumerator(),
     MessageRegex(),
-    RandomRepair(),
     Stubborn(),
     Oscillator(),
     MisMerger(),
