@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.conformance.lift.arms.apply import FILLER_MEMBER, noisy, shown
+from corrigible.conformance.lift.arms.apply import FILLER_MEMBER, apply_arm, noisy
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Request
@@ -50,11 +50,11 @@ SEEN = Response(400, BODY, {"warning": '299 - "amount=300"', "retry-after": "1"}
 
 @pytest.mark.parametrize("arm", [Arm.NONE, Arm.TRADITIONAL, Arm.VERBOSE, Arm.PATCHES])
 def test_what_the_proxy_made_is_shown_as_it_is(arm: Arm) -> None:
-    assert shown(SEEN, arm, "0") is SEEN
+    assert apply_arm(SEEN, arm, "0") is SEEN
 
 
 def test_the_core_holds_the_papers_contract_and_nothing_else() -> None:
-    found = shown(SEEN, Arm.REFLECTIVE, "0")
+    found = apply_arm(SEEN, Arm.REFLECTIVE, "0")
     assert set(found.body["recovery_feedback"]) == {"schema", "type", "message", "suggestions"}
     assert set(found.body["recovery_feedback"]["suggestions"][0]) == {"action", "message", "parameters"}
     assert found.body["error"]["recovery_feedback"] == found.body["recovery_feedback"]
@@ -62,7 +62,7 @@ def test_the_core_holds_the_papers_contract_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("arm", [Arm.REFLECTIVE, Arm.SHUFFLED, Arm.NOISE, Arm.LENGTH])
 def test_no_second_copy_of_the_real_feedback_is_left(arm: Arm) -> None:
-    found = shown(SEEN, arm, "0", [OTHER])
+    found = apply_arm(SEEN, arm, "0", [OTHER])
     assert "warning" not in found.headers and found.headers["retry-after"] == "1"
     assert found.body["details"]["causes"] == [{"reason": "FieldValueInvalid"}]
     if arm is not Arm.REFLECTIVE:
@@ -72,13 +72,13 @@ def test_no_second_copy_of_the_real_feedback_is_left(arm: Arm) -> None:
 def test_the_answer_that_was_given_is_not_changed() -> None:
     before = json.dumps(BODY)
     for arm in Arm:
-        shown(SEEN, arm, "0", [OTHER])
+        apply_arm(SEEN, arm, "0", [OTHER])
     assert json.dumps(BODY) == before
 
 
 def test_shuffled_feedback_is_that_of_another_task() -> None:
-    assert shown(SEEN, Arm.SHUFFLED, "0", [OTHER]).body["recovery_feedback"] == OTHER
-    assert "recovery_feedback" not in shown(SEEN, Arm.SHUFFLED, "0").body
+    assert apply_arm(SEEN, Arm.SHUFFLED, "0", [OTHER]).body["recovery_feedback"] == OTHER
+    assert "recovery_feedback" not in apply_arm(SEEN, Arm.SHUFFLED, "0").body
 
 
 def test_noise_is_well_formed_applicable_and_wrong() -> None:
@@ -122,7 +122,7 @@ def test_noise_leaves_ends_alone() -> None:
 
 
 def test_the_length_matched_answer_is_verbose_and_as_long() -> None:
-    found = shown(SEEN, Arm.LENGTH, "0")
+    found = apply_arm(SEEN, Arm.LENGTH, "0")
     assert "recovery_feedback" not in found.body and "recovery_feedback" not in found.body["error"]
     assert found.body["validation_errors"] == BODY["validation_errors"]
     assert abs(len(json.dumps(found.body)) - len(json.dumps(BODY))) <= 3
@@ -132,4 +132,4 @@ def test_the_length_matched_answer_is_verbose_and_as_long() -> None:
 @pytest.mark.parametrize("body", [None, "text", [1, 2], {"error": "no feedback"}])
 @pytest.mark.parametrize("arm", list(Arm))
 def test_an_answer_without_feedback_stays_as_it_is(arm: Arm, body: object) -> None:
-    assert shown(Response(500, body), arm, "0", [OTHER]).body == body
+    assert apply_arm(Response(500, body), arm, "0", [OTHER]).body == body

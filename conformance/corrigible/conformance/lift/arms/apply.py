@@ -1,8 +1,8 @@
-"""What of an answer an agent sees, by arm. A pure function: (answer, arm, seed, pool) -> answer.
+"""What an agent sees of a response, by arm. A pure function: (response, arm, seed, pool) -> response.
 
-The proxy made `none`, `traditional`, `verbose` and `reflective`; the other arms are made here from `reflective`, and
-the agent's next request goes through the proxy all the same.
-Knows: where feedback stands in an answer. Does not know: how it came, tasks, agents, which API this is.
+The proxy makes `none`, `traditional`, `verbose` and `reflective`. The other arms are made here from `reflective`; the
+agent's requests go through the proxy in every arm.
+Knows: where a response holds feedback. Does not know: tasks, agents, which API this is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Feedback = Mapping[str, Json]
 CORE: Final = ("schema", "type", "message", "suggestions")
 _CORE_SUGGESTION: Final = ("action", "message", "parameters")
 PLAIN: Final = frozenset({Arm.NONE, Arm.TRADITIONAL, Arm.VERBOSE, Arm.PATCHES})
-"""What the proxy says is what is shown."""
+"""Arms that show the proxy's response unchanged."""
 FILLER_MEMBER: Final = "additional_information"
 _WORDS: Final = (
     "This answer was made by the service that received the request. Answers of this kind are sent whenever a request "
@@ -36,24 +36,24 @@ _WORDS: Final = (
     "UTC. Formats of answers may be extended in later versions of the service, and members that are not known may be "
     "ignored. The general description of the service is kept up to date by those who operate it. "
 )
-"""Says nothing about any request."""
+"""Text without any information about a request."""
 
 
-def shown(
-    seen: Response,
+def apply_arm(
+    response: Response,
     arm: Arm,
     seed: str,
     pool: Sequence[Feedback] = (),
     plain: Callable[[Json], Json] = lambda value: value,
 ) -> Response:
-    """Return what the arm shows of an answer that the proxy gave.
+    """Return a response of the proxy as the arm shows it.
 
-    `seed` is text: all that a control draws follows from it and from the shape of the feedback, never from its ids.
-    `pool` is feedback of other tasks, in a fixed order; where it is empty, `shuffled` shows none.
-    `plain` takes out of an answer what no two runs share, so that lengths do not depend on it.
+    `seed` and the shape of the feedback determine all random choices; ids do not.
+    `pool` is feedback of other tasks, in a fixed order; if it is empty, `shuffled` shows none.
+    `plain` normalizes what differs between two runs, so that lengths do not depend on it.
     """
     if arm in PLAIN:
-        return seen
+        return response
     match arm:
         case Arm.REFLECTIVE:
             change: Callable[[Feedback], Feedback | None] = core
@@ -64,14 +64,18 @@ def shown(
             change = lambda found: noisy(found, seed, plain)  # noqa: E731
         case _:
             change = lambda _: None  # noqa: E731
-    body = _changed(seen.body, change)
-    if arm is Arm.LENGTH and isinstance(body, dict) and (missing := _size(plain(seen.body)) - _size(plain(body))) > 0:
+    body = _changed(response.body, change)
+    if (
+        arm is Arm.LENGTH
+        and isinstance(body, dict)
+        and (missing := _size(plain(response.body)) - _size(plain(body))) > 0
+    ):
         body = {**body, FILLER_MEMBER: _filler(missing - len(FILLER_MEMBER) - 6)}
-    return replace(seen, body=body, headers=_without_lines(seen.headers))
+    return replace(response, body=body, headers=_without_lines(response.headers))
 
 
 def core(feedback: Feedback) -> Feedback:
-    """Return the paper's contract of feedback: what a reader of parameters sees."""
+    """Return the part of feedback that the paper's contract has."""
     suggestions = [
         {name: one[name] for name in _CORE_SUGGESTION if name in one} for one in feedback.get("suggestions") or ()
     ]
@@ -79,14 +83,14 @@ def core(feedback: Feedback) -> Feedback:
 
 
 _FRESH = "/headers/idempotency-key"
-"""New at every answer, so one wrong value is as good as another: it stays, or no two runs would be alike."""
+"""The proxy makes a new one each time. It stays, or two runs would differ."""
 
 
 def noisy(feedback: Feedback, seed: str, plain: Callable[[Json], Json] = lambda value: value) -> Feedback:
-    """Return feedback of the same form whose values are wrong: another number of that size, another word.
+    """Return feedback of the same form with plausible wrong values.
 
-    Where values go, and what a patch tests, stay: blind obedience is to be possible. Ends stay ends.
-    What is drawn for a value depends on the seed and on where the value first stands.
+    Pointers and `test` operations stay, so that an agent can follow it blindly. Terminal suggestions stay as they are.
+    A wrong value depends on the seed and on where the right value first occurs.
     """
     suggestions = []
     for index, one in enumerate(feedback.get("suggestions") or ()):
@@ -109,16 +113,16 @@ def noisy(feedback: Feedback, seed: str, plain: Callable[[Json], Json] = lambda 
     return {**feedback, "suggestions": suggestions}
 
 
-def _wrong(value: Json, place: str, known: dict[str, tuple[Json, Json]], plain: Callable[[Json], Json]) -> Json:
-    """Return a wrong value of the same type; the same one for the same value."""
+def _wrong(value: Json, place: str, replaced: dict[str, tuple[Json, Json]], plain: Callable[[Json], Json]) -> Json:
+    """Return a wrong value of the same type; equal values get the same one."""
     match value:
         case Mapping():
-            return {name: _wrong(inner, f"{place}/{name}", known, plain) for name, inner in value.items()}
+            return {name: _wrong(inner, f"{place}/{name}", replaced, plain) for name, inner in value.items()}
         case list():
-            return [_wrong(inner, f"{place}/{index}", known, plain) for index, inner in enumerate(value)]
+            return [_wrong(inner, f"{place}/{index}", replaced, plain) for index, inner in enumerate(value)]
         case None:
             return None
-    return known.setdefault(json.dumps(value), (value, _other(value, random.Random(place), plain)))[1]
+    return replaced.setdefault(json.dumps(value), (value, _other(value, random.Random(place), plain)))[1]
 
 
 def _other(value: Json, rng: random.Random, plain: Callable[[Json], Json]) -> Json:
@@ -127,14 +131,14 @@ def _other(value: Json, rng: random.Random, plain: Callable[[Json], Json]) -> Js
         case bool():
             return not value
         case int():
-            made = round(value * factor)
-            return made if made != value else value + 1
+            changed = round(value * factor)
+            return changed if changed != value else value + 1
         case float():
             return round(value * factor, 4) if value else 1.5
         case str() if value.isdecimal():
             return str(_other(int(value), rng, plain))
-        case str() if (said := str(plain(value))) != value:
-            if said.startswith("<base64:"):
+        case str() if (plain_text := str(plain(value))) != value:
+            if plain_text.startswith("<base64:"):
                 return base64.b64encode(_invented(base64.b64decode(value).decode(), rng).encode()).decode()
             return _invented(value, rng)
         case _:
@@ -142,7 +146,7 @@ def _other(value: Json, rng: random.Random, plain: Callable[[Json], Json]) -> Js
 
 
 def _invented(text: str, rng: random.Random) -> str:
-    """Return another id of the same look. What is drawn does not depend on the id, which no other run has."""
+    """Return another id of the same form. It does not depend on the id, which differs between runs."""
     start = _last_word(text)
     length = len(text) - start if len(text) - start >= 20 else 8  # short ones, such as addresses, vary in length
     return text[:start] + "".join(rng.choice("0123456789abcdef") for _ in range(length))
@@ -153,7 +157,7 @@ def _last_word(text: str) -> int:
 
 
 def _shifted(text: str, shift: int) -> str:
-    """Return another text of the same look: every letter of its last word, and every digit, moved on."""
+    """Return another text of the same form: letters of its last word, and digits, are shifted."""
     start = _last_word(text)
 
     def moved(char: str) -> str:
@@ -168,7 +172,7 @@ def _shifted(text: str, shift: int) -> str:
 
 
 def _reworded(message: str, wrong: Mapping[str, tuple[Json, Json]]) -> str:
-    """Let the words say the wrong values as well."""
+    """Replace the right values in a message by the wrong ones."""
     for right, other in wrong.values():
         if not isinstance(right, bool) and len(str(right)) > 1:
             message = re.sub(rf"(?<!\w){re.escape(str(right))}(?!\w)", lambda _, o=other: str(o), message)  # type: ignore[misc]
@@ -176,30 +180,30 @@ def _reworded(message: str, wrong: Mapping[str, tuple[Json, Json]]) -> str:
 
 
 def _changed(body: Json, change: Callable[[Feedback], Feedback | None]) -> Json:
-    """Return an answer with every copy of its feedback changed, or taken out."""
+    """Return a body with every copy of its feedback changed or removed."""
     if isinstance(body, list):
         return [_changed(inner, change) for inner in body]
     if not isinstance(body, Mapping):
         return body
-    made: dict[str, Json] = {}
+    copy: dict[str, Json] = {}
     for name, value in body.items():
         if name == MEMBER and isinstance(value, Mapping):
             if (new := change(value)) is not None:
-                made[name] = new
+                copy[name] = new
         elif name == "causes" and isinstance(value, list):
-            made[name] = [cause for cause in value if not _is_ours(cause)]
+            copy[name] = [cause for cause in value if not _is_ours(cause)]
         else:
-            made[name] = _changed(value, change)
-    return made
+            copy[name] = _changed(value, change)
+    return copy
 
 
 def _is_ours(cause: Json) -> bool:
-    """A Kubernetes Status names suggestions once more among its causes, for kubectl to print."""
+    """Return whether a cause of a Kubernetes Status repeats a suggestion, for kubectl to print."""
     return isinstance(cause, Mapping) and cause.get("reason") == CAUSE
 
 
 def _without_lines(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Take out what says the suggestions once more, for those who print warnings."""
+    """Remove the headers that repeat suggestions."""
     return {name: value for name, value in headers.items() if name not in ("warning", "link")}
 
 

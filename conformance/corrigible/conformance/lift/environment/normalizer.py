@@ -1,6 +1,6 @@
-"""What no two runs share, made the same: ids by their first appearance, clocks as `<time>`, an episode's own names.
+"""Replaces what differs between two runs: ids by order of appearance, times by `<time>`, names of the episode.
 
-Knows: the patterns of a world. Does not know: tasks, arms, which API this is. Pure.
+Knows: the patterns of an environment. Does not know: tasks, arms, which API this is. Pure.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _TIMES: Final = (
 _UUID: Final = r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
 _FINGERPRINT: Final = "fingerprint"
-"""A member of `loop`, made with a key that every proxy draws anew."""
+"""A member of `loop`; every proxy makes it with a key of its own."""
 
 
 class Normalizer:
-    """The names of one episode. Whoever appears first is `<id:1>`."""
+    """The ids of one episode. The first one to appear is `<id:1>`."""
 
     def __init__(self, environment: Environment, own: Mapping[str, str]) -> None:
-        """`own` are the texts that belong to this episode alone, by what they are called in the log."""
+        """`own` maps names in the log to the texts of this episode alone."""
         self._ids: dict[str, str] = {}
         self._own = {text: f"<{name}>" for name, text in own.items() if text}
         self._known = frozenset(environment.known)
@@ -39,11 +39,11 @@ class Normalizer:
         self._find_own = re.compile("|".join(map(re.escape, sorted(self._own, key=len, reverse=True))) or r"(?!)")
 
     def __call__(self, value: Json) -> Json:
-        """Return the value with all names made canonical."""
+        """Return a value, normalized."""
         return self._value(value, "")
 
     def text(self, text: str) -> str:
-        """Return a text with all names made canonical."""
+        """Return a text, normalized."""
         if self._coded:
             text = _BASE64.sub(self._decoded, text)
         out = self._find_own.sub(lambda found: self._own[found[0]], text)
@@ -74,19 +74,19 @@ class Normalizer:
                 return value
 
     def _is_clock(self, pointer: Json) -> bool:
-        """Whether a patch edits a clock."""
+        """Return whether a patch edits a clock."""
         return isinstance(pointer, str) and pointer.rpartition("/")[2] in self._clocks
 
-    def _decoded(self, found: re.Match[str]) -> str:
-        """Show bytes as the text that they are, where the text holds a name of this episode."""
+    def _decoded(self, match: re.Match[str]) -> str:
+        """Return base64 as its text if that holds a name of this episode."""
         try:
-            plain = base64.b64decode(found[0], validate=True).decode()
+            plain = base64.b64decode(match[0], validate=True).decode()
         except ValueError:
-            return found[0]
-        return f"<base64:{plain}>" if self._find_own.search(plain) else found[0]
+            return match[0]
+        return f"<base64:{plain}>" if self._find_own.search(plain) else match[0]
 
-    def _named(self, found: re.Match[str]) -> str:
-        return found[0] if found[0] in self._known else self._id(found[0])
+    def _named(self, match: re.Match[str]) -> str:
+        return match[0] if match[0] in self._known else self._id(match[0])
 
     def _id(self, text: str) -> str:
         return self._ids.setdefault(text, f"<id:{len(self._ids) + 1}>")

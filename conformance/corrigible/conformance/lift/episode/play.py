@@ -1,6 +1,6 @@
-"""One (task, arm, agent, seed), played against real servers: set up, call until it ends, look what came of it.
+"""One episode (task, arm, agent, seed) against real servers: set up, let the agent call, read the end state.
 
-Knows: agents' moves, arms, a running running. Does not know: how sites are started, logs, other episodes.
+Knows: moves, arms, a running environment. Does not know: how environments start, the log, other episodes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from corrigible.conformance.lift.agents.protocol import Agent, Briefing, Ending, Send, Stop, Usage
-from corrigible.conformance.lift.arms.apply import Feedback, shown
+from corrigible.conformance.lift.arms.apply import Feedback, apply_arm
 from corrigible.conformance.lift.arms.arm import Arm
 from corrigible.conformance.lift.environment.environment import Environment, RunningEnvironment
 from corrigible.conformance.lift.environment.http_client import Unreachable
@@ -28,17 +28,17 @@ from .score import PlayedCall, ReadResult, Verdict, feedback_of, follows, missin
 
 ATTEMPTS: Final = 5
 _MOST: Final = 60
-"""Calls of one episode, look-ups and steps too."""
+"""Calls of one episode, look-ups and steps included."""
 _SHOWN_HEADERS: Final = ("retry-after", "warning", "link", "content-type", "allow", "location")
 
 
 class NotObserved(Exception):
-    """The set-up did not work, or time ran out: nothing was observed."""
+    """The set-up failed, or time ran out: the episode is an error, and no observation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What an episode is made of."""
+    """All that an episode needs."""
 
     key: str
     domain: str
@@ -50,21 +50,21 @@ class Job:
     attempts: int = ATTEMPTS
     timeout: float = 120.0
     longest_wait: float = 0.0
-    """Seconds. What an agent would wait beyond that is not waited."""
+    """Seconds; longer waits are cut to this."""
     strategy: str = ""
     pool: Sequence[Feedback] = ()
-    """Feedback of other tasks, for the arm that shuffles."""
+    """Feedback of other tasks, for the arm `shuffled`."""
     description: Json = None
 
     @property
     def tenant(self) -> str:
-        """A name that no other episode has, and that starts with a letter."""
+        """A name of this episode alone; it starts with a letter."""
         return f"e{self.key[:8]}"
 
 
 @dataclass(slots=True)
 class EpisodeState:
-    """An episode as it goes: what is known of it even when it breaks off."""
+    """What an episode has come to so far; it is logged even if the episode fails half-way."""
 
     saved: dict[str, Json] = field(default_factory=dict)
     played: list[PlayedCall] = field(default_factory=list)
@@ -77,7 +77,7 @@ class EpisodeState:
 
 
 def play(job: Job, running: RunningEnvironment) -> Episode:
-    """Play one episode. Whatever breaks makes it an error with a reason; nothing is raised but the end of all."""
+    """Play one episode. Every exception makes it an error with a reason, but for KeyboardInterrupt and the like."""
     began, clock = time.time(), time.monotonic()
     state = EpisodeState(saved={"tenant": job.tenant})
     verdict = Verdict(False, "", ())
@@ -90,7 +90,7 @@ def play(job: Job, running: RunningEnvironment) -> Episode:
         trouble = str(problem)
     except Exception as problem:
         trouble = f"{type(problem).__name__}: {problem}{_place(problem)}"
-        if isinstance(usage := getattr(problem, "usage", None), Usage):  # billed, though no move came of it
+        if isinstance(usage := getattr(problem, "usage", None), Usage):  # billed, although no move followed
             state.usage, state.billed = state.usage + usage, True
     outcome = "error" if trouble else "success" if verdict.success else "failure"
     return _written(job, running.environment, state, outcome, trouble, verdict, began, time.monotonic() - clock)
@@ -120,16 +120,18 @@ def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: f
 
 
 def prepare(calls: Sequence[Setup], file: TaskFile, running: RunningEnvironment, saved: dict[str, Json]) -> None:
-    """Make calls straight to the upstream and keep what they save. Raises NotObserved where one is refused."""
-    for one in calls:
-        request = one.request.request(saved, form=file.form)
-        answer = running.upstream_client.send(request, running.environment.credentials(one.caller, saved))
-        if not answer.succeeded:
-            raise NotObserved(f"set-up: {request.method} {request.path}: {answer.status} {str(answer.body)[:300]}")
-        for name, pointer in one.save.items():
-            value = value_at(answer.body, pointer)
+    """Make set-up calls to the upstream and save their values. Raises NotObserved if one fails."""
+    for setup in calls:
+        request = setup.request.request(saved, form=file.form)
+        response = running.upstream_client.send(request, running.environment.credentials(setup.caller, saved))
+        if not response.succeeded:
+            raise NotObserved(f"set-up: {request.method} {request.path}: {response.status} {str(response.body)[:300]}")
+        for name, pointer in setup.save.items():
+            value = value_at(response.body, pointer)
             if value == "<absent>":
-                raise NotObserved(f"set-up: {request.method} {request.path}: no {pointer} in {str(answer.body)[:300]}")
+                raise NotObserved(
+                    f"set-up: {request.method} {request.path}: no {pointer} in {str(response.body)[:300]}"
+                )
             saved[name] = value
 
 
@@ -140,15 +142,15 @@ def _look(read: Read | Kept, file: TaskFile, running: RunningEnvironment, saved:
 
 
 def credentials(job: Job, environment: Environment, saved: Mapping[str, Json]) -> dict[str, str]:
-    """Return what the agent's calls carry beside its request: credentials, and what the proxy is asked for."""
-    mine = environment.credentials(environment.agent, saved)
+    """Return the headers that are added to the agent's requests: credentials, and the mode asked of the proxy."""
+    headers = environment.credentials(environment.agent, saved)
     if environment.grpc:
-        return {**mine, "recovery-feedback": job.arm.mode, "recovery-feedback-caller": job.key[:16]}
-    return {**mine, "prefer": f"recovery-feedback={job.arm.mode}; caller={job.key[:16]}"}
+        return {**headers, "recovery-feedback": job.arm.mode, "recovery-feedback-caller": job.key[:16]}
+    return {**headers, "prefer": f"recovery-feedback={job.arm.mode}; caller={job.key[:16]}"}
 
 
 def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeState, until: float) -> None:
-    """Let the agent call until it stops, is done, or has no attempt left."""
+    """Carry out the agent's moves until it stops, succeeds, or has no attempt left."""
     request = task.request.request({}, form=job.file.form)
     about = str(fill(job.file.about, state.saved))
     briefing = Briefing(
@@ -171,57 +173,57 @@ def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeStat
                 raise NotObserved(f"time is out: {job.timeout:g} s")
             state.attempts += move.lost
             if state.attempts >= job.attempts:
-                return  # before it came to this call
-            seen = _made(job, running, move, headers, state)
-            settled = seen.succeeded and move.settles
-            out = state.attempts >= job.attempts or len(state.played) >= _MOST
-            if (settled or out) and job.agent.kind != "external":
+                return  # the lost attempts were the last ones
+            response = _made(job, running, move, headers, state)
+            succeeded = response.succeeded and move.settles
+            exhausted = state.attempts >= job.attempts or len(state.played) >= _MOST
+            if (succeeded or exhausted) and job.agent.kind != "external":
                 return
             try:
-                move = moves.send(seen)  # somebody out there says when it is done, and waits for the last answer too
+                move = moves.send(response)  # an external agent waits for this response, and says when it is done
             except StopIteration:
                 move = None
-            if out:
+            if exhausted:
                 return
 
 
 def _made(
     job: Job, running: RunningEnvironment, move: Send, headers: Mapping[str, str], state: EpisodeState
 ) -> Response:
-    """Wait, make the steps and the call of a move. Return what is seen of the call."""
+    """Wait, then make the steps and the call of a move. Return the call's response as the arm shows it."""
     if (wait := min(move.wait, job.longest_wait)) > 0:
         time.sleep(wait)
     tokens = move.usage.input + move.usage.output if move.usage is not None else 0
-    looks_up = not move.settles and is_read(move.request, running.environment.reads)  # one that works is no attempt
+    is_look_up = not move.settles and is_read(move.request, running.environment.reads)  # a successful one is no attempt
     last = Response(0, None)
     for index, request in enumerate((*move.steps, move.request)):
-        is_step = index < len(move.steps) or looks_up
-        ends = index == len(move.steps)
-        asked = Request(request.method, request.path, request.query, request.headers, request.body, job.file.form)
+        is_step = index < len(move.steps) or is_look_up
+        is_last = index == len(move.steps)
+        sent = Request(request.method, request.path, request.query, request.headers, request.body, job.file.form)
         began = time.monotonic()
-        answer = running.proxy_client.send(asked, headers)
-        visible = {name: answer.headers[name] for name in _SHOWN_HEADERS if name in answer.headers}
-        seen = Response(answer.status, answer.body, visible, answer.succeeded)
-        if not answer.succeeded:
+        response = running.proxy_client.send(sent, headers)
+        visible = {name: response.headers[name] for name in _SHOWN_HEADERS if name in response.headers}
+        shown = Response(response.status, response.body, visible, response.succeeded)
+        if not response.succeeded:
             seed = f"{job.seed}:{job.task.id}:{len(state.played)}"
-            seen = shown(seen, job.arm, seed, job.pool, Normalizer(running.environment, {"tenant": job.tenant}))
+            shown = apply_arm(shown, job.arm, seed, job.pool, Normalizer(running.environment, {"tenant": job.tenant}))
         state.played.append(
             PlayedCall(
-                asked,
-                answer,
-                seen,
+                sent,
+                response,
+                shown,
                 step=is_step,
-                applied=move.applied if ends else None,
-                wait=move.wait if ends else 0.0,
-                note=move.note if ends else "",
-                lost=move.lost if ends else 0,
-                reflections=move.reflections if ends else (),
-                tokens=tokens if ends else 0,
+                applied=move.applied if is_last else None,
+                wait=move.wait if is_last else 0.0,
+                note=move.note if is_last else "",
+                lost=move.lost if is_last else 0,
+                reflections=move.reflections if is_last else (),
+                tokens=tokens if is_last else 0,
                 seconds=round(time.monotonic() - began, 6),
             )
         )
-        last = seen
-    state.attempts += not (last.succeeded and looks_up)
+        last = shown
+    state.attempts += not (last.succeeded and is_look_up)
     return last
 
 
@@ -238,14 +240,14 @@ def _written(
     normalizer = Normalizer(environment, {"tenant": job.tenant})
     for value in state.saved.values():
         normalizer(value)
-    turns = tuple(_turn(one, _call_before(state.played, index), normalizer) for index, one in enumerate(state.played))
-    loops = sum(1 for one in state.played if _is_loop(one.seen))
+    turns = tuple(_turn(call, _call_before(state.played, index), normalizer) for index, call in enumerate(state.played))
+    loops = sum(1 for call in state.played if _is_loop(call.seen))
     spent = Spent(
         input=state.usage.input,
         output=state.usage.output,
         cached=state.usage.cached,
         calls=state.usage.calls,
-        by_turn=tuple(one.tokens for one in state.played),
+        by_turn=tuple(call.tokens for call in state.played),
     )
     return Episode(
         key=job.key,
@@ -277,40 +279,40 @@ def _ended(state: EpisodeState) -> str:
     return f"{state.ending}: {state.reason}" if state.reason else state.ending
 
 
-def _turn(one: PlayedCall, before: PlayedCall | None, normalizer: Normalizer) -> Turn:
-    known = feedback_of(one.seen)
+def _turn(call: PlayedCall, before: PlayedCall | None, normalizer: Normalizer) -> Turn:
+    feedback = feedback_of(call.seen)
     return Turn(
-        request=normalizer(one.request.document()),
-        step=one.step,
-        status=one.answer.status,
-        shown=None if one.seen.succeeded else normalizer(one.seen.body),
-        accepted=one.answer.succeeded,
-        offered=len(known.suggestions) if known is not None else 0,
-        applied=one.applied,
-        followed=before is not None and not one.step and follows(before, one),
-        wait=one.wait,
-        note=normalizer.text(one.note),
-        lost=one.lost,
-        reflections=_reflected(one.reflections, normalizer),
-        seconds=one.seconds,
+        request=normalizer(call.request.document()),
+        step=call.step,
+        status=call.answer.status,
+        shown=None if call.seen.succeeded else normalizer(call.seen.body),
+        accepted=call.answer.succeeded,
+        offered=len(feedback.suggestions) if feedback is not None else 0,
+        applied=call.applied,
+        followed=before is not None and not call.step and follows(before, call),
+        wait=call.wait,
+        note=normalizer.text(call.note),
+        lost=call.lost,
+        reflections=_reflected(call.reflections, normalizer),
+        seconds=call.seconds,
     )
 
 
 def _reflected(reflections: Sequence[Reflection], normalizer: Normalizer) -> tuple[Reflection, ...]:
-    return tuple(one.model_copy(update={"text": normalizer.text(one.text)}) for one in reflections)
+    return tuple(reflection.model_copy(update={"text": normalizer.text(reflection.text)}) for reflection in reflections)
 
 
 def _call_before(played: Sequence[PlayedCall], index: int) -> PlayedCall | None:
-    return next((one for one in reversed(played[:index]) if not one.step), None)
+    return next((call for call in reversed(played[:index]) if not call.step), None)
 
 
-def _is_loop(seen: Response) -> bool:
-    known = feedback_of(seen)
-    return known is not None and known.loop is not None and known.loop.action not in (None, "none")
+def _is_loop(response: Response) -> bool:
+    feedback = feedback_of(response)
+    return feedback is not None and feedback.loop is not None and feedback.loop.action not in (None, "none")
 
 
 def _place(problem: BaseException) -> str:
-    """Name the last line of the suite on the way to a crash."""
+    """Return the innermost line of the suite in a traceback."""
     trace, place = problem.__traceback__, ""
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -321,10 +323,10 @@ def _place(problem: BaseException) -> str:
 
 
 def first_feedback(job: Job, running: RunningEnvironment) -> Feedback | None:
-    """Return the feedback that the first call of a task gets, None where it gets none: for the pool of others."""
+    """Return the feedback on a task's first request, if any: other tasks' `shuffled` arm shows it."""
     state = EpisodeState(saved={"tenant": job.tenant})
     prepare((*running.environment.begin, *job.task.setup), job.file, running, state.saved)
     headers = credentials(replace(job, arm=Arm.PATCHES), running.environment, state.saved)
-    answer = running.proxy_client.send(job.task.request.request(state.saved, form=job.file.form), headers)
-    known = feedback_of(Response(answer.status, answer.body, {}, answer.succeeded))
-    return known.document() if known is not None else None
+    response = running.proxy_client.send(job.task.request.request(state.saved, form=job.file.form), headers)
+    feedback = feedback_of(response)
+    return feedback.document() if feedback is not None else None
