@@ -87,6 +87,8 @@ def merge(target: Json, patch: Json) -> Json:
 
 def same_json(one: Json, other: Json) -> bool:
     """Equality of RFC 6902, section 4.6: 1 equals 1.0, and true equals neither."""
+    if type(one) is str and type(other) is str:  # most values are; matching them takes ten times as long
+        return one == other
     match one, other:
         case (bool(), _) | (_, bool()):
             return one is other
@@ -102,6 +104,8 @@ def same_json(one: Json, other: Json) -> bool:
 
 def same_text(one: Json, other: Json) -> bool:
     """Equality where scalars are text on the wire: 500 equals "500", true equals "true", null equals ""."""
+    if type(one) is str and type(other) is str:
+        return one == other
     match one, other:
         case (list(), list()):
             return len(one) == len(other) and all(map(same_text, one, other))

@@ -21,23 +21,23 @@ class Measured(NamedTuple):
 def measured(document: Json, limits: Limits) -> Measured:
     """Count values and levels; counting ends where either is more than the limits allow."""
     values, depth = 1, 0
-    level = [document]
+    level: list[Json] = [document] if type(document) in _CONTAINERS else []
     while level:
         inner: list[Json] = []
-        for one in level:
-            if isinstance(one, dict):
-                values += len(one)
-                inner += [value for value in one.values() if isinstance(value, (dict, list))]
-            elif isinstance(one, list):
-                values += len(one)
-                inner += [value for value in one if isinstance(value, (dict, list))]
+        for container in level:
+            values += len(container)
+            elements = container.values() if type(container) is dict else container
+            inner += [element for element in elements if type(element) in _CONTAINERS]
             if values > limits.values:
                 return Measured(values, depth)
-        depth += 1 if level else 0
+        depth += 1
         if depth > limits.depth:
             break
         level = inner
     return Measured(values, depth)
+
+
+_CONTAINERS = frozenset({dict, list})
 
 
 def readable(document: Json, limits: Limits) -> Json:

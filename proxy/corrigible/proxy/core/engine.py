@@ -234,9 +234,8 @@ class Engine:
 def _allow(budget: Budget, request: Request, body: Json, limits: Limits) -> str:
     """Give the budget steps for the values of an exchange. Return why it is too large, or nothing."""
     sent, answer = measured(request.body, limits), measured(body, limits)
-    for name, size in (("request", sent), ("answer", answer)):
-        if size.is_over(limits):
-            return f"the {name} holds too many values or is nested too deep"
+    if sent.is_over(limits) or answer.is_over(limits):
+        return f"the {'request' if sent.is_over(limits) else 'answer'} holds too many values or is nested too deep"
     budget.allow(sent.values + len(request.query) + answer.values, limits.steps_for_values)
     return ""
 

@@ -84,7 +84,8 @@ def mirror_retry_after(feedback: dict[str, Json], seconds: float | None) -> None
 
 def drop_stray_paths(feedback: dict[str, Json], request: Request) -> None:
     """Drop suggestions with a path of dot segments or the like (SPEC.md 4.9). FeedbackRejected where none is left."""
-    for suggestion in [s for s in feedback["suggestions"] if _leads_away(s, request)]:
+    stray = [suggestion for suggestion in feedback["suggestions"] if _leads_away(suggestion, request)]
+    for suggestion in stray:
         _drop(feedback["suggestions"], suggestion)
     if not feedback["suggestions"]:
         raise FeedbackRejected("a path that leaves its place")

@@ -135,9 +135,10 @@ def losing(suggestion: dict[str, Json], lost: Sequence[str]) -> dict[str, Any]:
     """Return a suggestion that says what it loses; the same one where that is nothing."""
     if not lost:
         return suggestion
-    already = suggestion.get("safety", {}).get("loses", ())
     out = _changing(suggestion)
-    return {**out, "safety": {**out["safety"], "loses": list(dict.fromkeys((*already, *lost)))}}
+    already = out["safety"].get("loses")
+    out["safety"]["loses"] = list(dict.fromkeys((*already, *lost))) if already else list(lost)
+    return out
 
 
 def _changing(suggestion: dict[str, Json]) -> dict[str, Any]:

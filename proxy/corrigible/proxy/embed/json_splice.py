@@ -42,25 +42,12 @@ def span(text: str, pointer: str) -> Span | None:
     return here
 
 
-Members = Sequence[tuple[bytes, bytes]]
-"""Plain names and JSON texts."""
-
-
-def add_members(text: bytes, parsed: Json, additions: Mapping[str, Members]) -> bytes:
-    """Add members to the objects at some pointers; where there is no object, nothing is added.
-
-    `text` is JSON in UTF-8 and `parsed` its value. Every byte of it stays, in its order.
-    """
-    pieces = {
-        pointer: [b'"' + name + b'":' + value for name, value in members]
-        for pointer, members in additions.items()
-        if isinstance(resolve(parsed, pointer) if pointer else parsed, dict)
-    }
-    return splice(text, parsed, pieces)
-
-
 def splice(text: bytes, parsed: Json, additions: Mapping[str, Sequence[bytes]]) -> bytes:
-    """Put JSON texts at the end of the objects (`"name":value`) and arrays (`value`) at some pointers."""
+    """Put JSON texts at the end of the objects (`"name":value`) and arrays (`value`) at some pointers.
+
+    `text` is JSON in UTF-8 and `parsed` its value. Every byte of it stays, in its order; where there is neither object
+    nor array, nothing is added.
+    """
     end = len(text.rstrip(_BYTES_OF_SPACE)) - 1
     cuts: list[tuple[int, bytes]] = []
     for pointer, pieces in additions.items():

@@ -14,7 +14,7 @@ from corrigible.schema.carrier import CAUSE, SEAL
 from corrigible.schema.exchange import Json
 
 from .envelope import in_graphql, in_mcp
-from .json_splice import MEMBER, Members, add_members, splice
+from .json_splice import MEMBER, splice
 from .status_details import detail, details_of
 
 _MOST_WARNINGS = 3
@@ -22,6 +22,7 @@ _LONGEST_LINE = 120
 """Kubernetes cuts longer warnings or drops them; people read shorter ones."""
 _LONGEST_VALUE = 40
 _AGENT = "corrigible"
+_MEMBER = MEMBER.encode()
 
 
 class EmbeddedBody(NamedTuple):
@@ -43,8 +44,9 @@ def embed_feedback(
             return _kubernetes(native, decision, mode, seal)
         case "relayed":
             parsed = decision.body
-            members = [(MEMBER.encode(), decision.encoded)] if mode is Mode.REFLECTIVE else []
-            return EmbeddedBody(add_members(native, parsed, {"": members})) if members else None
+            if mode is not Mode.REFLECTIVE:
+                return None
+            return EmbeddedBody(splice(native, parsed, {"": [_piece(_MEMBER, decision.encoded)]}))
         case "graphql" | "mcp":
             enveloped = in_graphql if decision.placement == "graphql" else in_mcp
             body = enveloped(native, decision) if mode is Mode.REFLECTIVE else None
@@ -57,27 +59,24 @@ def _member(native: bytes, decision: Annotate, mode: Mode) -> EmbeddedBody | Non
     parsed = decision.body
     if not isinstance(parsed, dict):
         return None
-    additions: dict[str, Members] = {"": _top(parsed, decision, mode)}
-    if mode is not Mode.REFLECTIVE:
-        return EmbeddedBody(add_members(native, parsed, additions))
-    details = details_of(parsed)
-    if details is not None:
-        top = [_piece(name, value) for name, value in additions[""]]
-        return EmbeddedBody(splice(native, parsed, {"": top, details: [detail(decision.feedback)]}))
-    mirror = decision.pack.text.mirror
-    if mirror:
-        inner = resolve(parsed, mirror)
-        if isinstance(inner, dict) and MEMBER not in inner:
-            additions[mirror] = [(MEMBER.encode(), decision.encoded)]
-    return EmbeddedBody(add_members(native, parsed, additions))
-
-
-def _top(parsed: Mapping[str, Json], decision: Annotate, mode: Mode) -> list[tuple[bytes, bytes]]:
-    top: list[tuple[bytes, bytes]] = []
-    if "validation_errors" not in parsed:
-        top.append((b"validation_errors", orjson.dumps(decision.diagnoses)))
+    additions: dict[str, list[bytes]] = {"": _top(parsed, decision, mode)}
     if mode is Mode.REFLECTIVE:
-        top.append((MEMBER.encode(), decision.encoded))
+        details, mirror = details_of(parsed), decision.pack.text.mirror
+        if details is not None:
+            additions[details] = [detail(decision.feedback)]
+        elif mirror:
+            inner = resolve(parsed, mirror)
+            if isinstance(inner, dict) and MEMBER not in inner:
+                additions[mirror] = [_piece(_MEMBER, decision.encoded)]
+    return EmbeddedBody(splice(native, parsed, additions))
+
+
+def _top(parsed: Mapping[str, Json], decision: Annotate, mode: Mode) -> list[bytes]:
+    top: list[bytes] = []
+    if "validation_errors" not in parsed:
+        top.append(_piece(b"validation_errors", orjson.dumps(decision.diagnoses)))
+    if mode is Mode.REFLECTIVE:
+        top.append(_piece(_MEMBER, decision.encoded))
     return top
 
 
@@ -89,7 +88,7 @@ def _kubernetes(
         return None
     if parsed.get("kind") == "AdmissionReview":
         return _review(native, parsed, decision, mode, seal)
-    top = [_piece(name, value) for name, value in _top(parsed, decision, mode)]
+    top = _top(parsed, decision, mode)
     if mode is not Mode.REFLECTIVE:
         return EmbeddedBody(splice(native, parsed, {"": top}))
     suggestions = decision.feedback["suggestions"]

@@ -17,10 +17,10 @@ _TYPE = "type.googleapis.com/"
 def details_of(parsed: Mapping[str, Json]) -> str | None:
     """Return where the details of a status in JSON are, None where the answer is none."""
     for pointer, status in (("/error", parsed.get("error")), ("", parsed)):
-        if not isinstance(status, Mapping) or not isinstance(status.get("message"), str):
+        if not isinstance(status, dict) or not isinstance(status.get("message"), str):
             continue
         details = status.get("details")
-        typed = isinstance(details, list) and all(isinstance(one, Mapping) and "@type" in one for one in details)
+        typed = isinstance(details, list) and all(isinstance(one, dict) and "@type" in one for one in details)
         if typed and isinstance(status.get("code"), int):
             return f"{pointer}/details"
     return None

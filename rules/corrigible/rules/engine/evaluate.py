@@ -127,8 +127,8 @@ class RuleEvaluation:
                 continue
             suggestions = self.builder.build(entry, activation)
             if suggestions:
-                settled = rule.also_resolves.evaluate(activation) if rule.also_resolves is not None else []
-                return self._result(suggestions, entry)._replace(settles=frozenset(settled))
+                settled = rule.also_resolves.evaluate(activation) if rule.also_resolves is not None else ()
+                return self._result(suggestions, entry, frozenset(settled))
         self._note("nothing under suggest holds")
         return None
 
@@ -184,7 +184,7 @@ class RuleEvaluation:
             return Lookup(path), template
         return Lookup(path, CALL, orjson.dumps(filled(spec.message, activation))), template
 
-    def _result(self, suggestions: list[dict[str, Json]], entry: Entry) -> RuleResult:
+    def _result(self, suggestions: list[dict[str, Json]], entry: Entry, settled: frozenset[int]) -> RuleResult:
         recovery = self.builder.recovery
         if not recovery:
             bases = [one.get("base_action") or one["action"] for one in suggestions]
@@ -194,8 +194,8 @@ class RuleEvaluation:
                 waits = all([base == "WAIT_AND_RETRY" for base in bases])
                 recovery = "transient" if waits else "correctable"
         kind = entry.type or self.rule.type
-        result = RuleResult(self.rule, tuple(suggestions), kind, recovery, self.builder.retry, bool(self.looked))
-        return result._replace(seen=tuple(self.seen))
+        retry, looked, seen = self.builder.retry, bool(self.looked), tuple(self.seen)
+        return RuleResult(self.rule, tuple(suggestions), kind, recovery, retry, looked, settled, seen)
 
 
 def _decoded(answer: LookupAnswer) -> Json:

@@ -253,6 +253,8 @@ class _Comparison:
 
     def _names(self, old: Json, new: Json) -> bool:
         """Whether a look-up shows that one value names what the other identifies: a branch and its commit."""
+        if not self.survival.seen:
+            return False
         if not isinstance(old, str | int) or not isinstance(new, str | int) or not re.search("[A-Za-z]", f"{old}{new}"):
             return False  # of two numbers one does not name the other
         return any(_shows(seen, old, new) for seen in self.survival.seen)
