@@ -23,6 +23,11 @@ class Planted:
     fault: Fault
     breaks: frozenset[str]
 
+    @property
+    def withholds(self) -> bool:
+        """Whether what a check waits for never comes."""
+        return "SRF-TRN-09" in self.breaks
+
     def about(self, checks: Iterable[Check]) -> list[Check]:
         """Return the checks of the requirements that it breaks."""
         return [check for check in checks if self.breaks.intersection(check.requirements)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,8 @@ import pytest
 from corrigible.conformance.checks.pack.rule_files import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.suite.subject import Subject
+
+from .preloaded_command import preloaded
 
 HEAD = """\
 name: acme
@@ -44,9 +46,15 @@ FILES: Mapping[str, str] = {"pack.yaml": HEAD, "less.yaml": RULE % "less", "less
 Changed = Mapping[str, Callable[[str], str]]
 
 
-def findings(folder: Path | str, **more: str) -> dict[str, list[str]]:
+@pytest.fixture(scope="module")
+def corrigible(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with preloaded(tmp_path_factory.mktemp("corrigible")) as words:
+        yield words
+
+
+def findings(folder: Path | str, **config: str) -> dict[str, list[str]]:
     """Return what each check finds; checks that cannot tell, or have nothing to look at, find nothing."""
-    subject = Subject("pack", "http-json", config={"pack": str(folder), **more})
+    subject = Subject("pack", "http-json", config={"pack": str(folder), **config})
     found: dict[str, list[str]] = {}
     for check in CHECKS:
         try:
@@ -126,48 +134,49 @@ FAULTS: dict[str, tuple[Changed, str, str]] = {
 NUMBER = {"loads": 1, "shown-both-ways": 2, "can-speak": 3, "linear-patterns": 4, "coverage": 5, "origins": 6}
 
 
-def test_a_pack_in_order_passes(tmp_path: Path) -> None:
-    assert findings(spoilt(tmp_path, {})) == {}
+def test_a_pack_in_order_passes(corrigible: str, tmp_path: Path) -> None:
+    assert findings(spoilt(tmp_path, {}), corrigible=corrigible) == {}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_fault_is_caught_by_the_check_that_is_about_it(tmp_path: Path, fault: str) -> None:
+def test_each_fault_is_caught_by_the_check_that_is_about_it(corrigible: str, tmp_path: Path, fault: str) -> None:
     changed, check, said = FAULTS[fault]
-    found = findings(spoilt(tmp_path, changed))
+    found = findings(spoilt(tmp_path, changed), corrigible=corrigible)
     assert list(found) == [f"pack/{check}"]
     (first, *_) = found[f"pack/{check}"]
     assert first.startswith(f"SRF-PCK-0{NUMBER[check]} ") and said in first
 
 
-def test_a_rule_with_a_fault_of_each_kind_is_caught_by_each(tmp_path: Path) -> None:
+def test_a_rule_with_a_fault_of_each_kind_is_caught_by_each(corrigible: str, tmp_path: Path) -> None:
     changed: Changed = {
         "less.yaml": lambda text: text.replace("(?P<what>much|many)", "(?=much)").replace("title: Too much\n", ""),
         "less.cases.yaml": lambda text: text.partition("- name: another")[0].replace("synthetic", "hearsay"),
     }
-    found = findings(spoilt(tmp_path, changed))
+    found = findings(spoilt(tmp_path, changed), corrigible=corrigible)
     assert list(found) == ["pack/loads", "pack/shown-both-ways", "pack/linear-patterns", "pack/origins"]
 
 
-def test_a_deprecated_rule_needs_no_cases(tmp_path: Path) -> None:
+def test_a_deprecated_rule_needs_no_cases(corrigible: str, tmp_path: Path) -> None:
     old = {"old.yaml": given((RULE % "old").replace("stable", "deprecated"))}
-    assert findings(spoilt(tmp_path, old)) == {}
+    assert findings(spoilt(tmp_path, old), corrigible=corrigible) == {}
 
 
-def test_a_declaration_that_holds_passes() -> None:
+def test_a_declaration_that_holds_passes(corrigible: str) -> None:
     coverage = next(check for check in CHECKS if check.id == "pack/coverage")
-    assert list(coverage.run(Subject("pack", "http-json", config={"pack": "stripe"}))) == []
+    config = {"pack": "stripe", "corrigible": corrigible}
+    assert list(coverage.run(Subject("pack", "http-json", config=config))) == []
 
 
-def test_coverage_is_held_against_what_is_declared(tmp_path: Path) -> None:
+def test_coverage_is_held_against_what_is_declared(corrigible: str, tmp_path: Path) -> None:
     folder = spoilt(tmp_path, {"pack.yaml": lambda text: text + "min_coverage: 50\n"})
-    assert findings(folder) == {
+    assert findings(folder, corrigible=corrigible) == {
         "pack/coverage": ["SRF-PCK-05 The pack covers less than it declares."]
     }  # there is no description of this API, so nothing of what is documented is covered
 
 
-@pytest.mark.parametrize("name", ["http", "recipe"])
-def test_our_own_packs_are_in_order(name: str) -> None:
-    assert findings(name) == {}
+def test_our_own_packs_are_in_order(corrigible: str) -> None:
+    assert findings("http", corrigible=corrigible) == {}
+    assert findings("recipe") == {}, "by the command as it is installed"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +187,9 @@ def test_our_own_packs_are_in_order(name: str) -> None:
         ({"pack": "recipe", "corrigible": "no-such-command"}, "no-such-command"),
     ],
 )
-def test_what_cannot_be_judged_is_told_apart_from_what_fails(config: dict[str, str], said: str) -> None:
+def test_what_cannot_be_judged_is_told_apart_from_what_fails(
+    corrigible: str, config: dict[str, str], said: str
+) -> None:
     for check in CHECKS:
         with pytest.raises(CouldNotTell, match=said):
-            list(check.run(Subject("pack", "http-json", config=config)))
+            list(check.run(Subject("pack", "http-json", config={"corrigible": corrigible, **config})))

@@ -9,10 +9,8 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
-import threading
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 import h11
@@ -37,6 +35,8 @@ from corrigible.conformance.transport.http2 import (
     window,
 )
 
+from .listener import Listener
+
 ANSWER: Final = b"ok"
 """What everything is answered with."""
 POUR: Final = "/conformance/http2/pour"
@@ -49,86 +49,36 @@ _KEPT: Final = 1 << 20
 """Bytes of what was asked that are kept."""
 
 
-class Http2Upstream:
+class Http2Upstream(Listener):
     """A context manager; 127.0.0.1 only."""
 
     def __init__(self, certificate: Path, protocol: str = "h2") -> None:
         """The protocol is `h2` or `http/1.1`."""
+        super().__init__("conformance-http2-upstream", patience=_PATIENCE)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate)
         self._context.set_alpn_protocols([protocol])
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.url = f"https://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.url = f"https://127.0.0.1:{self.port}"
         self.heard = bytearray()
         """The begin of everything that was asked."""
         self.poured = 0
         """Bytes of the long answer that somebody took."""
-        self._refusing = threading.Event()
-        self._open: set[socket.socket] = set()
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._accept, name="conformance-http2-upstream", daemon=True)
 
-    def __enter__(self) -> Http2Upstream:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._hang_up()
-        self._thread.join(5)
-
-    def refuse(self, refusing: bool) -> None:
-        """End every connection, and each new one before anything is said on it; or stop doing so."""
-        if refusing:
-            self._refusing.set()
-            self._hang_up()
-        else:
-            self._refusing.clear()
-
-    def _hang_up(self) -> None:
-        with self._lock:
-            for connection in self._open:
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            if self._refusing.is_set():
-                connection.close()
-                continue
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+    def _secured(self, connection: socket.socket) -> socket.socket:
+        return self._context.wrap_socket(connection, server_side=True)
 
     def _serve(self, connection: socket.socket) -> None:
-        connection.settimeout(_PATIENCE)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with suppress(OSError, h11.ProtocolError), self._context.wrap_socket(connection, server_side=True) as wire:
-            with self._lock:
-                # A connection that was in its handshake when refusing began is none of those that were ended.
-                if self._refusing.is_set():
-                    return
-                self._open.add(wire)
-            try:
-                begin = b""
-                while PREFACE.startswith(begin) and begin != PREFACE:
-                    data = wire.recv(len(PREFACE) - len(begin))
-                    if not data:
-                        break
-                    begin += data
-                if begin == PREFACE:
-                    self._http2(_Server(wire))
-                elif begin:
-                    self._http1(wire, begin)
-            finally:
-                with self._lock:
-                    self._open.discard(wire)
+        begin = b""
+        while PREFACE.startswith(begin) and begin != PREFACE:
+            data = connection.recv(len(PREFACE) - len(begin))
+            if not data:
+                break
+            begin += data
+        with suppress(h11.ProtocolError):
+            if begin == PREFACE:
+                self._http2(_Server(connection))
+            elif begin:
+                self._http1(connection, begin)
 
     def _hear(self, said: bytes) -> None:
         with self._lock:

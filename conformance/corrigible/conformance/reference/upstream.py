@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final
 
 import h11
@@ -21,7 +20,8 @@ import h11
 from corrigible.conformance.transport.http1 import CASE, HttpRequest
 from corrigible.schema.exchange import Json
 
-_PATIENCE: Final = 30.0
+from .listener import Listener
+
 _LARGEST: Final = 1 << 20
 """No head of a request is longer."""
 _KEPT: Final = 1 << 16
@@ -122,11 +122,12 @@ Answering = Callable[[Received], Script]
 _NOT_FOUND: Final = answer(404, b"", ())
 
 
-class Upstream:
+class Upstream(Listener):
     """Answers by script, and what has none by `api`. A context manager; 127.0.0.1 only."""
 
     def __init__(self, api: Answering | None = None, *, port: int = 0, remembers: bool = True) -> None:
         """Who serves for hours and is never asked what came in need not remember it."""
+        super().__init__("conformance-upstream", port=port)
         self._remembers = remembers
         self.api: Answering = api or (lambda received: _NOT_FOUND)
         self._scripts: dict[str, tuple[Script | Answering, str | None]] = {}
@@ -134,28 +135,7 @@ class Upstream:
         self._requests: list[Received] = []
         self._by_case: dict[str, list[Received]] = {}
         self._heard: deque[bytearray] = deque(maxlen=256)
-        self._lock = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
-        self.port: int = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._open: set[socket.socket] = set()
-        self._thread = threading.Thread(target=self._accept, name="conformance-upstream", daemon=True)
-
-    def __enter__(self) -> Upstream:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        with self._lock:
-            for connection in self._open:
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-        self._thread.join(5)
 
     def script(self, case: str, script: Script | Answering, *, target: str | None = None) -> None:
         """Answer every request that names this case so; with a target, only those to it."""
@@ -182,38 +162,22 @@ class Upstream:
         with self._lock:
             return [bytes(one) for one in self._heard]
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            with self._lock:
-                self._open.add(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
     def _serve(self, connection: socket.socket) -> None:
-        connection.settimeout(_PATIENCE)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        try:
-            with connection, suppress(OSError, h11.RemoteProtocolError):
-                rest = b""
-                heard = bytearray()
-                with self._lock:
-                    self._heard.append(heard)
-                while True:
-                    received, rest = _read(connection, rest, self._is_early, heard)
-                    if received is None:
-                        return
-                    if self._remembers:
-                        with self._lock:
-                            self._requests.append(received)
-                            self._by_case.setdefault(received.sent.header(CASE) or "", []).append(received)
-                    if not self._say(connection, received):
-                        return
-        finally:
-            with self._lock:
-                self._open.discard(connection)
+        rest = b""
+        heard = bytearray()
+        with self._lock:
+            self._heard.append(heard)
+        with suppress(h11.RemoteProtocolError):
+            while True:
+                received, rest = _read(connection, rest, self._is_early, heard)
+                if received is None:
+                    return
+                if self._remembers:
+                    with self._lock:
+                        self._requests.append(received)
+                        self._by_case.setdefault(received.sent.header(CASE) or "", []).append(received)
+                if not self._say(connection, received):
+                    return
 
     def _known(self, sent: HttpRequest) -> Script | Answering:
         script, target = self._scripts.get(sent.header(CASE) or "", (None, None))

@@ -86,7 +86,7 @@ def feedback_only_on_refusals(subject: Subject) -> Iterable[Finding]:
             yield calls.finding("SRF-COR-07", said, sent, [], [one.hex() for one in got.details])
 
 
-def every_kind_refused(subject: Subject) -> Iterable[Finding]:
+def every_kind(subject: Subject) -> Iterable[Finding]:
     """Refusals of all four kinds: at once, behind headers, behind messages, while the caller still sends."""
     with calling(subject) as calls:
         for kind, name, there, back in _KINDS:
@@ -308,7 +308,7 @@ def _arrived(calls: Calls, case: str) -> Any:
     return None
 
 
-def health_and_reflection_pass(subject: Subject) -> Iterable[Finding]:
+def health_and_reflection(subject: Subject) -> Iterable[Finding]:
     """What tools ask a server first is answered by the upstream."""
     from grpc_reflection.v1alpha import reflection_pb2 as asked
 

@@ -101,7 +101,7 @@ def feedback_present(subject: Subject) -> Iterable[Finding]:
                 yield calls.finding("SRF-COR-01", said, one.sent)
 
 
-def every_error_answered(subject: Subject) -> Iterable[Finding]:
+def every_error(subject: Subject) -> Iterable[Finding]:
     """Several complaints get as many suggestions, or groups."""
     with calling(subject) as calls:
         for one in tried(calls):
@@ -155,7 +155,7 @@ def none_honoured(subject: Subject) -> Iterable[Finding]:
                 yield calls.finding("SRF-NEG-01", said, sent, expected, got)
 
 
-def unknown_words_ignored(subject: Subject) -> Iterable[Finding]:
+def unknown_words(subject: Subject) -> Iterable[Finding]:
     """A mode that there is not is as if nothing was asked for."""
     with calling(subject) as calls:
         for case in CASES[:3]:
@@ -303,7 +303,7 @@ def waits_mirrored(subject: Subject) -> Iterable[Finding]:
             raise NotApplicable("nothing is said about calls that are refused for their number")
 
 
-def failed_look_ups_pass(subject: Subject) -> Iterable[Finding]:
+def failed_look_ups(subject: Subject) -> Iterable[Finding]:
     """Where the look-up that a suggestion needs is refused, the native refusal comes."""
     with calling(subject) as calls:
         # An order that is not there any more when it is looked for: the shop refuses, and so does every look-up.
@@ -320,7 +320,7 @@ def failed_look_ups_pass(subject: Subject) -> Iterable[Finding]:
                     yield calls.finding("SRF-TRN-08", said, sent, expected, got)
 
 
-def vectors_held(subject: Subject) -> Iterable[Finding]:
+def vectors(subject: Subject) -> Iterable[Finding]:
     """What the vectors of this profile say natively leads a reader to what they allow, where anything is said."""
     with calling(subject) as calls:
         for one in vector.exchange("grpc"):

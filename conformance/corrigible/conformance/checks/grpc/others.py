@@ -1,82 +1,63 @@
-"""Check: what is packed small and is large stops nobody else, over gRPC as well (SRF-TRN-13)."""
+"""Check: a message that unpacks to very much stops nobody else, over gRPC as well (SRF-TRN-13)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final
 
-from corrigible.conformance.checks.support.worst import LONGEST, STRAIGHT, Worst
-from corrigible.conformance.model.background import repeated_beside
+from corrigible.conformance.checks.support.small_calls import LONGEST, STRAIGHT, SmallCalls, small_calls
 from corrigible.conformance.reference import grpc_shop
 from corrigible.conformance.reference.grpc_upstream import Answer
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.grpc import GrpcCall, GrpcClient
 from corrigible.conformance.validators.finding import Finding
+from corrigible.schema.exchange import Json
 
 from .call import PREFERENCE, Calls, calling, named
 
 _LARGE: Final = 48 << 20
 _DEADLINE: Final = 4
-_THROUGH: Final = "through"
 _REFUSED: Final = {"customerEmail": "Ada@Example.com", "items": [{"sku": "mug-blue", "quantity": 1}]}
 
 
-@dataclass(slots=True)
-class _Codes(Worst):
-    """The slowest small calls, and how they ended."""
-
-    codes: dict[str, set[int]] = field(default_factory=dict)
-
-
 @contextmanager
-def _others(subject: Subject, calls: Calls) -> Iterator[_Codes]:
-    """Let somebody make small calls all the while, through the subject and straight to the upstream."""
-    worst = _Codes()
+def _small_calls(subject: Subject, calls: Calls) -> Iterator[SmallCalls]:
+    """Make small calls all the while, through the subject and straight to the upstream."""
     method = grpc_shop.path("CreateOrder")
-    message = grpc_shop.request(method, _REFUSED)
-    who = (("authorization", subject.caller()[1]), (PREFERENCE, "verbose"))
-    sent = GrpcCall(method, (message,), who)
-
+    caller = (("authorization", subject.caller()[1]), (PREFERENCE, "verbose"))
+    small = GrpcCall(method, (grpc_shop.request(method, _REFUSED),), caller)
     with GrpcClient(calls.target.address) as target, GrpcClient(calls.upstream.address) as direct:
+        expected = named(direct.send(small).code)
 
-        def call() -> None:
-            for name, wire in ((_THROUGH, target), (STRAIGHT, direct)):
-                got = wire.send(sent, timeout=LONGEST)
-                worst.note(name, got.seconds)
-                worst.codes.setdefault(name, set()).add(got.code)
+        def call(noted: SmallCalls) -> None:
+            for name, client in (("a small call", target), (STRAIGHT, direct)):
+                result = client.send(small, timeout=LONGEST)
+                noted.note(name, result.seconds, named(result.code), expected)
 
-        with repeated_beside(call, every=0.01, patience=2 * LONGEST, name="others"):
-            yield worst
+        with small_calls(call) as noted:
+            yield noted
 
 
-def bombs_stop_nobody(subject: Subject) -> Iterable[Finding]:
+def others(subject: Subject) -> Iterable[Finding]:
     """Three messages of some kilobytes that unpack to very much: they may be refused, and nobody waits for them."""
     large = b"\x12" + _varint(_LARGE) + b"a" * _LARGE
     with calling(subject) as calls:
         sent = GrpcCall(grpc_shop.path("CreateOrder"), (large,), compressed=True)
         scripted = calls.scripted(calls.signed(sent), Answer(3, "the order cannot be placed"))
+        small = calls.sent("ListProducts", {})
+
+        def finding(sentence: str, expected: Json, got: Json) -> Finding:
+            return calls.finding("SRF-TRN-13", sentence, small, expected, got)
+
         for _ in range(3):
-            with _others(subject, calls) as worst:
-                got = calls.target.send(scripted, timeout=LONGEST)
-            if got.code == _DEADLINE:
+            with _small_calls(subject, calls) as noted:
+                result = calls.target.send(scripted, timeout=LONGEST)
+            if result.code == _DEADLINE:
                 said = "A message that unpacks to 48 MiB has no answer in ten seconds."
-                yield calls.finding(
-                    "SRF-TRN-13", said, GrpcCall(sent.method), "an answer, or a refusal", named(got.code)
-                )
-            yield from _held_up(calls, worst)
-
-
-def _held_up(calls: Calls, worst: _Codes) -> Iterator[Finding]:
-    small = calls.sent("ListProducts", {})
-    through, straight = (sorted(worst.codes.get(name, ())) for name in (_THROUGH, STRAIGHT))
-    if through != straight:
-        said = "While somebody sends a message that unpacks to 48 MiB, small calls of others end otherwise."
-        yield calls.finding("SRF-TRN-13", said, small, list(map(named, straight)), list(map(named, through)))
-    for _, took in worst.late():
-        said = f"While somebody sends a message that unpacks to 48 MiB, a small call takes others {took:.1f} s."
-        yield calls.finding("SRF-TRN-13", said, small, worst.allowed, f"{took:.2f} s")
+                expected = "an answer, or a refusal"
+                yield calls.finding("SRF-TRN-13", said, GrpcCall(sent.method), expected, named(result.code))
+            yield from noted.findings("sends a message that unpacks to 48 MiB", finding)
 
 
 def _varint(number: int) -> bytes:

@@ -38,7 +38,7 @@ def _told(calls: Calls, answer: Answer, *, mode: str = "reflective") -> Pair:
     return calls.both(calls.sent("WatchOrder", {"name": "1"}, mode=mode), answer)
 
 
-def codes_kept(subject: Subject) -> Iterable[Finding]:
+def status_kept(subject: Subject) -> Iterable[Finding]:
     """Every code with every spelling of a message: trailers alone, behind headers, behind messages."""
     with calling(subject) as calls:
         for code in range(1, 17):
@@ -163,7 +163,7 @@ def _weight(got: GrpcResult) -> int:
     return sum(len(detail.SerializeToString()) for detail in (got.status.details if got.status is not None else ()))
 
 
-def unread_kept(subject: Subject) -> Iterable[Finding]:
+def unread_refusals_kept(subject: Subject) -> Iterable[Finding]:
     """Details that are no status, or another one's: nothing may be added to them."""
     odd: tuple[tuple[str, Answer], ...] = (
         ("bytes that are no status", Answer(3, "no", ((DETAILS, b"\x0a\xff\xff\xff\x7f"),))),

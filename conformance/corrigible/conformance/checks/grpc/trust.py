@@ -134,7 +134,7 @@ def secrets_stay(subject: Subject) -> Iterable[Finding]:
                     yield calls.finding("SRF-SEC-05", said, sent, "nothing of it", "it stands in the feedback")
 
 
-def look_ups_are_the_callers(subject: Subject) -> Iterable[Finding]:
+def look_ups(subject: Subject) -> Iterable[Finding]:
     """What the subject asks on its own, it asks as the caller, and it only reads."""
     with calling(subject) as calls:
         sent = calls.sent("RefundOrder", {"order": "orders/1", "amountCents": "9000"})

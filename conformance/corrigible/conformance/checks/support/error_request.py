@@ -89,7 +89,7 @@ def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
     if given is not None:
         return tuple(_read({"name": f"provocation {number + 1}", **one}) for number, one in enumerate(given))
     if subject.upstream is None:
-        raise NotApplicable("the config names no `error_requests`: requests that this API refuses")
+        raise NotApplicable("the config names no `provocations`: requests that this API refuses")
     if subject.profile == "problem+json":
         return tuple(_below(one, api.PROBLEM) for one in _written())
     return _written()

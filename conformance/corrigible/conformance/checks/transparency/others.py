@@ -7,19 +7,18 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from corrigible.conformance.checks.support.error_request import is_trial, standing_in
 from corrigible.conformance.checks.support.headers import ASK, JSON
 from corrigible.conformance.checks.support.known_error import KNOWN, NEEDS_A_LOOK, ORDER, again, lost, native
+from corrigible.conformance.checks.support.small_calls import LONGEST, STRAIGHT, SmallCalls, small_calls
 from corrigible.conformance.checks.support.unchanged import differences
-from corrigible.conformance.checks.support.worst import LONGEST, STRAIGHT, Worst
-from corrigible.conformance.model.background import repeated_beside
 from corrigible.conformance.reference.upstream import Answering, Received, Script, answer
 from corrigible.conformance.suite.subject import Pair, Subject
-from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest, HttpResponse
+from corrigible.conformance.transport.http1 import CASE, HttpClient, HttpRequest
 from corrigible.conformance.validators.finding import Finding
+from corrigible.schema.exchange import Json
 
 _MIB: Final = 1 << 20
 _SMALL: Final = HttpRequest("GET", "/v1/items/tea", (ASK,))
@@ -64,34 +63,25 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-@dataclass(slots=True)
-class _Answers(Worst):
-    """The slowest small calls, and those whose answer is another one."""
-
-    wrong: list[str] = field(default_factory=list)
-
-    def got(self, name: str, got: HttpResponse, status: int) -> None:
-        self.note(name, got.seconds)
-        if got.status != status or got.error is not None:
-            self.wrong.append(f"{name}: {got.error or got.status}")
-
-
 @contextmanager
-def _others(subject: Subject) -> Iterator[_Answers]:
-    """Let somebody make small calls all the while: a success, a refusal that is explained, and one straight."""
-    worst, case = _Answers(), subject.case()
-    refused = native(subject)
+def _small_calls(subject: Subject) -> Iterator[SmallCalls]:
+    """Make small calls all the while: a success, a refusal that is explained, and one straight to the upstream."""
+    case, refused = subject.case(), native(subject)
     subject.behind.script(case, again(refused), target=KNOWN.target)
-    small, known = HttpClient(subject.wire.url), KNOWN.adding((CASE, case))
-    direct, caller = HttpClient(subject.behind.url), subject.caller()
+    target, direct = HttpClient(subject.wire.url), HttpClient(subject.behind.url)
+    success, refusal = _SMALL.adding(subject.caller()), KNOWN.adding((CASE, case))
 
-    def call() -> None:
-        worst.got("a success", small.send(_SMALL.adding(caller), timeout=LONGEST), 200)
-        worst.got("a refusal", small.send(known.adding(subject.caller()), timeout=LONGEST), refused.status)
-        worst.got(STRAIGHT, direct.send(_SMALL.adding(caller), timeout=LONGEST), 200)
+    def call(noted: SmallCalls) -> None:
+        for name, client, request, status in (
+            ("a success", target, success, 200),
+            ("a refusal", target, refusal.adding(subject.caller()), refused.status),
+            (STRAIGHT, direct, success, 200),
+        ):
+            response = client.send(request, timeout=LONGEST)
+            noted.note(name, response.seconds, response.error or str(response.status), str(status))
 
-    with repeated_beside(call, every=0.01, patience=2 * LONGEST, name="others"):
-        yield worst
+    with small_calls(call) as noted:
+        yield noted
 
 
 def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
@@ -99,10 +89,10 @@ def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
     for name, made in bodies().items():
         target = "/v1/orders/search" if name.startswith("conditions") else KNOWN.target
         sent = HttpRequest("POST", target, (JSON, ASK), made())
-        with _others(subject) as worst:
+        with _small_calls(subject) as noted:
             pair = subject.both(sent, again(said), timeout=LONGEST)
         yield from _answered(f"a body with {name}", pair, sent)
-        yield from _held_up(f"a body with {name}", worst, sent)
+        yield from _held_up(f"a body with {name}", noted, sent)
 
 
 def _bomb() -> bytes:
@@ -151,10 +141,10 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
             mine = received.sent.method == "GET" and received.sent.target != _SMALL.target
             return looked if mine or is_trial(received.sent) else None
 
-        with standing_in(subject, says), _others(subject) as worst:
+        with standing_in(subject, says), _small_calls(subject) as noted:
             pair = subject.both(sent, script, timeout=LONGEST)
         yield from _answered(name, pair, sent)
-        yield from _held_up(name, worst, sent)
+        yield from _held_up(name, noted, sent)
 
 
 def _answered(name: str, pair: Pair, sent: HttpRequest) -> Iterator[Finding]:
@@ -166,14 +156,13 @@ def _answered(name: str, pair: Pair, sent: HttpRequest) -> Iterator[Finding]:
             yield Finding("SRF-TRN-13", f"{name}: {lack.said}", lack.expected, lack.got, short)
 
 
-def _held_up(name: str, worst: _Answers, sent: HttpRequest) -> Iterator[Finding]:
+def _held_up(name: str, noted: SmallCalls, sent: HttpRequest) -> Iterator[Finding]:
     short = HttpRequest(sent.method, sent.target, sent.headers)
-    if worst.wrong:
-        sentence = f"While somebody has {name}, small calls of others get no answer, or another one."
-        yield Finding("SRF-TRN-13", sentence, "their answers", list(worst.wrong[:5]), short)
-    for what, took in worst.late():
-        sentence = f"While somebody has {name}, {what} takes others {took:.1f} s."
-        yield Finding("SRF-TRN-13", sentence, worst.allowed, f"{took:.2f} s", short)
+
+    def finding(sentence: str, expected: Json, got: Json) -> Finding:
+        return Finding("SRF-TRN-13", sentence, expected, got, short)
+
+    return noted.findings(f"has {name}", finding)
 
 
 Run = Callable[[Subject], Iterable[Finding]]
