@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,9 +28,10 @@ class Planted:
         """Whether what a check waits for never comes."""
         return "SRF-TRN-09" in self.breaks
 
-    def about(self, checks: Iterable[Check]) -> list[Check]:
-        """Return the checks of the requirements that it breaks."""
-        return [check for check in checks if self.breaks.intersection(check.requirements)]
+    def about(self, checks: Collection[Check], always: Collection[str] = ()) -> list[Check]:
+        """Return the checks of the requirements that it breaks, and those that are always asked."""
+        assert {*always} <= {one.id for one in checks}
+        return [one for one in checks if one.id in always or self.breaks.intersection(one.requirements)]
 
 
 def planted(name: str, fault: Fault, *breaks: str) -> Planted:

@@ -16,8 +16,7 @@ import pytest
 
 from corrigible.conformance.checks import CHECKS
 from corrigible.conformance.cli import main, parser
-from corrigible.conformance.command import explain, reference
-from corrigible.conformance.command import run_target as aim
+from corrigible.conformance.command import explain, reference, run_target
 from corrigible.conformance.command.check import check
 from corrigible.conformance.command.replay import replay
 from corrigible.conformance.model.usage_error import UsageError
@@ -30,7 +29,7 @@ from corrigible.conformance.validators.finding import Finding
 
 from .made import MUST, broken, finding, mixed
 from .made import check as made
-from .test_launch import gone, start
+from .test_process import gone, start
 
 HEALTHY = made("transparency/healthy")
 ILL = made("transparency/ill", broken(finding(expected=1, got=2)))
@@ -159,23 +158,23 @@ ROLES = [
 
 @pytest.mark.parametrize(("arguments", "specs"), ROLES)
 def test_who_is_judged_follows_from_the_options(arguments: list[str], specs: list[tuple[str, str]]) -> None:
-    at = aim.read(parser().parse_args(["check", *arguments]))
-    assert [(spec.profile, spec.role) for spec in at.specs] == specs
+    target = run_target.read(parser().parse_args(["check", *arguments]))
+    assert [(spec.profile, spec.role) for spec in target.specs] == specs
 
 
 def test_our_own_proxy_is_judged_by_its_version_and_packs() -> None:
-    at = aim.read(parser().parse_args(["check", "--config", "corrigible"]))
-    assert at.subject() == "Corrigible 0.1.0"
-    assert at.packs["stripe"] == "by name"
+    target = run_target.read(parser().parse_args(["check", "--config", "corrigible"]))
+    assert target.subject() == "Corrigible 0.1.0"
+    assert target.packs["stripe"] == "by name"
 
 
 def test_a_pack_in_a_folder_is_named_by_its_content(tmp_path: Path) -> None:
     (tmp_path / "pack.yaml").write_text("name: x\n")
     arguments = parser().parse_args(["check", "--pack", str(tmp_path)])
-    before = aim.read(arguments).packs[str(tmp_path)]
+    before = run_target.read(arguments).packs[str(tmp_path)]
     (tmp_path / "pack.yaml").write_text("name: y\n")
     assert before.startswith("sha256:")
-    assert aim.read(arguments).packs[str(tmp_path)] != before
+    assert run_target.read(arguments).packs[str(tmp_path)] != before
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 2), (signal.SIGKILL, -signal.SIGKILL)])

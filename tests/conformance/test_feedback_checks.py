@@ -32,12 +32,6 @@ SLOW = "trust/injection"
 Spoil = Callable[[dict[str, Any], HttpRequest, HttpResponse], None]
 
 
-@pytest.fixture(scope="module", params=["http-json", "problem+json"])
-def each_profile(request: pytest.FixtureRequest) -> Iterator[Subject]:
-    with running_subject(SubjectSpec(request.param, "proxy", SubjectConfig(start=START))) as staged:
-        yield staged.subject
-
-
 @pytest.fixture(scope="module")
 def proxy() -> Iterator[Subject]:
     with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
@@ -283,17 +277,30 @@ FAULTS: dict[str, tuple[str, str, Spoil]] = {
 }
 
 
-@pytest.mark.parametrize("check", [*CHECKS.values(), *dialect.CHECKS], ids=lambda check: check.id)
-def test_our_proxy_holds(check: Check, each_profile: Subject) -> None:
-    if each_profile.profile not in check.profiles:
-        return
-    assert findings(check, each_profile) == []
+def held(profile: str) -> list[Check]:
+    return [check for check in (*CHECKS.values(), *dialect.CHECKS) if profile in check.profiles]
+
+
+@pytest.mark.parametrize("check", held("http-json"), ids=lambda check: check.id)
+def test_our_proxy_holds(check: Check, proxy: Subject) -> None:
+    assert findings(check, proxy) == []
+
+
+@pytest.fixture(scope="module")
+def problems() -> Iterator[Subject]:
+    with running_subject(SubjectSpec("problem+json", "proxy", SubjectConfig(start=START))) as running:
+        yield running.subject
+
+
+@pytest.mark.parametrize("check", held("problem+json"), ids=lambda check: check.id)
+def test_our_proxy_holds_with_problem_documents(check: Check, problems: Subject) -> None:
+    assert findings(check, problems) == []
 
 
 @pytest.mark.parametrize(("check", "requirement", "spoil"), FAULTS.values(), ids=FAULTS.keys())
 def test_a_fault_is_caught(check: str, requirement: str, spoil: Spoil, proxy: Subject) -> None:
     with relayed(proxy, spoil) as faulty:
-        assert requirement in {found for found, _ in findings(CHECKS[check], faulty)}
+        assert any(one.requirement == requirement for one in CHECKS[check].run(faulty))
 
 
 def always_reflective(sent: HttpRequest) -> HttpRequest:

@@ -1,6 +1,6 @@
-"""What may be wrong with a proxy: its own requirements break, and no others of the checks that are about them.
+"""What may be wrong with a proxy: its own requirements break, and no others.
 
-Some are judged by the whole profile.
+A fault is judged by the checks of its requirements and a few others; one fault by the whole profile.
 
 The proxy is ours, and conforms; the fault is in a relay before it. `test_transparency` and `test_feedback_checks` hold
 that single checks catch single faults: here is what else such a fault sets off, and what it must not.
@@ -53,8 +53,13 @@ SLOW = {
 }
 """They wait, or carry megabytes, or ask a thousand times. `test_exposure` has faults for those of exposure."""
 QUICK = [one for one in CHECKS if "http-json" in one.profiles and "proxy" in one.roles and one.id not in SLOW]
-WHOLE = {"says another status", "explains without being asked", "throws dice"}
-"""Faults that every check is asked about."""
+WHOLE = {"explains without being asked"}
+"""The fault that is judged by every check."""
+ALWAYS = {
+    *("core/absent-on-success", "core/type", "operations/valid", "retry/bounded", "trust/no-secret"),
+    *("negotiation/vary", "transparency/success/status-line", "transparency/annotated/members"),
+}
+"""A few checks that judge every fault, whatever it is to break."""
 SEEDS = count(9000)
 """Every relay has callers of its own, so that no loop goes on from one fault to the next."""
 
@@ -195,7 +200,8 @@ def test_a_fault_breaks_its_own_requirements_and_no_others(fault: Planted, confo
     found: dict[str, list[str]] = {}
     with relay(conforming.wire.port, fault.fault) as port:
         subject = replace(conforming, target=HttpClient(f"http://127.0.0.1:{port}"), seed=next(SEEDS), trace=[])
-        for check in QUICK if fault.name in WHOLE else fault.about(QUICK):
+        about = QUICK if fault.name in WHOLE else fault.about(QUICK, ALWAYS)
+        for check in about:
             with suppress(NotApplicable):
                 for one in check.run(subject):
                     found.setdefault(one.requirement, []).append(f"{check.id}: {one.said}")

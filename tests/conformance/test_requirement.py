@@ -164,14 +164,18 @@ def test_what_a_requirement_leaves_out_its_group_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("keyword: MUST", "keyword: MAY", "r.yaml:10: keyword: input should be 'MUST' or 'SHOULD'"),
+        (
+            "keyword: MUST",
+            "keyword: MAY",
+            "r.yaml:10: groups.0.requirements.0.keyword: input should be 'MUST'",
+        ),
         ("why: Because.", "wy: Because.", 'r.yaml:13: unknown key "wy"; did you mean "why"?'),
         ("        why: Because.\n", "", 'r.yaml:9: "why" is missing'),
-        ("SRF-TRN-01", "SRF-TRN-1", "r.yaml:9: id: string should match pattern"),
+        ("SRF-TRN-01", "SRF-TRN-1", "r.yaml:9: groups.0.requirements.0.id: string should match pattern"),
         ("SRF-TRN-01", "SRF-COR-01", "r.yaml:9: SRF-COR-01 stands in the group TRN"),
         ("roles: [proxy]", "roles: [prox]", 'r.yaml:6: no role is called "prox"; did you mean "proxy"?'),
         ("profiles: [grpc]", "profiles: [grcp]", 'r.yaml:7: no profile is called "grcp"; did you mean "grpc"?'),
-        ("level: L0", "level: L9", "r.yaml:5: level: input should be"),
+        ("level: L0", "level: L9", "r.yaml:5: groups.0.level: input should be"),
         ("SRF-TRN-09", "SRF-TRN-01", "r.yaml:15: SRF-TRN-01 is in use"),
         ("title: Bytes", "title: [", "r.yaml:13: no YAML"),
     ],

@@ -85,7 +85,7 @@ def test_a_check_that_hangs_is_left_behind() -> None:
         never.wait()
         return ()
 
-    found = judged(check("a/x", ask), check("a/y"), rules=Rules(CLAUSES, patience=0.1))
+    found = judged(check("a/x", ask), check("a/y"), rules=Rules(CLAUSES, check_timeout=0.1))
     never.set()
     assert found.entries[0].reason == "did not end within 0.1 s"
     assert found.entries[1].outcome is Outcome.PASSED

@@ -1,4 +1,4 @@
-"""`conformance check`: judge a subject, and say so in every form that is asked for."""
+"""`conformance check`: check a subject, and write the reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from corrigible.conformance.suite.record import Entry
 from corrigible.conformance.suite.runner import Chosen, Rules, choose
 from corrigible.conformance.suite.runner import run as run_checks
 
-from . import run_target as aim
+from . import run_target
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -33,71 +33,78 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "check",
-        help="judge a proxy, an API, a reader or a rule pack",
-        description="Judge a subject by the numbered requirements of SPEC.md. What fails is printed, with the clause, "
-        "the difference and a line that shows it again. Exit status: 0 conforms, 1 does not, 2 could not tell.",
+        help="check a proxy, an API, a reader or a rule pack",
+        description="Check a subject against the numbered requirements of SPEC.md. Prints each failure with its "
+        "requirement, the difference and a command that reproduces it. Exit status: 0 conforms, 1 does not conform, "
+        "2 could not tell.",
     )
-    aim.add(parser)
+    run_target.add(parser)
     parser.add_argument(
         "--known-failing",
         metavar="@FILE|PATTERN=REASON",
         action="append",
         default=[],
-        help="checks that must fail for now; one that passes, and a pattern that matches nothing, fail the run",
+        help="checks that are expected to fail; the run fails if one of them passes or a pattern matches nothing",
     )
     parser.add_argument(
         "--only",
         metavar="PATTERN",
         action="append",
         default=[],
-        help="checks by path, such as transparency/*, or by requirement",
+        help="run only these checks: a path such as transparency/*, or a requirement; may be repeated",
     )
-    parser.add_argument("--strict", action="store_true", help="what SHOULD hold must")
+    parser.add_argument("--strict", action="store_true", help="treat SHOULD requirements as MUST")
     parser.add_argument(
-        "--report", metavar="KIND=FILE,...", action="append", default=[], help=f"{', '.join(RENDER)}; may be repeated"
+        "--report",
+        metavar="KIND=FILE,...",
+        action="append",
+        default=[],
+        help=f"reports to write: {', '.join(RENDER)}; may be repeated",
     )
-    parser.add_argument("--badge", metavar="FILE", help="an endpoint document for shields.io")
+    parser.add_argument("--badge", metavar="FILE", help="write an endpoint document for shields.io")
     parser.add_argument(
-        "--patience",
+        "--check-timeout",
         metavar="SECONDS",
         type=float,
         default=30.0,
-        help="in which one check must end; default: %(default)g",
+        help="maximum time of one check; default: %(default)g",
     )
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
         type=float,
         default=900.0,
-        help="in which the run must end: checks that were not put by then could not run; default: %(default)g",
+        help="maximum time of the run; later checks are reported as could not run; default: %(default)g",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge, report, and return the exit status."""
+    """Run the checks, write the reports, and return the exit status."""
     return check(args, CHECKS)
 
 
 def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
-    """Judge by these checks."""
+    """Run these checks."""
     reports = wanted(args.report)
     if args.badge:
         reports += wanted([f"badge={args.badge}"])
-    at = aim.read(args)
-    clauses = at.clauses()
-    everything = choose(at.specs, checks, clauses)
-    known = [*at.config.known_failing, *(one for argument in args.known_failing for one in known_failing(argument))]
+    target = run_target.read(args)
+    clauses = target.clauses()
+    everything = choose(target.specs, checks, clauses)
+    known = [*target.config.known_failing, *(one for argument in args.known_failing for one in known_failing(argument))]
     chosen = only(args.only, everything)
-    refuse_unmatched(_of_this_run(known, at.config.known_failing, args.only), _named(chosen))
+    refuse_unmatched(_of_this_run(known, target.config.known_failing, args.only), _named(chosen))
     if not chosen:
-        who = ", ".join(f"{spec.role} {spec.profile}" for spec in at.specs)
-        raise UsageError(f"the suite has no check for {who} up to {at.level}")
-    for spec in at.specs:
+        who = ", ".join(f"{spec.role} {spec.profile}" for spec in target.specs)
+        raise UsageError(f"the suite has no check for {who} up to {target.level}")
+    for spec in target.specs:
         if not any(spec is one for one, _ in everything):
-            print(f"{spec.profile}: the suite has no check for the role {spec.role} up to {at.level}", file=sys.stderr)
-    rules = Rules(clauses, tuple(known), strict=args.strict, patience=args.patience, limit=args.time_limit)
-    head = at.head(chosen, strict=args.strict)
+            print(
+                f"{spec.profile}: the suite has no check for the role {spec.role} up to {target.level}", file=sys.stderr
+            )
+    rules = Rules(clauses, tuple(known), strict=args.strict, check_timeout=args.check_timeout, limit=args.time_limit)
+    head = target.head(chosen, strict=args.strict)
     with Growing(reports, head) as growing, progress(len(chosen)) as heard:
 
         def ended(entry: Entry) -> None:
@@ -112,7 +119,7 @@ def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
 
 
 def only(patterns: Sequence[str], chosen: Sequence[Chosen]) -> list[Chosen]:
-    """Return what patterns choose. Raises UsageError for one that chooses nothing."""
+    """Return the checks that match. Raises UsageError for a pattern that matches none."""
     if not patterns:
         return list(chosen)
     for pattern in patterns:
@@ -125,7 +132,7 @@ def only(patterns: Sequence[str], chosen: Sequence[Chosen]) -> list[Chosen]:
 def _of_this_run(
     known: Sequence[KnownFailing], of_config: Sequence[KnownFailing], patterns: Sequence[str]
 ) -> Sequence[KnownFailing]:
-    """A run of a part is no judge of the whole list in the config."""
+    """Leave out the config's list when only some checks run: the rest would not match."""
     return [entry for entry in known if not (patterns and entry in of_config)]
 
 

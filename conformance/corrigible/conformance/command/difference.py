@@ -18,9 +18,9 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "diff",
-        help="what changed between two runs",
-        description="Compare two records. Exit status: 0 nothing fails that did not before, 1 something does, "
-        "2 a record cannot be read or was cut short.",
+        help="compare two runs",
+        description="Compare two records. Exit status: 0 no new failure, 1 new failures, 2 a record is unreadable or "
+        "incomplete.",
     )
     parser.add_argument("before", metavar="A.json", type=Path)
     parser.add_argument("after", metavar="B.json", type=Path)

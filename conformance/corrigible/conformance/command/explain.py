@@ -22,10 +22,12 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "explain",
-        help="what a requirement or a check is about",
-        description="Print a requirement, why it is one and how it is checked; or what a check asks.",
+        help="explain a requirement or a check",
+        description="Print a requirement, its reason and its checks; or what a check does.",
     )
-    parser.add_argument("id", metavar="ID", help="SRF-TRN-03, or a check such as transparency/status-kept")
+    parser.add_argument(
+        "id", metavar="ID", help="a requirement such as SRF-TRN-03, or a check such as transparency/status-kept"
+    )
     parser.set_defaults(run=run)
 
 

@@ -19,12 +19,12 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "list",
-        help="every check, or every requirement with its checks",
-        description="List the checks. With --traceability: the requirements and the checks that hold each; exit "
-        "status 1 where a MUST has none.",
+        help="list the checks, or the requirements with their checks",
+        description="List the checks. With --traceability: the requirements and the checks of each; exit status 1 if a "
+        "MUST has no check.",
     )
-    parser.add_argument("--markdown", action="store_true", help="as a Markdown table")
-    parser.add_argument("--traceability", action="store_true", help="by requirement")
+    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    parser.add_argument("--traceability", action="store_true", help="list the requirements and the checks of each")
     parser.add_argument("--role", help="only checks for this role")
     parser.add_argument("--profile", help="only checks of this profile")
     parser.set_defaults(run=run)

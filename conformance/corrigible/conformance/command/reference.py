@@ -54,11 +54,13 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "serve-reference",
-        help="run the reference upstream",
-        description="Run the API that the suite stands behind proxies, on 127.0.0.1, and print what to try.",
+        help="run the reference API",
+        description="Run the API that the suite puts behind proxies, on 127.0.0.1, and print requests to try.",
     )
     parser.add_argument("--port", metavar="N", type=int, default=0, help="default: a free one")
-    parser.add_argument("--grpc-port", metavar="N", type=int, help="serve the gRPC one as well, here; 0: a free port")
+    parser.add_argument(
+        "--grpc-port", metavar="N", type=int, help="also serve the gRPC API, on this port; 0: a free one"
+    )
     parser.set_defaults(run=run)
 
 

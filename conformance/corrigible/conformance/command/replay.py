@@ -22,7 +22,7 @@ from corrigible.conformance.suite.record import read as read_record
 from corrigible.conformance.suite.runner import Rules, choose
 from corrigible.conformance.suite.runner import run as run_checks
 
-from . import run_target as aim
+from . import run_target
 from .check import coloured
 
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "replay",
-        help="one check again, with a full trace",
-        description="Run one check again and print all that was sent and got. Takes the options of `check`; "
+        help="run one check again and print its full trace",
+        description="Run one check again and print everything sent and received. Takes the options of `check`; "
         "--record takes the seed from the record of an earlier run.",
     )
     parser.add_argument(
         "case", metavar="CASE", help="a check, PROFILE:CHECK as a failure names it, or a reader's vector"
     )
-    aim.add(parser)
-    parser.add_argument("--record", metavar="FILE", type=Path, help="a record: --report json=FILE")
+    run_target.add(parser)
+    parser.add_argument("--record", metavar="FILE", type=Path, help="the record of an earlier run (--report json=FILE)")
     parser.set_defaults(run=run)
 
 
@@ -60,13 +60,13 @@ def replay(args: argparse.Namespace, checks: Sequence[Check]) -> int:
     mine = _named(named, checks)
     if column in PROFILES and not args.profile:
         args.profile = column
-    at = aim.read(args)
-    clauses = at.clauses()
-    chosen = [pair for pair in choose(at.specs, mine, clauses) if column in ("", pair[0].column)]
+    target = run_target.read(args)
+    clauses = target.clauses()
+    chosen = [pair for pair in choose(target.specs, mine, clauses) if column in ("", pair[0].column)]
     if not chosen:
-        who = ", ".join(f"{spec.role} {spec.profile}" for spec in at.specs)
-        raise UsageError(f"{named} is no check for {who} up to {at.level}")
-    record = run_checks(at.head(chosen), chosen, Rules(clauses, traced=True), stage=running_subject)
+        who = ", ".join(f"{spec.role} {spec.profile}" for spec in target.specs)
+        raise UsageError(f"{named} is no check for {who} up to {target.level}")
+    record = run_checks(target.head(chosen), chosen, Rules(clauses, traced=True), stage=running_subject)
     for entry in record.entries:
         sys.stdout.write(trace(entry))
     sys.stdout.write(terminal.render(record, coloured=coloured()))

@@ -21,9 +21,9 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "report",
-        help="reports of a run that is over, from its record",
-        description="Make reports from a record (`check --report json=FILE`). Without --report: what the terminal "
-        "showed. The exit status is the run's.",
+        help="write reports of an earlier run from its record",
+        description="Write reports from a record (`check --report json=FILE`). Without --report: print the terminal's "
+        "output. The exit status is that of the run.",
     )
     parser.add_argument("record", metavar="RECORD.json", type=Path)
     parser.add_argument("--report", metavar="KIND=FILE,...", action="append", default=[], help=", ".join(RENDER))

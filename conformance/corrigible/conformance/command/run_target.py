@@ -1,4 +1,4 @@
-"""What `check` and `replay` have in common: who is judged, and by what."""
+"""The target of a run, as the options of `check` and `replay` and the config file give it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from corrigible.conformance.transport.process import search_path
 from corrigible.schema.exchange import Json
 
 OWN: Final = SUITE / "corrigible.yaml"
-"""The config that judges our own proxy."""
+"""The config for our own proxy."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunTarget:
-    """Who is judged, up to which level."""
+    """The subjects of a run, and the level up to which they are checked."""
 
     specs: tuple[SubjectSpec, ...]
     config: Config
@@ -45,14 +45,14 @@ class RunTarget:
     options: str
 
     def subject(self) -> str:
-        """Return who is judged, with its version where the config says how to ask."""
+        """Return the subject's name, with its version where the config has a command for it."""
         named = None if self.given else self.config.subject
         if named is None:
             return self.given or "a subject without a name"
         return named.replace("{version}", _version(self.config.version, self.folder) if self.config.version else "")
 
     def head(self, chosen: Iterable[Chosen], *, strict: bool = False) -> Header:
-        """Return the first line of a record. A claim is about what is judged, not about what was asked for."""
+        """Return the first line of a record. It names the subjects that are checked, not all that were given."""
         specs = dict.fromkeys(id(spec) for spec, _ in chosen)
         return Header(
             suite=version("corrigible"),
@@ -78,48 +78,54 @@ class RunTarget:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("--target", metavar="URL", help="an HTTP subject that runs: http://host:port")
-    parser.add_argument("--grpc", metavar="HOST:PORT", help="a gRPC subject that runs")
+    parser.add_argument("--target", metavar="URL", help="a running HTTP subject: http://host:port")
+    parser.add_argument("--grpc", metavar="HOST:PORT", help="a running gRPC subject")
     parser.add_argument(
         "--upstream-listen",
         metavar="HOST:PORT",
-        help="where a running proxy expects its upstream: the suite's own listens there; makes the role proxy",
+        help="where a running proxy expects its upstream; the suite's upstream listens there; sets role proxy",
     )
-    parser.add_argument("--role", metavar="|".join(ROLES), help="default: as configured, or as the options show")
-    parser.add_argument("--level", metavar="|".join(LEVELS), help="everything up to this level; default: L3")
-    parser.add_argument("--profile", metavar="NAME,...", help=f"of {', '.join(PROFILES)}; default: all configured")
+    parser.add_argument("--role", metavar="|".join(ROLES), help="default: from the config or the other options")
+    parser.add_argument("--level", metavar="|".join(LEVELS), help="check requirements up to this level; default: L3")
     parser.add_argument(
-        "--config", metavar="FILE", help="how the subject is started, for each profile; `corrigible`: our own proxy's"
+        "--profile", metavar="NAME,...", help=f"any of {', '.join(PROFILES)}; default: all that the config has"
     )
-    parser.add_argument("--consumer", metavar="COMMAND", help="a reader that takes questions on stdin")
     parser.add_argument(
-        "--pack", metavar="NAME_OR_PATH", action="append", default=[], help="a rule pack; may be given several times"
+        "--config",
+        metavar="FILE",
+        help="how to start the subject in each profile; `corrigible`: the config of this project's proxy",
+    )
+    parser.add_argument("--consumer", metavar="COMMAND", help="command of a reader that takes requests on stdin")
+    parser.add_argument(
+        "--pack", metavar="NAME_OR_PATH", action="append", default=[], help="a rule pack; may be repeated"
     )
     parser.add_argument(
         "--spec",
         metavar="FILE",
-        help="the API's own OpenAPI description: answers are judged by it as well, and a producer is sent bad requests "
-        "made from it",
+        help="the API's OpenAPI description: suggestions are checked against it, and a producer gets invalid requests "
+        "generated from it",
     )
-    parser.add_argument("--requests", metavar="N", type=int, help="how many of those at most; default: 200")
-    parser.add_argument("--rate", metavar="N", type=float, help="how many of those in a second; default: 50")
+    parser.add_argument("--requests", metavar="N", type=int, help="maximum number of generated requests; default: 200")
+    parser.add_argument(
+        "--rate", metavar="N", type=float, help="maximum number of generated requests per second; default: 50"
+    )
     parser.add_argument(
         "--unsafe",
         action="store_true",
-        help="PUT, PATCH and DELETE too, and send writes as feedback mends them: for an API that may lose its data",
+        help="also generate PUT, PATCH and DELETE, and send corrected writes: only for an API whose data may be lost",
     )
     parser.add_argument(
         "--header",
         metavar="'NAME: VALUE'",
         action="append",
         default=[],
-        help="sent with every request made from --spec: credentials, say; may be given several times",
+        help="header of every generated request, such as credentials; may be repeated",
     )
-    parser.add_argument("--seed", metavar="N", type=int, help="where chance plays a part, it is this; default: 0")
+    parser.add_argument("--seed", metavar="N", type=int, help="seed of the random choices; default: 0")
 
 
 def read(args: argparse.Namespace) -> RunTarget:
-    """Return who is judged. Raises UsageError where that makes no sense."""
+    """Return the target. Raises UsageError for options that contradict each other."""
     path = OWN if args.config == "corrigible" else Path(args.config) if args.config else None
     config = load(path) if path is not None else Config()
     role = _word("role", args.role, ROLES)

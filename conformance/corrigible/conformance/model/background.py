@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def repeated_beside(
-    call: Callable[[], None], *, every: float, first: float = 0.0, patience: float = 1.0, name: str = "meanwhile"
+    call: Callable[[], None], *, every: float, first: float = 0.0, timeout: float = 1.0, name: str = "meanwhile"
 ) -> Iterator[None]:
-    """Call after `first` seconds and then with so many in between. The last call has `patience` seconds to end."""
+    """Call after `first` seconds and then with so many in between. The last call has `timeout` seconds to end."""
     over = threading.Event()
 
     def work() -> None:
@@ -26,4 +26,4 @@ def repeated_beside(
         yield
     finally:
         over.set()
-        thread.join(patience)
+        thread.join(timeout)

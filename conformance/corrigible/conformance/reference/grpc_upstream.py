@@ -23,7 +23,7 @@ from .grpc_shop import Refused, Shop
 
 HEALTH: Final = "/grpc.health.v1.Health/Check"
 REFLECTION: Final = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
-_PATIENCE: Final = 30.0
+_TIMEOUT: Final = 30.0
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -99,7 +99,7 @@ class GrpcUpstream(grpc.GenericRpcHandler):
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.stop(0).wait(_PATIENCE)
+        self._server.stop(0).wait(_TIMEOUT)
         self._workers.shutdown()
 
     def script(self, case: str, answer: Answer | Answering) -> None:
@@ -183,7 +183,7 @@ def _scripted(answer: Answer, received: Received, requests: Iterator[bytes], con
     for number, message in enumerate(answer.messages):
         yield message
         if number == 0 and answer.hold is not None:
-            answer.hold.wait(_PATIENCE)
+            answer.hold.wait(_TIMEOUT)
     received.begun.set()
     if answer.pause and over.wait(answer.pause):
         received.cancelled.set()

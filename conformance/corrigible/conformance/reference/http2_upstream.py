@@ -44,7 +44,7 @@ POUR: Final = "/conformance/http2/pour"
 WHOLE: Final = 64 << 20
 _PIECE: Final = b"x" * LARGEST_FRAME
 _HEAD: Final = [(b":status", b"200"), (b"content-type", b"text/plain")]
-_PATIENCE: Final = 60.0
+_TIMEOUT: Final = 60.0
 _KEPT: Final = 1 << 20
 """Bytes of what was asked that are kept."""
 
@@ -54,7 +54,7 @@ class Http2Upstream(Listener):
 
     def __init__(self, certificate: Path, protocol: str = "h2") -> None:
         """The protocol is `h2` or `http/1.1`."""
-        super().__init__("conformance-http2-upstream", patience=_PATIENCE)
+        super().__init__("conformance-http2-upstream", timeout=_TIMEOUT)
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate)
         self._context.set_alpn_protocols([protocol])
@@ -119,7 +119,7 @@ class Http2Upstream(Listener):
                 if not peer.pour():
                     return
                 self.poured += len(_PIECE)
-            found = peer.next(_PATIENCE)
+            found = peer.next(_TIMEOUT)
             if found is None:
                 return
             peer.notice(found)

@@ -11,15 +11,15 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self
 
-_PATIENCE: Final = 30.0
+_TIMEOUT: Final = 30.0
 
 
 class Listener:
     """A context manager. A subclass serves each connection in `_serve`."""
 
-    def __init__(self, name: str, *, port: int = 0, patience: float = _PATIENCE) -> None:
-        """A connection on which nothing comes for `patience` seconds is given up."""
-        self._patience = patience
+    def __init__(self, name: str, *, port: int = 0, timeout: float = _TIMEOUT) -> None:
+        """A connection on which nothing comes for `timeout` seconds is given up."""
+        self._timeout = timeout
         self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
@@ -65,7 +65,7 @@ class Listener:
                 threading.Thread(target=self._connected, args=(connection,), daemon=True).start()
 
     def _connected(self, connection: socket.socket) -> None:
-        connection.settimeout(self._patience)
+        connection.settimeout(self._timeout)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with suppress(OSError), self._secured(connection) as secured:
             with self._lock:

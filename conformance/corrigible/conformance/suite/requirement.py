@@ -13,13 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from corrigible.conformance.model.paths import SUITE
 from corrigible.conformance.model.profile import PROFILES, ROLES
-from corrigible.conformance.model.usage_error import UsageError, did_you_mean
-from corrigible.conformance.model.yaml_line import Where, line_of
+from corrigible.conformance.model.usage_error import did_you_mean
+from corrigible.conformance.model.yaml_file import Where, read_yaml
 
 from .check import Check
 
@@ -128,6 +127,9 @@ class Book:
         return tuple(one for one in self.requirements if one.level <= level)
 
 
+_KEYS: Final = (*_Written.model_fields, *_Group.model_fields)
+
+
 @cache
 def book() -> Book:
     """Return the requirements of this suite."""
@@ -136,21 +138,7 @@ def book() -> Book:
 
 def read(path: Path) -> Book:
     """Read a file of requirements. Raises UsageError with every mistake and its line."""
-    text = path.read_text(encoding="utf-8")
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        written = _File.model_validate(yaml.safe_load(text))
-    except yaml.MarkedYAMLError as problem:
-        line = problem.problem_mark.line + 1 if problem.problem_mark else 1
-        raise UsageError(f"{path}:{line}: no YAML: {problem.problem}") from None
-    except ValidationError as problem:
-        said = [
-            f"{path}:{line_of(node, e['loc'])}: {_sentence(e['loc'], e['type'], e['msg'])}" for e in problem.errors()
-        ]
-        raise UsageError("\n".join(said)) from None
-    wrong = [f"{path}:{line_of(node, where)}: {what}" for where, what in _problems(written)]
-    if wrong:
-        raise UsageError("\n".join(wrong))
+    written = read_yaml(path, TypeAdapter(_File), lambda where: _KEYS, _problems)
     return Book(tuple(_group(group) for group in written.groups), written.reserved)
 
 
@@ -199,17 +187,6 @@ def _unknown(where: Where, profiles: Iterable[str], roles: Iterable[str]) -> Ite
         for name in names:
             if name not in known:
                 yield (*where, key), f'no {key.removesuffix("s")} is called "{name}"{did_you_mean(name, known)}'
-
-
-def _sentence(where: Where, kind: str, message: str) -> str:
-    match kind:
-        case "extra_forbidden":
-            keys = (*_Written.model_fields, *_Group.model_fields)
-            return f'unknown key "{where[-1]}"{did_you_mean(str(where[-1]), keys)}'
-        case "missing":
-            return f'"{where[-1]}" is missing'
-        case _:
-            return f"{where[-1] if where else 'the file'}: {message[:1].lower()}{message[1:]}"
 
 
 # traceability

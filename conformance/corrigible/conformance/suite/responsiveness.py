@@ -14,36 +14,36 @@ from corrigible.conformance.transport.http1 import HttpClient, HttpRequest
 
 from .subject import Subject
 
-PATIENCE: Final = 5.0
+TIMEOUT: Final = 5.0
 """Seconds in which a plain question has to be answered."""
 _QUESTION: Final = HttpRequest("GET", "/conformance/silence", (("Connection", "close"),))
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 
-def holding(subject: Subject, *, patience: float | None = None) -> str | None:
+def holding(subject: Subject, *, timeout: float | None = None) -> str | None:
     """Return how a subject holds connections, None where it answers, or refuses them."""
-    patience = PATIENCE if patience is None else patience
+    timeout = TIMEOUT if timeout is None else timeout
     if subject.grpc is not None:
-        return _over_http2(subject.grpc, patience)
+        return _over_http2(subject.grpc, timeout)
     if subject.target is None:
         return None
-    got = HttpClient(subject.target.url).send(_QUESTION, timeout=patience)
+    got = HttpClient(subject.target.url).send(_QUESTION, timeout=timeout)
     if got.error is None or "timed out" not in got.error:
         return None
     if got.status == 0:
-        return f"the subject takes connections and holds them: a plain GET had no answer after {patience:g} s"
-    return f"the subject does not end its answers: the one to a plain GET had no end after {patience:g} s"
+        return f"the subject takes connections and holds them: a plain GET had no answer after {timeout:g} s"
+    return f"the subject does not end its answers: the one to a plain GET had no end after {timeout:g} s"
 
 
-def _over_http2(address: str, patience: float) -> str | None:
+def _over_http2(address: str, timeout: float) -> str | None:
     host, _, port = address.rpartition(":")
-    until = time.monotonic() + patience
+    until = time.monotonic() + timeout
     with suppress(ConnectionError):
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), patience) as connection:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout) as connection:
                 connection.sendall(_PREFACE)
                 connection.settimeout(max(0.01, until - time.monotonic()))
                 connection.recv(1)
         except TimeoutError:
-            return f"the subject takes connections and holds them: HTTP/2 had no first frame after {patience:g} s"
+            return f"the subject takes connections and holds them: HTTP/2 had no first frame after {timeout:g} s"
     return None

@@ -23,7 +23,7 @@ from .config import KnownFailing
 from .fixture import Fixture, RunningSubject, SubjectSpec
 from .known_failing import announced
 from .record import Clause, Entry, Footer, Header, Reason, Record, RecordedFinding, TraceEntry, claim, counts, verdict
-from .responsiveness import PATIENCE, holding
+from .responsiveness import TIMEOUT, holding
 from .subject import Subject
 
 Chosen = tuple[SubjectSpec, Check]
@@ -40,7 +40,7 @@ class Rules:
     known: tuple[KnownFailing, ...] = ()
     strict: bool = False
     """What SHOULD hold must."""
-    patience: float = 30.0
+    check_timeout: float = 30.0
     """Seconds in which one check must end."""
     limit: float = 900.0
     """Seconds in which the run must end: what was not asked by then could not run."""
@@ -150,7 +150,7 @@ def _judged(
 
 def _slow(seconds: float) -> bool:
     """Whether a check took so long that somebody may have been waited for."""
-    return seconds > PATIENCE
+    return seconds > TIMEOUT
 
 
 def _kept(trace: list[TraceEntry]) -> list[TraceEntry]:
@@ -174,9 +174,9 @@ def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> Ent
 
     thread = threading.Thread(target=work, name=f"check {check.id}", daemon=True)
     thread.start()
-    thread.join(rules.patience)
+    thread.join(rules.check_timeout)
     if thread.is_alive():
-        return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=f"did not end within {rules.patience:g} s")
+        return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=f"did not end within {rules.check_timeout:g} s")
     match box.problem:
         case None:
             pass

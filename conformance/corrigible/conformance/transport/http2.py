@@ -81,9 +81,9 @@ class Peer:
         encoded: bytes = self.encoder.encode(list(fields))
         return encoded
 
-    def next(self, patience: float) -> Frame | None:
+    def next(self, timeout: float) -> Frame | None:
         """Return the next frame; None where the connection ended, or none came in time."""
-        until = time.monotonic() + patience
+        until = time.monotonic() + timeout
         while (missing := self._missing()) > 0:
             left = until - time.monotonic()
             if not self.open or left <= 0:
@@ -173,19 +173,19 @@ class Caller(Peer):
         stream, self._next_stream = self._next_stream, self._next_stream + 2
         return stream
 
-    def ask(self, block: Block, body: bytes = b"", *, patience: float = 5.0) -> Ended:
+    def ask(self, block: Block, body: bytes = b"", *, timeout: float = 5.0) -> Ended:
         """Send one request, and wait for how it ends."""
         stream = self.stream()
         self.start(stream, block, body)
-        return self.answer(stream, patience=patience)
+        return self.answer(stream, timeout=timeout)
 
     def start(self, stream: int, block: Block, body: bytes = b"") -> None:
         """Send a request."""
         self.send(frame(HEADERS, END_HEADERS, stream, self.block(block)), frame(DATA, END_STREAM, stream, body))
 
-    def answer(self, stream: int, *, patience: float = 5.0) -> Ended:
+    def answer(self, stream: int, *, timeout: float = 5.0) -> Ended:
         """Wait for how a stream ends. What comes is taken, so that more may come."""
-        status, body, until = 0, bytearray(), time.monotonic() + patience
+        status, body, until = 0, bytearray(), time.monotonic() + timeout
         while (found := self.next(until - time.monotonic())) is not None:
             if found.kind == GOAWAY and int.from_bytes(found.payload[:4], "big") & 0x7FFFFFFF < stream:
                 return Ended("goodbye", status, bytes(body), found.code)

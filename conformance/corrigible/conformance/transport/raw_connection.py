@@ -17,14 +17,14 @@ from .http1 import HttpClient
 class RawConnection:
     """One connection. What goes wrong on it is an end of what was received, never raised."""
 
-    def __init__(self, wire: HttpClient, *, patience: float = 5.0) -> None:
-        self._patience = patience
+    def __init__(self, wire: HttpClient, *, timeout: float = 5.0) -> None:
+        self._timeout = timeout
         self.received = b""
         self.open = True
         """Whether the other side may still say something."""
         self._socket: socket.socket | None = None
         try:
-            self._socket = socket.create_connection((wire.host, wire.port), patience)
+            self._socket = socket.create_connection((wire.host, wire.port), timeout)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError:
             self.open = False
@@ -43,9 +43,9 @@ class RawConnection:
             with suppress(OSError):
                 self._socket.sendall(data)
 
-    def until(self, enough: Callable[[bytes], bool], *, patience: float | None = None) -> bool:
-        """Read until there is enough. False where the connection ended, or patience did, before that."""
-        end = time.monotonic() + (self._patience if patience is None else patience)
+    def until(self, enough: Callable[[bytes], bool], *, timeout: float | None = None) -> bool:
+        """Read until there is enough. False where the connection ended, or timeout did, before that."""
+        end = time.monotonic() + (self._timeout if timeout is None else timeout)
         while not enough(self.received):
             left = end - time.monotonic()
             if not self.open or self._socket is None or left <= 0:
@@ -61,12 +61,12 @@ class RawConnection:
             self.received += data
         return True
 
-    def has(self, text: bytes, *, patience: float | None = None) -> bool:
+    def has(self, text: bytes, *, timeout: float | None = None) -> bool:
         """Read until a text is there."""
-        return self.until(lambda received: text in received, patience=patience)
+        return self.until(lambda received: text in received, timeout=timeout)
 
     def rest(self) -> bytes:
-        """Read to the end of the connection, or of patience."""
+        """Read to the end of the connection, or of timeout."""
         self.until(lambda received: False)
         return self.received
 

@@ -23,7 +23,7 @@ from typing import IO, Final, Self
 from corrigible.conformance.model.outcome import CouldNotTell
 from corrigible.schema.exchange import Json
 
-PATIENCE: Final = 10.0
+TIMEOUT: Final = 10.0
 _LONGEST: Final = 8 * 1024 * 1024
 """Bytes of one answer."""
 _SHOWN: Final = 200
@@ -43,9 +43,9 @@ class StdioProgram:
     After anything but an answer the program is started again, since nobody knows which question its next line is for.
     """
 
-    def __init__(self, command: Sequence[str], *, patience: float = PATIENCE, folder: Path | None = None) -> None:
+    def __init__(self, command: Sequence[str], *, timeout: float = TIMEOUT, folder: Path | None = None) -> None:
         self.command = tuple(command)
-        self._patience = patience
+        self._timeout = timeout
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: threading.Thread | None = None
@@ -73,10 +73,10 @@ class StdioProgram:
         self._writer = threading.Thread(target=self._write, args=(line, self._process), daemon=True)
         self._writer.start()  # a program that does not read must not stop us
         try:
-            answer = self._lines.get(timeout=self._patience)
+            answer = self._lines.get(timeout=self._timeout)
         except queue.Empty:
             return NoAnswer(
-                f"did not answer within {self._patience:g} seconds; each line is to be answered, and the answer "
+                f"did not answer within {self._timeout:g} seconds; each line is to be answered, and the answer "
                 "flushed, before the next one comes"
             )
         if answer is None:

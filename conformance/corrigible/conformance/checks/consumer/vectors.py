@@ -19,7 +19,7 @@ from corrigible.conformance.model.vector import Consumer, Group, consumer, diffe
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.process import words
-from corrigible.conformance.transport.stdio_program import PATIENCE, NoAnswer, StdioProgram
+from corrigible.conformance.transport.stdio_program import TIMEOUT, NoAnswer, StdioProgram
 from corrigible.conformance.validators.finding import ABSENT, Finding
 from corrigible.schema.exchange import Json
 
@@ -31,10 +31,10 @@ _EMPTY: Final[Mapping[str, Json]] = {"query": {}, "headers": {}, "body": None}
 
 def _ask(group: Group, subject: Subject) -> Iterator[Finding]:
     command = _command(subject)
-    patience = subject.config.get("patience", PATIENCE)
+    timeout = subject.config.get("patience", TIMEOUT)
     failures = 0
     folder = subject.config.get("folder")
-    with StdioProgram(command, patience=float(patience), folder=Path(folder) if folder else None) as respondent:
+    with StdioProgram(command, timeout=float(timeout), folder=Path(folder) if folder else None) as respondent:
         for number, vector in enumerate(group.vectors, start=1):
             question = whole_question(vector)
             answer = respondent.ask(question)

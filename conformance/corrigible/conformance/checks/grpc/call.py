@@ -23,7 +23,7 @@ from corrigible.schema.exchange import Json
 from .trace import grpcurl, noting
 
 PREFERENCE: Final = "recovery-feedback"
-_PATIENCE: Final = 5.0
+_TIMEOUT: Final = 5.0
 _NAMES: Final = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
@@ -97,7 +97,7 @@ def calling(subject: Subject) -> Iterator[Calls]:
         GrpcClient(upstream.address, heard=noting(subject, "straight to the upstream")) as direct,
         GrpcClient(subject.grpc, heard=noting(subject, "to the subject")) as target,
     ):
-        if not target.reachable(_PATIENCE):
+        if not target.reachable(_TIMEOUT):
             raise CouldNotTell(f"nobody answers at {subject.grpc}")
         yield Calls(subject, upstream, direct, target)
 

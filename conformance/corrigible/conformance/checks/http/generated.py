@@ -31,7 +31,7 @@ from .generated_request import Generated
 PROFILES: Final = frozenset({"http-json", "problem+json"})
 _VALIDATION: Final = frozenset({400, 422})
 _MOST, _RATE = 200, 50.0
-_PATIENCE: Final = 5.0
+_TIMEOUT: Final = 5.0
 """Seconds that a 429 may ask for; whoever wants more is left alone."""
 
 
@@ -117,7 +117,7 @@ def _patiently(subject: Subject, sent: HttpRequest, pace: _Pace) -> HttpResponse
     pace.wait()
     got = subject.wire.send(sent)
     after = got.header("retry-after") or ""
-    if got.status == 429 and after.isdecimal() and float(after) <= _PATIENCE:
+    if got.status == 429 and after.isdecimal() and float(after) <= _TIMEOUT:
         time.sleep(float(after))
         got = subject.wire.send(sent)
     return got

@@ -256,7 +256,7 @@ def failure_policy(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-K8S-04", f"{what} became a verdict", expected, body_of(got), asked)
 
 
-_PATIENCE: Final = 2.0
+_TIMEOUT: Final = 2.0
 """Seconds that the question gives the webhook, as in the `timeout` that the API server adds to its path."""
 
 
@@ -264,15 +264,15 @@ def in_time(subject: Subject) -> Iterator[Finding]:
     """The verdict arrives well before the API server stops waiting, whatever the proxy asks besides."""
     upstream = subject.behind
     before = upstream.api
-    upstream.api = lambda received: Script((Pause(2 * _PATIENCE),), close=True)
+    upstream.api = lambda received: Script((Pause(2 * _TIMEOUT),), close=True)
     try:
         for vector in exchange(PROFILE):
             request = sent(vector.request)
-            asked = HttpRequest("POST", f"{vector.request.path}?timeout={_PATIENCE:g}s", (_JSON, _AGENT), request.body)
-            got = subject.through(asked, script(vector.answer), timeout=2 * _PATIENCE)
-            if got.status == 0 or got.seconds >= _PATIENCE:
+            asked = HttpRequest("POST", f"{vector.request.path}?timeout={_TIMEOUT:g}s", (_JSON, _AGENT), request.body)
+            got = subject.through(asked, script(vector.answer), timeout=2 * _TIMEOUT)
+            if got.status == 0 or got.seconds >= _TIMEOUT:
                 said = "the verdict came after the API server's time-out"
-                yield Finding("SRF-K8S-04", said, f"under {_PATIENCE:g} s", f"{got.seconds:.1f} s", asked)
+                yield Finding("SRF-K8S-04", said, f"under {_TIMEOUT:g} s", f"{got.seconds:.1f} s", asked)
                 return
     finally:
         upstream.api = before

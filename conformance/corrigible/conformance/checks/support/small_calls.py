@@ -54,5 +54,5 @@ class SmallCalls:
 def small_calls(call: Callable[[SmallCalls], None]) -> Iterator[SmallCalls]:
     """Make small calls again and again until the block ends; `call` makes one of each kind and notes them."""
     calls = SmallCalls()
-    with repeated_beside(lambda: call(calls), every=0.01, patience=2 * LONGEST, name="others"):
+    with repeated_beside(lambda: call(calls), every=0.01, timeout=2 * LONGEST, name="others"):
         yield calls

@@ -20,7 +20,7 @@ from corrigible.conformance.validators.finding import Finding
 
 from .passing import GET
 
-PATIENCE: Final = 2.5
+TIMEOUT: Final = 2.5
 _NEXT: Final = b'{"the": "next answer"}'
 _ERROR: Final = b'{"error": {"code": "enum", "message": "sort has none of the allowed values.", "param": "sort"}}'
 
@@ -46,7 +46,7 @@ def ends_with_its_head(subject: Subject) -> Iterator[Finding]:
         first, second = subject.case(), subject.case()
         subject.behind.script(first, script)
         subject.behind.script(second, answer(200, _NEXT, [JSON], reason="OK"))
-        with RawConnection(subject.wire, patience=PATIENCE) as talk:
+        with RawConnection(subject.wire, timeout=TIMEOUT) as talk:
             talk.say(_line(subject, sent, first))
             if not talk.has(b"\r\n\r\n"):
                 raise CouldNotTell(f"{name}: there was no answer")

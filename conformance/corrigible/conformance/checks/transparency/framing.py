@@ -18,7 +18,7 @@ from corrigible.conformance.transport.http1 import CASE, HttpRequest
 from corrigible.conformance.transport.raw_connection import RawConnection
 from corrigible.conformance.validators.finding import Finding
 
-PATIENCE: Final = 1.5
+TIMEOUT: Final = 1.5
 """Seconds in which a refusal comes. Who waits for more instead gets none."""
 _TARGET: Final = "/conformance/framing"
 _CHUNKED: Final = "Transfer-Encoding: chunked\r\n"
@@ -78,7 +78,7 @@ def _asked(subject: Subject, name: str, start: str, lines: str, after: str) -> I
     caller = ": ".join(subject.caller())
     own = f"{first}Host: {subject.wire.host}:{subject.wire.port}\r\n{caller}\r\n{CASE}: {case}\r\n"
     own = f"{own}{lines}\r\n" if not first.startswith(" ") else f"{first}{own.removeprefix(first)}{lines}\r\n"
-    with RawConnection(subject.wire, patience=PATIENCE) as talk:
+    with RawConnection(subject.wire, timeout=TIMEOUT) as talk:
         talk.say(f"{line}\r\n{own}{after}".encode("latin-1"))
         talk.has(b"\r\n\r\n")
     for raw in _with(subject, case):
@@ -152,13 +152,13 @@ def heads_end(subject: Subject) -> Iterator[Finding]:
         ("a request line without end", b"GET /", b"a" * 1024),
     )
     for name, first, piece in forms:
-        with RawConnection(subject.wire, patience=PATIENCE) as talk:
+        with RawConnection(subject.wire, timeout=TIMEOUT) as talk:
             talk.say(first)
             sent, until = 0, time.monotonic() + 10
             while sent < ENDLESS and talk.open and time.monotonic() < until:
                 talk.say(piece * 64)
                 sent += 64 * len(piece)
-                talk.until(lambda received: bool(received), patience=0.001)
+                talk.until(lambda received: bool(received), timeout=0.001)
                 if talk.received:
                     break
             talk.until(lambda received: bool(received))

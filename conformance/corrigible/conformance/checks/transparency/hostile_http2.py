@@ -39,7 +39,7 @@ from corrigible.conformance.transport.http2 import (
 )
 from corrigible.conformance.validators.finding import Finding
 
-PATIENCE: Final = 5.0
+TIMEOUT: Final = 5.0
 MOST_HELD: Final = 16 << 20
 """Bytes of an answer that nobody takes that may have left the upstream. A pair of sockets alone holds up to ten MiB."""
 MOST_FRAMES: Final = 50_000
@@ -86,7 +86,7 @@ class _Stand:
         ]
 
     def ask(self, caller: Caller) -> Ended:
-        return caller.ask(self.head(), _MESSAGE, patience=PATIENCE)
+        return caller.ask(self.head(), _MESSAGE, timeout=TIMEOUT)
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def malformed_goes_nowhere(subject: Subject) -> Iterator[Finding]:
             for number, name in enumerate([name for name, _ in _malformed(stand.head(), b"")]):
                 tag = f"tag-{subject.seed}-{number}-end".encode()
                 block = [*list(_malformed(stand.head(_PATH + tag), tag))[number][1], (b"conformance-case", tag)]
-                ended = caller.ask(block, _MESSAGE, patience=PATIENCE)
+                ended = caller.ask(block, _MESSAGE, timeout=TIMEOUT)
                 yield from _gone_nowhere(stand, f"{name}, before {protocol}", tag, ended)
                 if ended.how in ("closed", "goodbye", "late"):
                     caller.close()
@@ -210,7 +210,7 @@ def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
     with _standing(subject) as stand, stand.caller(initial_window=0) as caller, stand.caller() as other:
         stream = caller.stream()
         caller.start(stream, stand.head(POUR.encode()), _MESSAGE)
-        taken, still, until = -1, 0, time.monotonic() + 2 * PATIENCE
+        taken, still, until = -1, 0, time.monotonic() + 2 * TIMEOUT
         while still < 3 and time.monotonic() < until and taken <= MOST_HELD:
             before, taken = taken, stand.upstream.poured
             still = still + 1 if taken == before and taken else 0
@@ -224,7 +224,7 @@ def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-TRN-19", said, f"at most {MOST_HELD >> 20} MiB", f"{taken >> 20} MiB", sent)
             return
         caller.send(window(stream, 1 << 24))
-        ended = caller.answer(stream, patience=3 * PATIENCE)
+        ended = caller.answer(stream, timeout=3 * TIMEOUT)
         if ended.how != "answered" or len(ended.body) != WHOLE:
             said = "An answer that waited for a caller's HTTP/2 window does not go on to its end once it opens."
             yield Finding("SRF-TRN-19", said, f"{WHOLE} bytes", str(ended), sent)
@@ -302,9 +302,9 @@ def floods_end(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-TRN-20", said, "GOAWAY, or the end of the connection", f"{count} frames", sent)
 
 
-def _is_over(caller: Caller, patience: float) -> bool:
+def _is_over(caller: Caller, timeout: float) -> bool:
     """Read what there is. Whether the connection has ended, or its end was announced."""
-    while (found := caller.next(patience)) is not None:
+    while (found := caller.next(timeout)) is not None:
         if found.kind == GOAWAY:
             return True
     return not caller.open

@@ -18,7 +18,7 @@ from corrigible.conformance.validators.finding import Finding
 
 from .passing import GET
 
-PATIENCE: Final = 2.5
+TIMEOUT: Final = 2.5
 """Seconds in which what was said has to be seen. The upstream waits a little longer."""
 FIRST: Final = b"data: first\n\n"
 SECOND: Final = b"data: second\n\n"
@@ -65,18 +65,18 @@ def streams_flow(subject: Subject) -> Iterator[Finding]:
             second += b"x" * (_LENGTH - len(first) - len(second))
         parts: tuple[Part, ...] = (
             start.encode() + _piece(first, coded=coded),
-            Wait(seen, PATIENCE + 0.5),
+            Wait(seen, TIMEOUT + 0.5),
             _piece(second, coded=coded) + (b"0\r\n\r\n" if coded else b""),
         )
         case = subject.case()
         subject.behind.script(case, Script(parts, close=True))
         with RawConnection(subject.wire) as talk:
             talk.say(head(*_asked(subject, case)))
-            arrived = talk.has(FIRST, patience=PATIENCE)
+            arrived = talk.has(FIRST, timeout=TIMEOUT)
             seen.set()
             if not arrived:
                 sentence = f"{name} is held back: its first piece did not arrive before its second was sent"
-                yield Finding("SRF-TRN-09", sentence, f"the first piece within {PATIENCE} s", "nothing", GET)
+                yield Finding("SRF-TRN-09", sentence, f"the first piece within {TIMEOUT} s", "nothing", GET)
             elif not talk.has(SECOND):
                 yield Finding("SRF-TRN-09", f"{name} stops after its first piece", "both pieces", "one", GET)
 
@@ -98,12 +98,12 @@ def both_ways_flow(subject: Subject) -> Iterator[Finding]:
             _, target, *headers = _asked(subject, case)
             talk.say(head("POST", target, *headers, framed))
             sent = HttpRequest("POST", target, (framed,), b"hello")
-            if not talk.has(FIRST, patience=PATIENCE):
+            if not talk.has(FIRST, timeout=TIMEOUT):
                 sentence = f"a request with {name} is held back: what the upstream says to its head does not arrive"
-                yield Finding("SRF-TRN-09", sentence, f"the first piece within {PATIENCE} s", "nothing", sent)
+                yield Finding("SRF-TRN-09", sentence, f"the first piece within {TIMEOUT} s", "nothing", sent)
                 continue
             talk.say(first)
-            if not talk.has(SECOND, patience=PATIENCE):
+            if not talk.has(SECOND, timeout=TIMEOUT):
                 sentence = f"a request with {name} is held back: the upstream does not get what was sent of its body"
                 yield Finding("SRF-TRN-09", sentence, "the answer to it", "nothing", sent)
             talk.say(rest)
@@ -141,7 +141,7 @@ def upgrades_pass(subject: Subject) -> Iterator[Finding]:
                 yield Finding("SRF-TRN-09", f"an upgrade to {name} does not pass", "HTTP/1.1 101", line, _shown(asked))
                 continue
             talk.say(said)
-            if not talk.has(expected, patience=PATIENCE):
+            if not talk.has(expected, timeout=TIMEOUT):
                 sentence = f"after an upgrade to {name} what one end says does not reach the other"
                 yield Finding("SRF-TRN-09", sentence, repr(expected), repr(talk.received[-40:]), _shown(asked))
 
@@ -170,7 +170,7 @@ def expectations_are_met(subject: Subject) -> Iterator[Finding]:
     with RawConnection(subject.wire) as talk:
         _, target, *headers = _asked(subject, case)
         talk.say(head("POST", target, *headers, *sent.headers, ("Content-Length", "5")))
-        if not talk.has(b"\r\n\r\n", patience=PATIENCE) or not talk.received.startswith(b"HTTP/1.1 100"):
+        if not talk.has(b"\r\n\r\n", timeout=TIMEOUT) or not talk.received.startswith(b"HTTP/1.1 100"):
             line = talk.received.split(b"\r\n")[0].decode("latin-1")
             sentence = "a client that asks with Expect: 100-continue and waits gets no 100"
             yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 100 Continue", line or "nothing", sent)
@@ -195,7 +195,7 @@ def expectations_arrive(subject: Subject) -> Iterator[Finding]:
     with RawConnection(subject.wire) as talk:
         _, target, *headers = _asked(subject, case)
         talk.say(head("POST", target, *headers, *sent.headers, ("Content-Length", "5")))
-        talk.has(b"HTTP/1.1 413", patience=PATIENCE)
+        talk.has(b"HTTP/1.1 413", timeout=TIMEOUT)
         line = talk.received.split(b"\r\n")[0].decode("latin-1")
     received = subject.behind.received(case)
     if not received or received[0].sent.header("expect") != "100-continue":
@@ -221,7 +221,7 @@ def connections_last(subject: Subject) -> Iterator[Finding]:
             for request, body in zip(requests, bodies, strict=True):
                 if not at_once:
                     talk.say(request)
-                if not talk.has(body, patience=PATIENCE):
+                if not talk.has(body, timeout=TIMEOUT):
                     break
         places = [talk.received.find(body) for body in bodies]
         if -1 in places or places != sorted(places) or talk.received.count(b"HTTP/1.1 ") != len(bodies):

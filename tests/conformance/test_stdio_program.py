@@ -32,8 +32,8 @@ def answering(body: str) -> list[str]:
     return python(ECHO.format(body))
 
 
-def asked(command: list[str], *, patience: float = 5.0, times: int = 1) -> list[Mapping[str, object] | NoAnswer]:
-    with StdioProgram(command, patience=patience) as respondent:
+def asked(command: list[str], *, timeout: float = 5.0, times: int = 1) -> list[Mapping[str, object] | NoAnswer]:
+    with StdioProgram(command, timeout=timeout) as respondent:
         return [respondent.ask({"id": f"q{n}"}) for n in range(times)]
 
 
@@ -107,13 +107,13 @@ SLOW = {
 
 @pytest.mark.parametrize("name", SLOW)
 def test_what_takes_too_long_is_told(name: str) -> None:
-    (answer,) = asked(SLOW[name], patience=0.4)
+    (answer,) = asked(SLOW[name], timeout=0.4)
     assert isinstance(answer, NoAnswer)
     assert answer.said.startswith("did not answer within 0.4 seconds; each line is to be answered")
 
 
 def test_a_program_that_does_not_read_a_long_question_stops_nobody() -> None:
-    with StdioProgram(SLOW["reads nothing"], patience=0.4) as respondent:
+    with StdioProgram(SLOW["reads nothing"], timeout=0.4) as respondent:
         answer = respondent.ask({"id": "q", "long": "x" * 1_000_000})
     assert isinstance(answer, NoAnswer)
 

@@ -64,13 +64,13 @@ SAID = [
 def test_who_holds_a_connection_is_told_from_who_answers(says: bytes, expected: str | None) -> None:
     with server(says) as port:
         subject = Subject("proxy", "http-json", target=HttpClient(f"http://127.0.0.1:{port}"))
-        assert holding(subject, patience=0.2) == (f"the subject {expected}" if expected else None)
+        assert holding(subject, timeout=0.2) == (f"the subject {expected}" if expected else None)
 
 
 @pytest.mark.parametrize(("says", "held"), [(b"", True), (b"\x00\x00\x00\x04\x00\x00\x00\x00\x00", False)])
 def test_over_http2_a_first_frame_is_an_answer(says: bytes, held: bool) -> None:
     with server(says) as port:
-        assert (holding(Subject("proxy", "grpc", grpc=f"127.0.0.1:{port}"), patience=0.2) is not None) is held
+        assert (holding(Subject("proxy", "grpc", grpc=f"127.0.0.1:{port}"), timeout=0.2) is not None) is held
 
 
 def test_who_is_not_there_holds_nothing() -> None:
@@ -126,7 +126,7 @@ def judged(port: int, *checks: Check, rules: Rules | None = None) -> Record:
 
 
 def test_after_one_check_all_others_are_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silence, "PATIENCE", 0.2)
+    monkeypatch.setattr(silence, "TIMEOUT", 0.2)
     never = check("a/z", broken())
     with server(b"") as port:
         found = judged(port, check("a/x", asking(1)), check("a/y", asking(50)), never)

@@ -1,0 +1,101 @@
+"""A YAML file that a person wrote: what it holds, checked against a model, and every mistake with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from .usage_error import UsageError, did_you_mean
+
+Model = TypeVar("Model")
+Where = tuple[str | int, ...]
+"""A place in a document: names of members and positions in lists."""
+Mistakes = Callable[[Model], Iterable[tuple[Where, str]]]
+
+
+def read_yaml(
+    path: Path,
+    shape: TypeAdapter[Model],
+    keys: Callable[[Where], Iterable[str]],
+    mistakes: Mistakes[Model] = lambda document: (),
+) -> Model:
+    """Read a file. Raises UsageError with every mistake, its line, and the word that was probably meant.
+
+    `keys` returns the keys that a mapping may have; `mistakes` yields what the model does not show.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"{path}: {problem.strerror}") from None
+    except UnicodeDecodeError as problem:
+        raise UsageError(f"{path}: no UTF-8 text: {problem.reason}") from None
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        document = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as problem:
+        line = problem.problem_mark.line + 1 if problem.problem_mark else 1
+        raise UsageError(f"{path}:{line}: no YAML: {problem.problem}") from None
+    except yaml.YAMLError as problem:
+        raise UsageError(f"{path}: no YAML: {problem}") from None
+    if document is None:
+        document = [] if shape.core_schema["type"] == "list" else {}
+    problems = [(line, f"{word} is given twice") for word, line in _doubles(node)]
+    if not problems:
+        try:
+            model = shape.validate_python(document)
+        except ValidationError as problem:
+            for error in problem.errors():
+                where = tuple(part for part in error["loc"] if part != "[key]")
+                problems.append((_line_of(node, where), _sentence(where, error["type"], error["msg"], keys)))
+        else:
+            problems = [(_line_of(node, where), text) for where, text in mistakes(model)]
+    if problems:
+        raise UsageError("\n".join(f"{path}:{line}: {text}" for line, text in problems))
+    return model
+
+
+def _sentence(where: Where, kind: str, message: str, keys: Callable[[Where], Iterable[str]]) -> str:
+    if kind == "extra_forbidden":
+        return f'unknown key "{where[-1]}"{did_you_mean(str(where[-1]), keys(where[:-1]))}'
+    if kind == "missing":
+        return f'"{where[-1]}" is missing'
+    if kind == "value_error":
+        return message.removeprefix("Value error, ")
+    return f"{'.'.join(map(str, where)) or 'the file'}: {message[:1].lower()}{message[1:]}"
+
+
+def _line_of(node: yaml.Node | None, where: Where) -> int:
+    """Return the line of the deepest part of a place that is in the file."""
+    line = 1
+    for part in where:
+        match node:
+            case yaml.MappingNode():
+                pair = next((pair for pair in node.value if pair[0].value == part), None)
+                if pair is None:
+                    break
+                line, node = pair[0].start_mark.line + 1, pair[1]
+            case yaml.SequenceNode() if isinstance(part, int) and part < len(node.value):
+                node = node.value[part]
+                line = node.start_mark.line + 1
+            case _:
+                break
+    return line
+
+
+def _doubles(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
+    """Yield keys that a mapping has twice: YAML would keep the last one and say nothing."""
+    match node:
+        case yaml.MappingNode():
+            seen = set()
+            for key, value in node.value:
+                if key.value in seen:
+                    yield f'"{key.value}"', key.start_mark.line + 1
+                seen.add(key.value)
+                yield from _doubles(value)
+        case yaml.SequenceNode():
+            for value in node.value:
+                yield from _doubles(value)
