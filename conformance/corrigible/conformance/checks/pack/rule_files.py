@@ -35,7 +35,7 @@ _OF_PATTERNS = re.compile(
     r"not an RE2 pattern|invalid .*\bregular expression|error parsing regexp|invalid matches argument"
 )
 _OF_ORIGINS = re.compile(r"\borigin\b")
-_OF_RIVALS = re.compile(r"speaks (?:before|too)\b")
+_OF_RIVALS = re.compile(r"matches (?:first|too)\b")
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml reads more of YAML 1.2
