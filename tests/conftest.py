@@ -77,8 +77,9 @@ def write_pack(tmp_path: Path) -> WritePack:
         (folder / "pack.yaml").write_text(head + dedent(manifest), "utf-8")
         for name, text in rules.items():
             slug = name.replace("_", "-")
+            end = "author: A\ndate: 2026-01-01\n"
             top = f"id: apex.{slug}\ntitle: About {slug}\nstatus: stable\nreferences: [https://a.test]\n"
-            (folder / f"{slug}.yaml").write_text(f"{top}diagnosis: It is {slug}.\n{dedent(text)}", "utf-8")
+            (folder / f"{slug}.yaml").write_text(f"{top}diagnosis: It is {slug}.\n{dedent(text)}\n{end}", "utf-8")
         return folder
 
     return write

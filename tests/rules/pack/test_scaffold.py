@@ -18,7 +18,7 @@ from corrigible.rules.pack.scaffold import new_pack, new_rule
 
 def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None:
     folder = tmp_path / "acme-two"
-    made = new_pack(folder)
+    made = new_pack(folder, author="A", date="2026-01-01")
     assert [file.name for file in made] == [
         "pack.yaml",
         "rule.schema.json",
@@ -36,6 +36,8 @@ def test_a_new_pack_loads_and_fits_the_schemas_beside_it(tmp_path: Path) -> None
             named = text.splitlines()[0].removeprefix("# yaml-language-server: $schema=")
             schema = json.loads((folder / named).read_text("utf-8"))
             document = yaml.safe_load(text)
+            if "date" in document:
+                document["date"] = str(document["date"])  # YAML 1.2, which editors read, has no dates
             Draft202012Validator(schema).validate(document)
 
 
@@ -48,45 +50,45 @@ def test_the_schemas_are_schemas(name: str) -> None:
 
 def test_a_rule_more(tmp_path: Path) -> None:
     folder = tmp_path / "acme"
-    new_pack(folder)
-    made = new_rule(folder / "too-many.yaml")
+    new_pack(folder, author="A", date="2026-01-01")
+    made = new_rule(folder / "too-many.yaml", author="A", date="2026-01-01")
     assert [file.name for file in made] == ["too-many.yaml", "too-many.cases.yaml"]
     assert [rule.id for rule in load_pack(folder).rules] == ["acme.too-many", "acme.unknown-parameter"]
 
 
 def test_a_rule_takes_the_name_of_its_pack_not_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    new_pack(tmp_path / "acme")
+    new_pack(tmp_path / "acme", author="A", date="2026-01-01")
     folder = (tmp_path / "acme").rename(tmp_path / "elsewhere")
     monkeypatch.chdir(folder)
-    new_rule(Path("too-many"))
+    new_rule(Path("too-many"), author="A", date="2026-01-01")
     assert [rule.id for rule in load_pack(folder).rules] == ["acme.too-many", "acme.unknown-parameter"]
 
 
 @pytest.mark.parametrize("name", ["Acme", "acMe", "1st", "a_b", "\u00e9", "a b", "-a"])
 def test_a_name_that_no_pack_may_have(tmp_path: Path, name: str) -> None:
     with pytest.raises(AuthoringError) as caught:
-        new_pack(tmp_path / name)
+        new_pack(tmp_path / name, author="A", date="2026-01-01")
     assert caught.value.problem == f'"{name}" is no pack name: lower-case letters, digits and "-"'
     assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize("name", ["Too-Many", "a--b", "-a", "a_b", "a.b"])
 def test_a_name_that_no_rule_may_have(tmp_path: Path, name: str) -> None:
-    new_pack(tmp_path / "acme")
+    new_pack(tmp_path / "acme", author="A", date="2026-01-01")
     with pytest.raises(AuthoringError, match="is no rule name"):
-        new_rule(tmp_path / "acme" / name)
+        new_rule(tmp_path / "acme" / name, author="A", date="2026-01-01")
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     folder = tmp_path / "acme"
-    new_pack(folder)
+    new_pack(folder, author="A", date="2026-01-01")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     with pytest.raises(AuthoringError, match=r"acme:1: is there already and not empty$"):
-        new_pack(folder)
+        new_pack(folder, author="A", date="2026-01-01")
     with pytest.raises(AuthoringError, match=r"unknown-parameter\.yaml:1: is there already$"):
-        new_rule(folder / "unknown-parameter")
+        new_rule(folder / "unknown-parameter", author="A", date="2026-01-01")
     (folder / "b.cases.yaml").write_text("[]", "utf-8")
     with pytest.raises(AuthoringError, match=r"b\.cases\.yaml:1: is there already$"):
-        new_rule(folder / "b")
+        new_rule(folder / "b", author="A", date="2026-01-01")
     (folder / "b.cases.yaml").unlink()
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import datetime
+import getpass
 import json
 import sys
 from pathlib import Path
 
 from corrigible.proxy.build import build_corrector
-from corrigible.proxy.pack_tools.case_runner import PackResult, run_cases, unclaimed_losses
+from corrigible.proxy.pack_tools.case_runner import PackResult, run_cases
+from corrigible.proxy.pack_tools.lint import lint_pack
 from corrigible.proxy.recording.reader import read_recording
 from corrigible.rules.errors import AuthoringError, gather
 from corrigible.rules.language.editor_schema import editor_schemas
@@ -33,6 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     new.add_argument(
         "path", type=Path, metavar="FOLDER", help="folder of a new pack, or PACK_FOLDER/RULE for a new rule"
     )
+    new.add_argument("--author", help="author of the rule; default: the user's name")
     new.set_defaults(run=_new)
 
     for name, text, run in (
@@ -78,7 +82,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _new(args: argparse.Namespace) -> int:
     path: Path = args.path
-    created = new_rule(path) if (path.parent / "pack.yaml").is_file() else new_pack(path)
+    create = new_rule if (path.parent / "pack.yaml").is_file() else new_pack
+    created = create(path, author=args.author or getpass.getuser(), date=datetime.date.today().isoformat())
     for file in created:
         print(file)
     return 0
@@ -90,8 +95,8 @@ def _lint(args: argparse.Namespace) -> int:
         try:
             pack = load_pack(name)
             cases = sum(len(load_cases(file)) for file in rule_files(pack.path))
-            if (losses := gather(list(unclaimed_losses(name)))) is not None:
-                raise losses
+            if (found := gather(lint_pack(name))) is not None:
+                raise found
         except AuthoringError as error:
             mistakes += len(error.each())
             print(error, file=sys.stderr)

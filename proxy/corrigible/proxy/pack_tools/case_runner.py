@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -120,31 +120,6 @@ def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> I
 
 _READS = ("GET ", f"{CALL} ")
 """How look-ups of rules begin: what else is asked is a dry run."""
-
-
-def unclaimed_losses(name_or_path: str | Path) -> Iterator[AuthoringError]:
-    """Yield each case whose rule removes something from the request without claiming `changes_intent`."""
-    (profile,) = load_profiles([name_or_path])
-    for file in rule_files(profile.pack.path):
-        for case in load_cases(file):
-            if case.text.expect is None or _claims_change(case.text.expect):
-                continue
-            explanation = Explanation()
-            evaluate_rules(profile, profile.pack.rules, case, explanation)
-            if explanation.undeclared_losses:
-                lost = ", ".join(explanation.undeclared_losses)
-                yield AuthoringError(
-                    case.place, f'"{case.text.name}": the edit loses {lost}: claim changes_intent: true'
-                )
-
-
-def _claims_change(claimed: Json) -> bool:
-    match claimed:
-        case Mapping():
-            return claimed.get("changes_intent") is True or any(map(_claims_change, claimed.values()))
-        case list():
-            return any(map(_claims_change, claimed))
-    return False
 
 
 def evaluate_rules(

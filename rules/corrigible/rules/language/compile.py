@@ -44,15 +44,20 @@ def compile_rule(
     vocabulary: Vocabulary,
     lookups: Templates | None = None,
     functions: Functions = MappingProxyType({}),
+    lint: list[AuthoringError] | None = None,
 ) -> Rule:
     """Compile one rule file. Raises one AuthoringError that lists everything wrong with it.
 
-    With `lookups`, the pack's allow-list, a look-up that none of them can cover is such a mistake.
+    With `lookups`, the pack's allow-list, a look-up that none of them can cover is such a mistake. What works and is
+    to be mended all the same is added to `lint`.
     """
     text = checked(RuleText, source)
     compiler = _Compiler(source, text, vocabulary, lookups, functions)
     try:
-        return compiler.rule(pack, major)
+        rule = compiler.rule(pack, major)
+        if lint is not None:
+            lint += compiler.lint
+        return rule
     finally:
         environment(compiler.names - RESERVED).release()
 
@@ -63,6 +68,11 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
     return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
+LONGEST_EXPRESSION = 200
+TOO_LONG = (
+    f"an expression of {{length}} characters, {LONGEST_EXPRESSION} are the most: move it to a let, a function of "
+    "pack.yaml or a Python function"
+)
 _TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
@@ -85,11 +95,16 @@ class _Compiler:
         self.names = frozenset(text.lookup) | frozenset(text.let)
         self.mentioned: set[str] = set()
         self.expressions: list[Expression] = []
+        self.lint: list[AuthoringError] = []
 
     def rule(self, pack: str, major: str) -> Rule:
         text, scope = self.text, environment(self.names - RESERVED)
         self._identity(pack)
         self._order()
+        if text.status == "stable":
+            for key in ("author", "date"):
+                if getattr(text, key) is None:
+                    self.lint.append(self.source.error(("status",), f'a stable rule needs "{key}"'))
         rule = Rule(
             id=text.id,
             version=f"{text.id}@{major}",
@@ -194,6 +209,8 @@ class _Compiler:
             expression = scope.compile(text, self.functions)
             self.mentioned |= words(expression.expanded)
             self.expressions.append(expression)
+            if len(text) > LONGEST_EXPRESSION:
+                self.lint.append(self.source.error(trail, TOO_LONG.format(length=len(text))))
             return expression
         except ExpressionError as problem:
             self._wrong(trail, str(problem))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from corrigible.rules.engine.pack_settings import PackSettings
 from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
-from corrigible.rules.language.compile import compile_rule
+from corrigible.rules.language.compile import LONGEST_EXPRESSION, TOO_LONG, compile_rule
 from corrigible.rules.language.expression import FUNCTIONS as BUILT_IN
 from corrigible.rules.language.expression import RESERVED, SCOPE, ExpressionError, environment
 from corrigible.rules.language.file_model import PackText
@@ -69,8 +69,11 @@ def rule_files(path: Path) -> list[Path]:
     return sorted(p for p in path.glob("*.yaml") if p.name != MANIFEST and not p.name.endswith(CASES))
 
 
-def load_pack(name_or_path: str | Path) -> Pack:
-    """Load and compile a pack. Raises one AuthoringError that lists every mistake in it, each with file and line."""
+def load_pack(name_or_path: str | Path, lint: list[AuthoringError] | None = None) -> Pack:
+    """Load and compile a pack. Raises one AuthoringError that lists every mistake in it, each with file and line.
+
+    What works and should be mended all the same is added to `lint`.
+    """
     path = find_pack(name_or_path)
     manifest = read_source(path / MANIFEST)
     text = checked(PackText, manifest)
@@ -86,7 +89,7 @@ def load_pack(name_or_path: str | Path) -> Pack:
         errors.append(error)
     functions: Functions = {}
     try:
-        functions = _functions(manifest, text)
+        functions = _functions(manifest, text, [] if lint is None else lint)
     except AuthoringError as error:
         errors.append(error)
     rules: dict[str, Rule] = {}
@@ -100,6 +103,7 @@ def load_pack(name_or_path: str | Path) -> Pack:
                 vocabulary=vocabulary,
                 lookups=lookups,
                 functions=functions,
+                lint=lint,
             )
         except AuthoringError as error:
             errors.append(error)
@@ -123,7 +127,7 @@ def load_tables(path: Path) -> dict[str, Json]:
     return {file.stem.replace("-", "_"): read_source(file).data for file in sorted((path / "tables").glob("*.yaml"))}
 
 
-def _functions(manifest: Source, text: PackText) -> Functions:
+def _functions(manifest: Source, text: PackText, lint: list[AuthoringError]) -> Functions:
     """Return the named expressions of a pack. Each is checked on its own, and may call those before it."""
     functions: dict[str, PackFunction] = {}
     errors: list[AuthoringError] = []
@@ -144,6 +148,8 @@ def _functions(manifest: Source, text: PackText) -> Functions:
         except (ExpressionError, ShorthandError) as problem:
             errors.append(manifest.error(trail, str(problem)))
             continue
+        if len(expression) > LONGEST_EXPRESSION:
+            lint.append(manifest.error(trail, TOO_LONG.format(length=len(expression))))
         functions[name] = PackFunction(name, parameters, body)
     if (error := gather(errors)) is not None:
         raise error

@@ -30,12 +30,13 @@ title: {title}
 status: draft
 references:
   - https://example.com/docs/errors
+author: {author}
+date: {date}
 match:
   status: [400, 422]
   code: {code}
 suggest:
-  - action: MODIFY_PARAMS
-    message: Leave out the parameter that the API does not know.
+  - message: Leave out the parameter that the API does not know.
     parameters: {{example: null}}
     changes_intent: true
 diagnosis: The request has a parameter that the API does not know.
@@ -47,7 +48,9 @@ _CASES = """\
   origin: synthetic
   request: {{method: POST, path: /things, body: {{example: 1, kept: 2}}}}
   response: {{status: 422, body: {{error: {{code: {code}, message: no such parameter}}}}}}
-  expect: {{recovery: correctable, suggestions: [{{action: MODIFY_PARAMS, parameters: {{example: null}}}}]}}
+  expect:
+    recovery: correctable
+    suggestions: [{{action: MODIFY_PARAMS, parameters: {{example: null}}, safety: {{changes_intent: true}}}}]
   after: {{body: {{kept: 2}}}}
 - name: another error
   origin: synthetic
@@ -57,7 +60,7 @@ _CASES = """\
 """
 
 
-def new_pack(folder: Path) -> list[Path]:
+def new_pack(folder: Path, *, author: str, date: str) -> list[Path]:
     """Make a pack with one example rule. Raises AuthoringError rather than touch what is there."""
     if folder.exists() and any(folder.iterdir()):
         raise AuthoringError(Place(folder), "is there already and not empty")
@@ -66,10 +69,10 @@ def new_pack(folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     manifest = folder / "pack.yaml"
     manifest.write_text(_PACK.format(name=folder.name, title=folder.name.replace("-", " ").title()), "utf-8")
-    return [manifest, *_schemas(folder), *new_rule(folder / "unknown-parameter")]
+    return [manifest, *_schemas(folder), *new_rule(folder / "unknown-parameter", author=author, date=date)]
 
 
-def new_rule(path: Path) -> list[Path]:
+def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
     """Make FOLDER/RULE.yaml and its cases. Raises AuthoringError rather than overwrite."""
     name = path.name.removesuffix(".yaml")
     rule, cases = path.parent / f"{name}.yaml", path.parent / f"{name}.cases.yaml"
@@ -87,6 +90,8 @@ def new_rule(path: Path) -> list[Path]:
             rule=name,
             title=name.replace("-", " ").capitalize(),
             code=code,
+            author=json.dumps(author, ensure_ascii=False),
+            date=date,
         ),
         "utf-8",
     )

@@ -1,0 +1,29 @@
+"""Files that YAML readers would disagree about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from corrigible.rules.pack.portable import portability_problems
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("a: [1, 2.5, true, null, text, 2026-11-22, 'no', \"on\"]\n", []),
+        (
+            "a: 1\nb: {GET /x?page=2: 1}\n",
+            ["2: PyYAML's own parser cannot read this: expected ',' or '}', but got '?'"],
+        ),
+        ("on: 1\n", ['1: "on" is a boolean in YAML 1.1 and text in YAML 1.2: quote it']),
+        ("a:\n- [no]\n", ['2: "no" is a boolean in YAML 1.1 and text in YAML 1.2: quote it']),
+        ("a: 4e21\n", ['1: "4e21" is text in YAML 1.1 and a number in YAML 1.2: quote it']),
+        ("a: 12:30\n", ['1: "12:30" is a whole number in YAML 1.1 and text in YAML 1.2: quote it']),
+    ],
+)
+def test_a_file(tmp_path: Path, text: str, problems: list[str]) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text, "utf-8")
+    assert [str(problem).removeprefix(f"{path}:") for problem in portability_problems(path)] == problems
