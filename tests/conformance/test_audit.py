@@ -16,8 +16,7 @@ import yaml
 
 from corrigible.conformance.audit.audit import SCHEMA, Audit, audit, gather
 from corrigible.conformance.audit.captures import capture_file
-from corrigible.conformance.audit.subject import Subject as Material
-from corrigible.conformance.audit.subject import command, packs
+from corrigible.conformance.audit.subject import AuditSubject, command, packs
 from corrigible.conformance.audit.tasks import task_file
 from corrigible.conformance.checks.pack.leaks import CHECKS
 from corrigible.conformance.cli import main
@@ -94,12 +93,12 @@ def jam(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> list[Material]:
+def clean(tmp_path_factory: pytest.TempPathFactory) -> list[AuditSubject]:
     """The pack as it is, rendered once."""
     return rendered_here(written(tmp_path_factory.mktemp("clean")))
 
 
-def rendered_here(pack: Path | str) -> list[Material]:
+def rendered_here(pack: Path | str) -> list[AuditSubject]:
     """Return a pack as `gather` does, rendered without a process of its own."""
     return packs([json.loads(orjson.dumps(document)) for document in render(pack)])
 
@@ -198,7 +197,7 @@ def tasks_at(folder: Path, **members: object) -> Path:
     ],
 )
 def test_a_task_that_gives_the_fix_away_is_a_leak(
-    clean: list[Material], tmp_path: Path, members: dict[str, object], channel: str, value: object
+    clean: list[AuditSubject], tmp_path: Path, members: dict[str, object], channel: str, value: object
 ) -> None:
     done = audit([task_file(tasks_at(tmp_path / "lab", **members), clean)])
     assert [(hit.text.channel, hit.fix.value) for hit in done.leaks] == [(channel, value)]
@@ -216,7 +215,7 @@ def test_a_task_that_gives_the_fix_away_is_a_leak(
     ],
 )
 def test_a_task_that_keeps_its_secret_is_clean(
-    clean: list[Material], tmp_path: Path, members: dict[str, object]
+    clean: list[AuditSubject], tmp_path: Path, members: dict[str, object]
 ) -> None:
     assert audit([task_file(tasks_at(tmp_path / "lab", **members), clean)]).hits == ()
 
@@ -350,7 +349,7 @@ def test_a_pack_is_rendered_by_the_command_as_in_this_process(jam: Callable[...,
     folder = jam()
     (printed,), (here,) = gather([str(folder)], (), (), command()), rendered_here(folder)
     assert (printed.digest, printed.facts, printed.pool) == (here.digest, here.facts, here.pool)
-    assert [matter.fixes for matter in printed.matters] == [matter.fixes for matter in here.matters]
+    assert [scope.fixes for scope in printed.scopes] == [scope.fixes for scope in here.scopes]
 
 
 def found(id: str, pack: Path, *tasks: Path) -> list[str]:

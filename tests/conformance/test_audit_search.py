@@ -10,7 +10,7 @@ import pytest
 from corrigible.conformance.audit.numbers import numbers, same
 from corrigible.conformance.audit.search import search
 from corrigible.conformance.audit.text import Text
-from corrigible.conformance.audit.value import Fix, Held, Scalar, Strength, strength
+from corrigible.conformance.audit.value import Fix, KnownValues, Scalar, Strength, strength
 
 FLOUR = "Bob's Red Mill Certified Gluten Free 1-to-1 Baking Flour"
 
@@ -20,7 +20,7 @@ def hits(
 ) -> list[str]:
     """Return how a value stands in a text; nothing where it is no leak."""
     fix = Fix(value, more.get("source", "feedback"), "a rule", name, frozenset(more.get("words", "").split()))
-    seen = Text(text, "diagnosis", "ours", "here", held=Held(request), whole=whole)
+    seen = Text(text, "diagnosis", "ours", "here", known=KnownValues(request), whole=whole)
     return [hit.how for hit in search(seen, [fix])]
 
 

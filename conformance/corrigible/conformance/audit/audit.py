@@ -1,6 +1,6 @@
-"""The audit as a whole: everything that is known is looked for in everything that is seen.
+"""The leak audit: searches every text that an agent sees for every fix that is known.
 
-Knows: the kinds of things that are audited. Does not know: terminals, clocks, exit statuses.
+Knows: the kinds of audited things. Does not know: terminals, clocks, exit statuses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from corrigible.schema.exchange import Json
 
 from .captures import capture_file
 from .search import Hit, search
-from .subject import Subject, packs, rendered
+from .subject import AuditSubject, packs, rendered
 from .tasks import task_file
 
 SCHEMA = "corrigible-leak-audit/1"
@@ -24,28 +24,28 @@ _LIFT = Path(__file__).parent.parent / "lift" / "tasks"
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was looked at, and what was found."""
+    """The audited subjects and the hits."""
 
-    subjects: tuple[Subject, ...]
+    subjects: tuple[AuditSubject, ...]
     hits: tuple[Hit, ...]
 
     @property
     def leaks(self) -> tuple[Hit, ...]:
-        """What is ours and gives a fix away."""
+        """Hits in our own texts."""
         return tuple(hit for hit in self.hits if hit.text.owner == "ours")
 
     @property
     def disclosed(self) -> tuple[Hit, ...]:
-        """What a third party says itself: not ours to change, and told to whoever compares modes."""
+        """Hits in texts of third parties, which we cannot change; they are reported only."""
         return tuple(hit for hit in self.hits if hit.text.owner != "ours")
 
     @property
     def texts(self) -> int:
-        return sum(len(matter.texts) for subject in self.subjects for matter in subject.matters)
+        return sum(len(scope.texts) for subject in self.subjects for scope in subject.scopes)
 
     @property
     def comparisons(self) -> int:
-        return sum(len(matter.texts) * len(matter.fixes) for subject in self.subjects for matter in subject.matters)
+        return sum(len(scope.texts) * len(scope.fixes) for subject in self.subjects for scope in subject.scopes)
 
 
 def gather(
@@ -53,46 +53,49 @@ def gather(
     tasks: Sequence[Path],
     captures: Sequence[Path],
     corrigible: Sequence[str],
-) -> list[Subject]:
-    """Return all that is to be audited. `None` stands for every pack and task that ships. Raises UsageError."""
-    found = [pack for name in names for pack in packs(rendered(name, corrigible))]
-    shipped = [pack.tasks for pack in found if pack.tasks is not None]
-    own = sorted(_LIFT.glob("*.yaml")) if None in names else []
-    mine = list({path.resolve(): path for path in (*shipped, *own, *tasks)}.values())
-    return [*found, *(task_file(path, found) for path in mine), *(capture_file(path) for path in captures)]
+) -> list[AuditSubject]:
+    """Return the subjects. The name `None` means all packs and tasks of this package. Raises UsageError."""
+    subjects = [pack for name in names for pack in packs(rendered(name, corrigible))]
+    shipped = [pack.tasks for pack in subjects if pack.tasks is not None]
+    lift_tasks = sorted(_LIFT.glob("*.yaml")) if None in names else []
+    paths = list({path.resolve(): path for path in (*shipped, *lift_tasks, *tasks)}.values())
+    return [*subjects, *(task_file(path, subjects) for path in paths), *(capture_file(path) for path in captures)]
 
 
-def audit(subjects: Sequence[Subject], told: Callable[[int], None] = lambda count: None) -> Audit:
-    """Search everything. `told` hears how many matters were done."""
+def audit(subjects: Sequence[AuditSubject], on_progress: Callable[[int], None] = lambda count: None) -> Audit:
+    """Search all scopes. `on_progress` gets the number of scopes that were searched since its last call."""
     hits: list[Hit] = []
     for subject in subjects:
-        for matter in subject.matters:
-            for text in matter.texts:
-                hits += search(text, matter.fixes)
-            told(1)
+        for scope in subject.scopes:
+            for text in scope.texts:
+                hits += search(text, scope.fixes)
+            on_progress(1)
     return Audit(tuple(subjects), tuple(_once(hits)))
 
 
-def _once(hits: Sequence[Hit]) -> Iterator[Hit]:
+def _once(all_hits: Sequence[Hit]) -> Iterator[Hit]:
     seen: set[tuple[str, str, str]] = set()
-    for hit in hits:
+    for hit in all_hits:
         key = (hit.text.where, hit.text.channel, str(hit.fix.value))
         if key not in seen:
             seen.add(key)
             yield hit
 
 
-def document(done: Audit, *, suite: str, date: str) -> dict[str, Json]:
-    """Return what was audited and found, for machines. Of an audit without a leak it is the certificate."""
-    disclosed = done.disclosed
+def document(result: Audit, *, suite: str, date: str) -> dict[str, Json]:
+    """Return the audit as JSON. Without a leak it is the certificate."""
+    disclosed = result.disclosed
     return {
         "schema": SCHEMA,
         "suite": suite,
         "date": date,
-        "leaks": [_hit(hit) for hit in done.leaks],
-        "audited": [{"kind": one.kind, "name": one.name, "sha256": one.digest, **one.facts} for one in done.subjects],
-        "texts": done.texts,
-        "comparisons": done.comparisons,
+        "leaks": [_hit(hit) for hit in result.leaks],
+        "audited": [
+            {"kind": subject.kind, "name": subject.name, "sha256": subject.digest, **subject.facts}
+            for subject in result.subjects
+        ],
+        "texts": result.texts,
+        "comparisons": result.comparisons,
         "disclosed": {
             "what": "native answers of third parties that hold the fix themselves; they are the same in every mode",
             "count": len(disclosed),

@@ -1,6 +1,6 @@
-"""Recorded exchanges: what feedback said to a request must not stand in what other modes said to the same one.
+"""Recorded exchanges: the fixes of a request's feedback must not occur in responses of other modes to that request.
 
-Read are HAR 1.2, and our own JSON: `{request: {method, path, headers, body}, response: {status, headers, body}}`, one
+Formats: HAR 1.2, and our own JSON: `{request: {method, path, headers, body}, response: {status, headers, body}}`, one
 of them, a list, or one on each line. `fix`, a request that was seen to succeed, counts as an answer too.
 """
 
@@ -17,40 +17,40 @@ from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json
 
-from .subject import Matter, Subject, answer_texts, digest, fixes_of, parsed
+from .subject import AuditSubject, SearchScope, answer_texts, digest, fixes_of, parsed
 from .text import Text
-from .value import Fix, Held, distinct, scalars
+from .value import Fix, KnownValues, distinct, scalars
 
 _MODE = "recovery-feedback="
 
 
 @dataclass(slots=True)
-class _Asked:
-    """All that was answered to one request."""
+class _CapturedRequest:
+    """All responses to one request."""
 
     request: Mapping[str, Json]
     answers: list[tuple[str, Mapping[str, Json], Json]] = field(default_factory=list)
-    """The mode, the answer as text, the native part of it."""
+    """The mode, the response as text, its JSON body."""
     fixes: list[Fix] = field(default_factory=list)
 
 
-def capture_file(path: Path) -> Subject:
+def capture_file(path: Path) -> AuditSubject:
     """Read a file of recorded exchanges. Raises UsageError where it is none."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
-    asked: dict[str, _Asked] = {}
+    requests: dict[str, _CapturedRequest] = {}
     count = 0
     try:
         for request, response, fix in _exchanges(text):
             count += 1
-            _take(asked, request, response, fix, path.name)
+            _take(requests, request, response, fix, path.name)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise UsageError(f"{path}: no HAR and no captures: {type(problem).__name__}: {problem}") from None
-    subject = Subject("captures", path.name, digest(path), facts={"exchanges": count, "requests": len(asked)})
-    for one in asked.values():
-        subject.matters.append(Matter(tuple(_texts(one, path.name)), distinct(one.fixes)))
+    subject = AuditSubject("captures", path.name, digest(path), facts={"exchanges": count, "requests": len(requests)})
+    for captured in requests.values():
+        subject.scopes.append(SearchScope(tuple(_texts(captured, path.name)), distinct(captured.fixes)))
     return subject
 
 
@@ -67,29 +67,33 @@ def _exchanges(text: str) -> Iterator[tuple[Mapping[str, Json], Mapping[str, Jso
         yield one["request"], one["response"], one.get("fix")
 
 
-def _har_request(asked: Mapping[str, Json]) -> dict[str, Json]:
-    parts = urlsplit(asked["url"])
-    body = (asked.get("postData") or {}).get("text") or ""
+def _har_request(entry: Mapping[str, Json]) -> dict[str, Json]:
+    parts = urlsplit(entry["url"])
+    body = (entry.get("postData") or {}).get("text") or ""
     return {
-        "method": asked["method"],
+        "method": entry["method"],
         "path": parts.path or "/",
         "query": dict(parse_qsl(parts.query)),
-        "headers": {header["name"]: header["value"] for header in asked.get("headers") or ()},
+        "headers": {header["name"]: header["value"] for header in entry.get("headers") or ()},
         "body": parsed(body) if parsed(body) is not None else dict(parse_qsl(body)) or body or None,
     }
 
 
-def _har_response(answered: Mapping[str, Json]) -> dict[str, Json]:
-    content = answered.get("content") or {}
+def _har_response(entry: Mapping[str, Json]) -> dict[str, Json]:
+    content = entry.get("content") or {}
     text = content.get("text") or ""
     if content.get("encoding") == "base64":
         text = base64.b64decode(text).decode("utf-8", "replace")
-    headers = {header["name"]: header["value"] for header in answered.get("headers") or ()}
-    return {"status": answered["status"], "headers": headers, "body": text}
+    headers = {header["name"]: header["value"] for header in entry.get("headers") or ()}
+    return {"status": entry["status"], "headers": headers, "body": text}
 
 
 def _take(
-    asked: dict[str, _Asked], request: Mapping[str, Json], response: Mapping[str, Json], fix: Json, where: str
+    requests: dict[str, _CapturedRequest],
+    request: Mapping[str, Json],
+    response: Mapping[str, Json],
+    fix: Json,
+    where: str,
 ) -> None:
     body = response.get("body")
     if body is None and "grpc_message" in response:
@@ -97,21 +101,21 @@ def _take(
     text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     document = parsed(text)
     sent = {name: request.get(name) for name in ("method", "path", "query", "body", "message")}
-    one = asked.setdefault(json.dumps(sent, sort_keys=True), _Asked(sent))
+    captured = requests.setdefault(json.dumps(sent, sort_keys=True), _CapturedRequest(sent))
     feedback = find(document) if isinstance(document, Mapping) else None
     if isinstance(feedback, Mapping):
-        held = Held(sent)
-        one.fixes += [fix for fix in fixes_of(feedback, sent, "capture", where) if fix.value not in held]
-    for again in fix if isinstance(fix, list) else [fix]:
-        if isinstance(again, Mapping):
-            again = again.get("request") or again
-            one.fixes += _differences(
-                sent, {name: again.get(name) for name in ("path", "query", "body", "message")}, where
+        known = KnownValues(sent)
+        captured.fixes += [fix for fix in fixes_of(feedback, sent, "capture", where) if fix.value not in known]
+    for fixed in fix if isinstance(fix, list) else [fix]:
+        if isinstance(fixed, Mapping):
+            fixed = fixed.get("request") or fixed
+            captured.fixes += _differences(
+                sent, {name: fixed.get(name) for name in ("path", "query", "body", "message")}, where
             )
     headers = [[name, value] for name, value in _pairs(response.get("headers"))]
-    mode = _mode(_pairs(request.get("headers")), headers, document, spoke=feedback is not None)
+    mode = _mode(_pairs(request.get("headers")), headers, document, has_feedback=feedback is not None)
     if mode != "reflective":
-        one.answers.append((mode, {"headers": headers, "body": text}, document))
+        captured.answers.append((mode, {"headers": headers, "body": text}, document))
 
 
 def _pairs(headers: Json) -> list[tuple[str, str]]:
@@ -120,23 +124,25 @@ def _pairs(headers: Json) -> list[tuple[str, str]]:
     return [(str(name), str(value)) for name, value in headers or ()]
 
 
-def _mode(asked: list[tuple[str, str]], answered: list[list[str]], document: Json, *, spoke: bool) -> str:
-    for name, value in [*answered, *asked]:
+def _mode(
+    request_headers: list[tuple[str, str]], response_headers: list[list[str]], document: Json, *, has_feedback: bool
+) -> str:
+    for name, value in [*response_headers, *request_headers]:
         if name.lower() in ("preference-applied", "prefer") and _MODE in value:
             return value.partition(_MODE)[2].partition(",")[0].partition(";")[0].strip(' "')
-    if spoke:
+    if has_feedback:
         return "reflective"
     return "verbose" if isinstance(document, Mapping) and "validation_errors" in document else "none"
 
 
-def _differences(sent: Json, again: Json, where: str) -> list[Fix]:
-    held = Held(sent)
-    return [Fix(value, "capture", where, name) for name, value in scalars(again) if value not in held]
+def _differences(sent: Json, fixed: Json, where: str) -> list[Fix]:
+    known = KnownValues(sent)
+    return [Fix(value, "capture", where, name) for name, value in scalars(fixed) if value not in known]
 
 
-def _texts(one: _Asked, where: str) -> Iterator[Text]:
-    held = Held(one.request)
-    for mode, answer, document in one.answers:
+def _texts(captured: _CapturedRequest, where: str) -> Iterator[Text]:
+    known = KnownValues(captured.request)
+    for mode, answer, document in captured.answers:
         owner = "ours" if mode == "traditional" else "upstream"
-        place = f"{where} {one.request.get('method')} {one.request.get('path') or ''}".strip()
-        yield from answer_texts(answer, document, channel=mode, owner=owner, where=place, rule="", held=held)
+        place = f"{where} {captured.request.get('method')} {captured.request.get('path') or ''}".strip()
+        yield from answer_texts(answer, document, channel=mode, owner=owner, where=place, rule="", known=known)

@@ -40,50 +40,50 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number in a text, with all that it may mean."""
+    """A number in a text, with all readings of it."""
 
     start: int
     end: int
     values: tuple[float, ...]
     decimals: int = 0
-    """How many digits of it stand after the mark."""
+    """Digits after the decimal mark."""
     money: bool = False
     percent: bool = False
     spelt: bool = False
     casual: bool = False
-    """One word that people use without counting: one, half."""
+    """One word that is often not a count: one, half."""
 
 
 def numbers(text: str) -> Iterator[Number]:
     """Yield every number in a text."""
     for mark, spread in _VULGAR.items():
         # Of the same length, so that places stay: a vulgar fraction is found on its own.
-        for found in re.finditer(rf"(?:(\d+)\s?)?{mark}", text):
-            value = int(found[1] or 0) + float(Fraction(spread))
-            yield Number(found.start(), found.end(), (value,), 3)
-    for found in _DIGITS.finditer(text):
-        number = _digits(found)
+        for match in re.finditer(rf"(?:(\d+)\s?)?{mark}", text):
+            value = int(match[1] or 0) + float(Fraction(spread))
+            yield Number(match.start(), match.end(), (value,), 3)
+    for match in _DIGITS.finditer(text):
+        number = _digits(match)
         if number is not None:
             yield number
     yield from _spelt(text)
 
 
-def _digits(found: re.Match[str]) -> Number | None:
+def _digits(match: re.Match[str]) -> Number | None:
     decimals = 0
     try:
-        if found["under"] is not None:
-            values = {int(found["whole"]) + float(Fraction(int(found["over"]), int(found["under"])))}
+        if match["under"] is not None:
+            values = {int(match["whole"]) + float(Fraction(int(match["over"]), int(match["under"])))}
             decimals = 3
-        elif found["bottom"] is not None:
-            values = {float(Fraction(int(found["top"]), int(found["bottom"])))}
+        elif match["bottom"] is not None:
+            values = {float(Fraction(int(match["top"]), int(match["bottom"])))}
             decimals = 3
         else:
-            values, decimals = _read(found["digits"])
+            values, decimals = _read(match["digits"])
     except (ZeroDivisionError, OverflowError, ValueError):
         return None
-    sign = -1 if found["sign"] else 1
-    money, percent = bool(found["money"] or found["after"]), found["percent"] is not None
-    return Number(found.start(), found.end(), tuple(sign * value for value in values), decimals, money, percent)
+    sign = -1 if match["sign"] else 1
+    money, percent = bool(match["money"] or match["after"]), match["percent"] is not None
+    return Number(match.start(), match.end(), tuple(sign * value for value in values), decimals, money, percent)
 
 
 def _read(digits: str) -> tuple[set[float], int]:
@@ -165,15 +165,17 @@ def _run(words: list[re.Match[str]], start: int, text: str) -> tuple[int, float,
 
 
 def same(number: Number, value: float, *, name: str = "") -> str | None:
-    """Return how a number in a text says a value, None where it does not."""
-    for said in number.values:
-        if _equal(said, value, number.decimals):
+    """Return in which form a number in a text is a value, None if it is another number."""
+    for value_there in number.values:
+        if _equal(value_there, value, number.decimals):
             return "in words" if number.spelt else "as a number"
-        if number.percent and (_equal(said / 100, value, number.decimals + 2) or _equal(said, value, number.decimals)):
+        if number.percent and (
+            _equal(value_there / 100, value, number.decimals + 2) or _equal(value_there, value, number.decimals)
+        ):
             return "as a percentage"
         # Minor units: 300 is $3.00. Two digits after the mark are money where the member says so.
         moneyed = number.money or (number.decimals == 2 and _MONEY.search(name) is not None)
-        if moneyed and value == int(value) and abs(value) >= 1 and _equal(said * 100, value, 0):
+        if moneyed and value == int(value) and abs(value) >= 1 and _equal(value_there * 100, value, 0):
             return "in another unit of money"
     return None
 
@@ -181,9 +183,9 @@ def same(number: Number, value: float, *, name: str = "") -> str | None:
 _MONEY = re.compile(r"amount|price|balance|cost|fee|total|cents|charge|refund", re.IGNORECASE)
 
 
-def _equal(said: float, value: float, decimals: int) -> bool:
-    if abs(said - value) < 1e-9 * max(1.0, abs(value)):
+def _equal(value_there: float, value: float, decimals: int) -> bool:
+    if abs(value_there - value) < 1e-9 * max(1.0, abs(value)):
         return True
-    # A value that goes on for ever is written as far as somebody cared to.
+    # A value with endless decimals may be rounded anywhere.
     endless = abs(value * 10_000 - round(value * 10_000)) > 1e-6
-    return endless and decimals >= 2 and abs(said - round(value, decimals)) < 1e-9
+    return endless and decimals >= 2 and abs(value_there - round(value, decimals)) < 1e-9

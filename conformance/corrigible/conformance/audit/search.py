@@ -1,7 +1,7 @@
-"""Looking for fixes in texts. What counts as a leak is decided here and nowhere else.
+"""Searches texts for fixes, and decides what counts as a leak.
 
-A value counts where it is new: what the request holds already, the answer gives nobody. Of a value that is short or
-common an occurrence counts only where it stands as a value: quoted, assigned, prescribed, or as a limit.
+A value counts only if the request does not hold it already. A short or common value counts only where it is written as
+a value: quoted, assigned, prescribed, or as a limit.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from .value import Fix, Strength, as_number, plain, strength
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A fix that stands in a text outside of the feedback."""
+    """A fix that occurs in a text outside of the feedback."""
 
     fix: Fix
     text: Text
     how: str
-    """How it is written there: exact, in words, URL-encoded, ..."""
+    """The form of the occurrence: exact, in words, URL-encoded, ..."""
     marked: str
     """The text around it, with the value marked."""
 
 
 def search(text: Text, fixes: Iterable[Fix]) -> Iterator[Hit]:
     """Yield each fix that a text gives away, once."""
-    seen = tuple(views(text.text))
-    told: set[str] = set()
+    readings = tuple(views(text.text))
+    reported: set[str] = set()
     for fix in fixes:
         key = plain(str(fix.value))
-        if key in told:
+        if key in reported:
             continue
-        for view in seen:
-            found = _found(view, text, fix)
-            if found is not None:
-                start, end, how = found
-                told.add(key)
-                said = ", ".join(part for part in (how, view.how) if part)
-                yield Hit(fix, text, said, view.marked(start, end))
+        for view in readings:
+            match = _found(view, text, fix)
+            if match is not None:
+                start, end, how = match
+                reported.add(key)
+                how_written = ", ".join(part for part in (how, view.how) if part)
+                yield Hit(fix, text, how_written, view.marked(start, end))
                 break
 
 
 _LOOSE = 4
-"""Letters and digits from which on a value is known in another spelling: `o/r` is not "or"."""
+"""The fewest letters and digits of a value that is searched in other spellings: `o/r` is not "or"."""
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def _found(view: View, text: Text, fix: Fix) -> tuple[int, int, str] | None:
     if fix.source == "paraphrase":
-        # Curated: whoever wrote it down said that it gives the answer away.
+        # A pack's author listed it because it gives the answer away.
         return next(((start, end, "a paraphrase") for start, end in view.places(str(fix.value))), None)
     number = as_number(fix.value)
     if number is not None:
@@ -64,10 +64,10 @@ def _word(view: View, text: Text, fix: Fix) -> tuple[int, int, str] | None:
     value = str(fix.value)
     core = _EDGES.sub("", value) or value
     for start, end in view.places(value):
-        said = view.said[start:end]
-        if said in (core, value):
+        occurrence = view.text[start:end]
+        if occurrence in (core, value):
             how = "exact"
-        elif plain(said) == plain(core):
+        elif plain(occurrence) == plain(core):
             how = "in another case"
         else:
             how = "spelt differently"
@@ -75,13 +75,13 @@ def _word(view: View, text: Text, fix: Fix) -> tuple[int, int, str] | None:
         vague = fix.source == "look-up" and not any(map(str.isdigit, value))
         if loose and (vague or sum(map(str.isalnum, value)) < _LOOSE):
             continue
-        if view.repeats(start, end, text.held, longer=not loose):
+        if view.repeats(start, end, text.known, longer=not loose):
             continue
         # `read_write_once` for `ReadWriteOnce` is an identifier still; "read, write, once" may be English.
-        needed = strength(value, close=not loose or not any(char.isspace() for char in said))
+        needed = strength(value, close=not loose or not any(char.isspace() for char in occurrence))
         if fix.source == "let" and value.isalpha():
             needed = min(needed, Strength.WEAK)  # half of the words there are names of members
-        if value in text.held:
+        if value in text.known:
             needed = min(needed, Strength.OWN)
         if _counts(view, text, fix, start, end, needed, loose=loose):
             return start, end, how
@@ -94,17 +94,17 @@ def _number(view: View, text: Text, fix: Fix, value: float) -> tuple[int, int, s
         if how is None:
             continue
         needed = strength(fix.value)
-        if fix.value in text.held or any(said in text.held for said in number.values):
+        if fix.value in text.known or any(value_there in text.known for value_there in number.values):
             needed = Strength.OWN
         elif number.casual:
             needed = min(needed, Strength.WEAK)
         start, end = number.start, number.end
-        if view.repeats(start, end, text.held, longer=True):
+        if view.repeats(start, end, text.known, longer=True):
             continue
         if number.casual and not view.counts(end, fix.words):
             continue
         if _counts(view, text, fix, start, end, needed, loose=number.spelt):
-            return start, end, "exact" if view.said[start:end] == str(fix.value) else how
+            return start, end, "exact" if view.text[start:end] == str(fix.value) else how
     return None
 
 
@@ -121,4 +121,4 @@ def _counts(view: View, text: Text, fix: Fix, start: int, end: int, needed: Stre
         return True
     if loose:
         return False
-    return view.quoted(start, end) or (text.whole and (start, end) == (0, len(view.said.strip())))
+    return view.quoted(start, end) or (text.whole and (start, end) == (0, len(view.text.strip())))

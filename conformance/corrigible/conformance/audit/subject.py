@@ -1,4 +1,4 @@
-"""What is audited: the fixes that are known, and the texts in which they must not stand.
+"""The audited subjects: the known fixes, and the texts that must not contain them.
 
 Knows: the shape of feedback, of answers, and of `corrigible pack render`. Does not know: how anything is searched.
 """
@@ -21,67 +21,67 @@ from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
 from .text import Text
-from .value import Fix, Held, Scalar, distinct, plain, scalars
+from .value import Fix, KnownValues, Scalar, distinct, plain, scalars
 
 _ENDS = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
-"""Their parameters say what is missing, not what to send."""
+"""Actions whose parameters describe the problem and not the next request."""
 _SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
-    """A few texts, and the fixes that none of them may hold."""
+class SearchScope:
+    """Texts, and the fixes that none of them may contain."""
 
     texts: tuple[Text, ...]
     fixes: tuple[Fix, ...]
 
 
 @dataclass(slots=True)
-class Subject:
-    """One thing that is audited, as the certificate names it."""
+class AuditSubject:
+    """One audited thing, as the certificate lists it."""
 
     kind: str
     name: str
     digest: str
-    matters: list[Matter] = field(default_factory=list)
+    scopes: list[SearchScope] = field(default_factory=list)
     facts: dict[str, Json] = field(default_factory=dict)
     pool: tuple[Fix, ...] = ()
-    """Every fix that it knows: what prompts are searched for."""
+    """All its fixes; the prompts of tasks are searched for them."""
     tasks: Path | None = None
     """The tasks that ship with a pack."""
 
 
 def fixes_of(feedback: Mapping[str, Json], request: Mapping[str, Json], source: str, origin: str) -> Iterator[Fix]:
     """Yield the values and names that feedback adds to a request."""
-    held = Held(request)
+    known = KnownValues(request)
     for suggestion in feedback.get("suggestions") or ():
         if not isinstance(suggestion, Mapping):
             continue
         if {suggestion.get("action"), suggestion.get("base_action")} & _ENDS:
             continue
         # Where an action of a pack has a patch, its parameters say what the patch does.
-        told = suggestion.get("base_action") and suggestion.get("patch")
-        given = {} if told else suggestion.get("parameters") or {}
+        described_by_patch = suggestion.get("base_action") and suggestion.get("patch")
+        parameters = {} if described_by_patch else suggestion.get("parameters") or {}
         beside = frozenset(
             plain(word).removesuffix("s")
-            for _, said in scalars(suggestion.get("parameters"))
-            for word in str(said).split()
+            for _, parameter in scalars(suggestion.get("parameters"))
+            for word in str(parameter).split()
             if word.isalpha()
         )
-        for name, value in scalars(given):
+        for name, value in scalars(parameters):
             words = frozenset({plain(name).removesuffix("s"), *beside})
             yield Fix(value, source, origin, name, words)
         patch = suggestion.get("patch") or ()
         freed = {str(value) for edit in patch if edit.get("op") == "remove" for value in _there(request, edit["path"])}
         for edit in patch:
             renames = edit.get("op") in ("move", "copy") or str(edit.get("value")) in freed
-            yield from _edited(edit, source, origin, held, beside, renames=renames)
+            yield from _edited(edit, source, origin, known, beside, renames=renames)
         yield from _ratios(suggestion.get("patch") or (), source, origin)
         for step in suggestion.get("steps") or ():
             yield from (Fix(value, source, origin, name) for name, value in scalars(step))
-        for asked in suggestion.get("placeholders") or ():
-            choices = (asked.get("schema") or {}).get("enum") or ()
-            name = str(asked.get("pointer", "")).rpartition("/")[2]
+        for placeholder in suggestion.get("placeholders") or ():
+            choices = (placeholder.get("schema") or {}).get("enum") or ()
+            name = str(placeholder.get("pointer", "")).rpartition("/")[2]
             yield from (Fix(value, source, origin, name) for _, value in scalars(list(choices)))
     retry = feedback.get("retry")
     if isinstance(retry, Mapping) and retry.get("after_seconds"):
@@ -90,34 +90,34 @@ def fixes_of(feedback: Mapping[str, Json], request: Mapping[str, Json], source: 
 
 
 def _there(document: Json, pointer: str) -> Iterator[Json]:
-    """Yield what stands at a pointer, if anything does."""
+    """Yield the value at a pointer, if there is one."""
     with suppress(jsonpointer.JsonPointerException):
         yield jsonpointer.resolve_pointer(document, pointer)
 
 
 def _edited(
-    edit: Mapping[str, Json], source: str, origin: str, held: Held, beside: frozenset[str], *, renames: bool
+    edit: Mapping[str, Json], source: str, origin: str, known: KnownValues, beside: frozenset[str], *, renames: bool
 ) -> Iterator[Fix]:
-    """Yield what an edit puts in. The name of a member is a fix where the member is only renamed.
+    """Yield the values that an edit inserts. A member's name is a fix only if the edit renames the member.
 
-    (Otherwise it says where something is missing, as a diagnosis may.)
+    Otherwise the name says where something is missing, which a diagnosis may say.
     """
     if edit.get("op") == "test":
         return
     pointer = str(edit.get("path", ""))
     last = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-    if renames and last != "-" and not last.isdecimal() and last not in held:
+    if renames and last != "-" and not last.isdecimal() and last not in known:
         yield Fix(last, source, origin)
     value = edit.get("value")
     words = frozenset({plain(last).removesuffix("s"), *beside})
     for name, inner in scalars(value, last):
         yield Fix(inner, source, origin, name, words)
     if pointer == "/path" and isinstance(value, str):
-        yield from (Fix(part, source, origin, "path") for part in value.split("/") if part and part not in held)
+        yield from (Fix(part, source, origin, "path") for part in value.split("/") if part and part not in known)
 
 
 def _ratios(patch: Sequence[Mapping[str, Json]], source: str, origin: str) -> Iterator[Fix]:
-    """Yield by how much a number changes: who knows 1.625 knows the answer."""
+    """Yield the factor by which a number changes: it gives the new number away."""
     before = {edit.get("path"): edit.get("value") for edit in patch if edit.get("op") == "test"}
     for edit in patch:
         old, new = before.get(edit.get("path")), edit.get("value")
@@ -125,13 +125,13 @@ def _ratios(patch: Sequence[Mapping[str, Json]], source: str, origin: str) -> It
             continue
         if isinstance(old, int | float) and isinstance(new, int | float) and old:
             ratio = new / old
-            if ratio * 4 != int(ratio * 4):  # a half and a quarter are everywhere
+            if ratio * 4 != int(ratio * 4):  # halves and quarters occur everywhere
                 yield Fix(round(ratio, 9), "ratio", origin)
 
 
-def new(fixes: Iterator[Fix], held: Held, *, keep_held: bool = True) -> tuple[Fix, ...]:
+def new(fixes: Iterator[Fix], known: KnownValues, *, keep_held: bool = True) -> tuple[Fix, ...]:
     """Drop what a request holds under the very name: repeated, it is no fix."""
-    return distinct(fix for fix in fixes if keep_held or fix.value not in held)
+    return distinct(fix for fix in fixes if keep_held or fix.value not in known)
 
 
 def leaves(document: Json, pointer: str = "") -> Iterator[tuple[str, Scalar]]:
@@ -157,21 +157,23 @@ def answer_texts(
     owner: str,
     where: str,
     rule: str,
-    held: Held,
+    known: KnownValues,
 ) -> Iterator[Text]:
-    """Yield the texts of one answer. What the native answer does not hold, and `validation_errors`, is ours."""
-    mine = set(leaves(native))
+    """Yield the texts of one response. Ours are `validation_errors` and what the native response lacks."""
+    native_values = set(leaves(native))
     body = parsed(str(answer.get("body") or ""))
     if body is None:
-        yield Text(str(answer.get("body") or ""), channel, owner, where, rule, held)
-    for pointer, said in leaves(body):
+        yield Text(str(answer.get("body") or ""), channel, owner, where, rule, known)
+    for pointer, value in leaves(body):
         if pointer.startswith("/recovery_feedback"):
             continue
-        whose = "ours" if pointer.startswith("/validation_errors/") or (pointer, said) not in mine else owner
-        yield Text(str(said), channel, whose, f"{where} {pointer}", rule, held, whole=True)
+        text_owner = (
+            "ours" if pointer.startswith("/validation_errors/") or (pointer, value) not in native_values else owner
+        )
+        yield Text(str(value), channel, text_owner, f"{where} {pointer}", rule, known, whole=True)
     for name, value in answer.get("headers") or ():
         for part in str(value).split(",") if str(name).lower() in _LISTS else [str(value)]:
-            yield Text(part.strip(), f"{channel} header", "upstream", f"{where} {name}", rule, held, whole=True)
+            yield Text(part.strip(), f"{channel} header", "upstream", f"{where} {name}", rule, known, whole=True)
 
 
 _LISTS = frozenset({"allow", "accept", "accept-patch", "accept-post", "x-accepted-oauth-scopes", "x-oauth-scopes"})
@@ -188,53 +190,57 @@ def parsed(text: str) -> Json:
 
 
 def command(given: str | None = None) -> list[str]:
-    """Return how `corrigible` is started here. Raises UsageError where it is not installed."""
+    """Return the command line of `corrigible`. Raises UsageError if it is not installed."""
     if given:
         return given.split()
-    beside = Path(sys.executable).with_name("corrigible")
-    found = str(beside) if beside.exists() else shutil.which("corrigible")
-    if found is None:
+    sibling = Path(sys.executable).with_name("corrigible")
+    path = str(sibling) if sibling.exists() else shutil.which("corrigible")
+    if path is None:
         raise UsageError("there is no `corrigible` command here: install it, or name it with --corrigible")
-    return [found]
+    return [path]
 
 
 def rendered(pack: str | None, corrigible: Sequence[str]) -> list[dict[str, Json]]:
     """Return what `pack render` prints of one pack, or of all that ship. Raises UsageError with its complaint."""
-    words = [*corrigible, "pack", "render", *([pack] if pack is not None else [])]
+    command_line = [*corrigible, "pack", "render", *([pack] if pack is not None else [])]
     try:
-        done = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)
+        ran = subprocess.run(command_line, capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
-        raise UsageError(f"{' '.join(words)}: {problem}") from None
-    if done.returncode != 0:
-        raise UsageError(done.stderr.decode("utf-8", "replace").strip() or f"{' '.join(words)}: exit {done.returncode}")
-    return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+        raise UsageError(f"{' '.join(command_line)}: {problem}") from None
+    if ran.returncode != 0:
+        raise UsageError(
+            ran.stderr.decode("utf-8", "replace").strip() or f"{' '.join(command_line)}: exit {ran.returncode}"
+        )
+    return [json.loads(line) for line in ran.stdout.splitlines() if line.strip()]
 
 
-def packs(documents: Sequence[dict[str, Json]]) -> list[Subject]:
+def packs(documents: Sequence[dict[str, Json]]) -> list[AuditSubject]:
     """Return each pack that was rendered, ready to be searched."""
-    found: list[list[dict[str, Json]]] = []
+    documents_by_pack: list[list[dict[str, Json]]] = []
     for document in documents:
         if document["kind"] == "pack":
-            found.append([])
-        found[-1].append(document)
-    return [_pack(one[0], one[1:]) for one in found]
+            documents_by_pack.append([])
+        documents_by_pack[-1].append(document)
+    return [_pack(pack_documents[0], pack_documents[1:]) for pack_documents in documents_by_pack]
 
 
-def _pack(pack: Mapping[str, Json], rest: Sequence[dict[str, Json]]) -> Subject:
-    rules = [one for one in rest if one["kind"] == "rule"]
-    cases = [one for one in rest if one["kind"] == "case"]
+def _pack(pack: Mapping[str, Json], rest: Sequence[dict[str, Json]]) -> AuditSubject:
+    rules = [document for document in rest if document["kind"] == "rule"]
+    cases = [document for document in rest if document["kind"] == "case"]
     beside = str(Path(pack["path"]).parent) + "/"
-    for one in (*rules, *cases):  # named from the pack's folder on: a certificate is read elsewhere
-        one.update({key: one[key].removeprefix(beside) for key in ("file", "place") if key in one})
-    told = {case["place"]: tuple(_of_case(case)) for case in cases}
-    ordinary = Held(*(case["request"] for case in cases))
-    columns = _columns(pack["tables"], {plain(str(fix.value)) for fixes in told.values() for fix in fixes}, ordinary)
+    for document in (*rules, *cases):  # named from the pack's folder on: a certificate is read elsewhere
+        document.update({key: document[key].removeprefix(beside) for key in ("file", "place") if key in document})
+    fixes_by_place = {case["place"]: tuple(_of_case(case)) for case in cases}
+    ordinary = KnownValues(*(case["request"] for case in cases))
+    columns = _columns(
+        pack["tables"], {plain(str(fix.value)) for fixes in fixes_by_place.values() for fix in fixes}, ordinary
+    )
     phrases = tuple(
         Fix(phrase, "paraphrase", f"{pack['pack']}: {value}")
         for value, several in pack["paraphrases"].items()
         for phrase in several
     )
-    subject = Subject("pack", f"{pack['pack']} {pack['version']}", digest(Path(pack["path"])))
+    subject = AuditSubject("pack", f"{pack['pack']} {pack['version']}", digest(Path(pack["path"])))
     subject.tasks = Path(pack["tasks"]) if pack.get("tasks") else None
     pool: list[Fix] = list(phrases)
     for rule in rules:
@@ -246,73 +252,73 @@ def _pack(pack: Mapping[str, Json], rest: Sequence[dict[str, Json]]) -> Subject:
             if rule["tables"] is None or table in rule["tables"]
             for fix in fixes
         ]
-        mine = [case for case in cases if name in case["spoke"]]
-        seen = [fix for case in mine for fix in (*told[case["place"]], *_looked_up(case))]
+        own_cases = [case for case in cases if name in case["spoke"]]
+        known_fixes = [fix for case in own_cases for fix in (*fixes_by_place[case["place"]], *_looked_up(case))]
         texts = (Text(rule["diagnosis"], "diagnosis", "ours", rule["file"], name),)
-        subject.matters.append(Matter(texts, distinct([*seen, *own, *tables, *phrases])))
+        subject.scopes.append(SearchScope(texts, distinct([*known_fixes, *own, *tables, *phrases])))
         code = Text(rule["code"], "code", "ours", rule["file"], name)
-        subject.matters.append(Matter((code,), distinct(seen)))
+        subject.scopes.append(SearchScope((code,), distinct(known_fixes)))
         pool += own
     for case in cases:
-        subject.matters.extend(_case(case, told[case["place"]], phrases))
+        subject.scopes.extend(_case(case, fixes_by_place[case["place"]], phrases))
     pool += [fix for fixes in columns.values() for fix in fixes]
-    pool += [fix for fixes in told.values() for fix in fixes if fix.value not in ordinary]
+    pool += [fix for fixes in fixes_by_place.values() for fix in fixes if fix.value not in ordinary]
     subject.pool = distinct(pool)
     subject.facts = {"rules": len(rules), "cases": len(cases), "fixes": len(subject.pool)}
     return subject
 
 
 def _of_case(case: Mapping[str, Json]) -> Iterator[Fix]:
-    """Yield what the feedback of a case gives beyond its request."""
+    """Yield the fixes of a case's feedback that its request does not hold."""
     if case["feedback"] is None:
         return
-    held = Held(case["request"])
+    known = KnownValues(case["request"])
     origin = ", ".join(case["spoke"])
-    native = Held(parsed(case["answers"]["none"]["body"]), case["answers"]["none"]["headers"])
+    native = KnownValues(parsed(case["answers"]["none"]["body"]), case["answers"]["none"]["headers"])
     for fix in fixes_of(case["feedback"], case["request"], "feedback", origin):
         mirrored = fix.name == "after_seconds" and fix.value in native  # a Retry-After that is only passed on
-        if fix.value not in held and not mirrored:
+        if fix.value not in known and not mirrored:
             yield fix
 
 
 def _looked_up(case: Mapping[str, Json]) -> Iterator[Fix]:
-    held = Held(case["request"])
-    for asked, answer in case["lookups"].items():
+    known = KnownValues(case["request"])
+    for lookup, answer in case["lookups"].items():
         for name, value in scalars(answer):
-            if value not in held:
-                yield Fix(value, "look-up", f"{case['rule']}: {asked}", name)
+            if value not in known:
+                yield Fix(value, "look-up", f"{case['rule']}: {lookup}", name)
 
 
-def _case(case: Mapping[str, Json], fixes: tuple[Fix, ...], phrases: tuple[Fix, ...]) -> Iterator[Matter]:
-    held = Held(case["request"])
+def _case(case: Mapping[str, Json], fixes: tuple[Fix, ...], phrases: tuple[Fix, ...]) -> Iterator[SearchScope]:
+    known = KnownValues(case["request"])
     native = parsed(case["answers"]["none"]["body"])
-    rpc = case["transport"] == "grpc"
-    kept = tuple(_kept(case))
+    is_grpc = case["transport"] == "grpc"
+    kept = tuple(_returned_values(case))
     texts: list[Text] = []
     for mode in ("traditional", "verbose"):
         # Over gRPC there is neither: the native status is all that there is in both.
-        owner = "ours" if mode == "traditional" and not rpc else "upstream"
+        owner = "ours" if mode == "traditional" and not is_grpc else "upstream"
         texts += answer_texts(
             case["answers"][mode],
             native,
-            channel=f"{'gRPC status, ' if rpc else ''}{mode}",
+            channel=f"{'gRPC status, ' if is_grpc else ''}{mode}",
             owner=owner,
             where=f'{case["place"]} "{case["case"]}"',
             rule=", ".join(case["spoke"]) or case["rule"],
-            held=held,
+            known=known,
         )
-    yield Matter(tuple(texts), distinct([*fixes, *kept]))
-    mine = tuple(text for text in texts if text.owner == "ours" and text.channel == "verbose")
-    yield Matter(mine, distinct([*phrases, *_looked_up(case)]))
+    yield SearchScope(tuple(texts), distinct([*fixes, *kept]))
+    own_texts = tuple(text for text in texts if text.owner == "ours" and text.channel == "verbose")
+    yield SearchScope(own_texts, distinct([*phrases, *_looked_up(case)]))
 
 
-def _kept(case: Mapping[str, Json]) -> Iterator[Fix]:
-    """Yield what the feedback gives although the request holds it: only as the value of its own member does it tell."""
+def _returned_values(case: Mapping[str, Json]) -> Iterator[Fix]:
+    """Yield the fixes that the request holds elsewhere: they leak only as the value of their own member."""
     if case["feedback"] is not None:
-        held = Held(case["request"])
+        known = KnownValues(case["request"])
         origin = ", ".join(case["spoke"])
         for fix in fixes_of(case["feedback"], case["request"], "feedback", origin):
-            if fix.value in held and fix.name and not _unchanged(case["request"], fix):
+            if fix.value in known and fix.name and not _unchanged(case["request"], fix):
                 yield fix
 
 
@@ -320,8 +326,8 @@ def _unchanged(request: Json, fix: Fix) -> bool:
     return any(name == fix.name and str(value) == str(fix.value) for name, value in scalars(request))
 
 
-def _columns(tables: Mapping[str, Json], fixes: set[str], ordinary: Held) -> dict[str, list[Fix]]:
-    """Return the answers of each table: the columns whose values are seen in feedback more than in requests."""
+def _columns(tables: Mapping[str, Json], fixes: set[str], ordinary: KnownValues) -> dict[str, list[Fix]]:
+    """Return the columns of each table that hold fixes: their values occur in feedback more often than in requests."""
     out: dict[str, list[Fix]] = {}
     for table, data in tables.items():
         by_column: dict[str, list[Scalar]] = {}
@@ -342,7 +348,7 @@ _ROWS = 4
 def _cells(data: Json, column: str) -> Iterator[tuple[str, Scalar]]:
     match data:
         case Mapping():
-            # A map of like things has rows for members; a record has columns.
+            # A map of alike values has rows; a record has columns.
             rows = len(data) >= _ROWS and len({type(inner) for inner in data.values()}) == 1
             for name, inner in data.items():
                 yield from _cells(inner, f"{column}/{'*' if rows else name}")
@@ -357,10 +363,10 @@ def _cells(data: Json, column: str) -> Iterator[tuple[str, Scalar]]:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file, or of a folder: of the names and contents of all files in it."""
-    summed = sha256()
+    total = sha256()
     if path.is_file():
-        summed.update(path.read_bytes())
+        total.update(path.read_bytes())
     for file in sorted(path.rglob("*")) if path.is_dir() else ():
         if file.is_file() and "__pycache__" not in file.parts:
-            summed.update(f"{file.relative_to(path).as_posix()}\0".encode() + sha256(file.read_bytes()).digest())
-    return summed.hexdigest()
+            total.update(f"{file.relative_to(path).as_posix()}\0".encode() + sha256(file.read_bytes()).digest())
+    return total.hexdigest()

@@ -1,4 +1,4 @@
-"""Tasks: what an agent is told before it starts, and the answers that its author knows.
+"""Task files: the texts that an agent gets before it starts, and the answers that the author knows.
 
 A file is YAML or JSON: `{tasks: [...]}` or a list. Of a task, and of the file as a whole, this is read:
 
@@ -27,9 +27,9 @@ import yaml
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.exchange import Json
 
-from .subject import Matter, Subject, digest, leaves
+from .subject import AuditSubject, SearchScope, digest, leaves
 from .text import Text
-from .value import Fix, Held, as_number, distinct, scalars
+from .value import Fix, KnownValues, as_number, distinct, scalars
 
 TOLD: Final = (
     *("prompt", "about", "description", "goal", "instructions", "hints"),
@@ -40,7 +40,7 @@ _LIFT: Final = ("about", "prompt")
 _SAVED = re.compile(r"\{[\w.]+\}")
 
 
-def task_file(path: Path, packs: Sequence[Subject]) -> Subject:
+def task_file(path: Path, packs: Sequence[AuditSubject]) -> AuditSubject:
     """Read a file of tasks. Raises UsageError where it is none."""
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -48,28 +48,33 @@ def task_file(path: Path, packs: Sequence[Subject]) -> Subject:
         raise UsageError(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
     except yaml.YAMLError as problem:
         raise UsageError(f"{path}: no YAML: {problem}") from None
-    whole = document if isinstance(document, Mapping) else {}
-    tasks = whole.get("tasks") if isinstance(document, Mapping) else document
+    file_members = document if isinstance(document, Mapping) else {}
+    tasks = file_members.get("tasks") if isinstance(document, Mapping) else document
     if not isinstance(tasks, list) or not all(isinstance(task, Mapping) for task in tasks):
         raise UsageError(f"{path}: no tasks: expected a list of maps, or one under `tasks`")
-    subject = Subject("tasks", f"{path.absolute().parent.name}/{path.name}", digest(path))
-    pool = _pool(whole, path, packs)
-    shown = 0
+    subject = AuditSubject("tasks", f"{path.absolute().parent.name}/{path.name}", digest(path))
+    pool = _pool(file_members, path, packs)
+    visible = 0
     for number, task in enumerate(tasks):
         name = str(task.get("id") or task.get("name") or number)
-        held = Held(task.get("request"), whole.get("headers"), task.get("facts") if "domain" in whole else None)
-        texts = tuple(_texts(whole, task, f"{subject.name} {name}", held))
-        shown += bool(texts)
-        own = (*_answers(whole, subject.name, Held()), *_answers(task, f"{subject.name} {name}", held))
+        known = KnownValues(
+            task.get("request"), file_members.get("headers"), task.get("facts") if "domain" in file_members else None
+        )
+        texts = tuple(_texts(file_members, task, f"{subject.name} {name}", known))
+        visible += bool(texts)
+        own_fixes = (
+            *_answers(file_members, subject.name, KnownValues()),
+            *_answers(task, f"{subject.name} {name}", known),
+        )
         # Of numbers that some case of a pack needed only those that its rules and tables hold are answers elsewhere.
-        subject.matters.append(Matter(texts, distinct([*own, *pool])))
-    subject.facts = {"tasks": len(tasks), "with a text that an agent sees": shown}
+        subject.scopes.append(SearchScope(texts, distinct([*own_fixes, *pool])))
+    subject.facts = {"tasks": len(tasks), "with a text that an agent sees": visible}
     return subject
 
 
-def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[Subject]) -> tuple[Fix, ...]:
-    about = str(whole.get("pack") or whole.get("api") or whole.get("domain") or path.absolute().parent.name)
-    named = [pack for pack in packs if pack.name.partition(" ")[0] == about] or packs
+def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[AuditSubject]) -> tuple[Fix, ...]:
+    api = str(whole.get("pack") or whole.get("api") or whole.get("domain") or path.absolute().parent.name)
+    named = [pack for pack in packs if pack.name.partition(" ")[0] == api] or packs
     return tuple(
         fix
         for pack in named
@@ -78,28 +83,28 @@ def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[Subject]) -> tu
     )
 
 
-def _texts(whole: Mapping[str, Json], task: Mapping[str, Json], where: str, held: Held) -> Iterator[Text]:
-    listed = task.get("shown") or whole.get("shown") or (list(_LIFT) if "domain" in whole else None)
-    told = tuple(map(str, listed)) if isinstance(listed, list) else TOLD
-    if not isinstance(listed, list) and any(member in task for member in TOLD):
-        told = (*NAMES, *TOLD)
+def _texts(whole: Mapping[str, Json], task: Mapping[str, Json], where: str, known: KnownValues) -> Iterator[Text]:
+    members = task.get("shown") or whole.get("shown") or (list(_LIFT) if "domain" in whole else None)
+    visible = tuple(map(str, members)) if isinstance(members, list) else TOLD
+    if not isinstance(members, list) and any(member in task for member in TOLD):
+        visible = (*NAMES, *TOLD)
     for source in (whole, task):
-        for member in told:
+        for member in visible:
             if source is whole and (member in NAMES or member == "description"):
                 continue  # of the file, for its readers
-            for pointer, said in leaves(source.get(member)):
-                yield Text(str(said), _channel(member), "ours", f"{where} /{member}{pointer}", "", held)
+            for pointer, value in leaves(source.get(member)):
+                yield Text(str(value), _channel(member), "ours", f"{where} /{member}{pointer}", "", known)
 
 
 def _channel(member: str) -> str:
     return "success criteria" if member.startswith("success") else "prompt"
 
 
-def _answers(task: Mapping[str, Json], where: str, held: Held) -> Iterator[Fix]:
+def _answers(task: Mapping[str, Json], where: str, known: KnownValues) -> Iterator[Fix]:
     for member in ("final", "fixes", "names"):
         for name, value in scalars(task.get(member), "" if member != "final" else member):
             plain = _SAVED.sub("", str(value)).strip()
-            if plain and plain == str(value) and value not in held:
+            if plain and plain == str(value) and value not in known:
                 yield Fix(value, "task", where, name, frozenset({name.lower().removesuffix("s")}))
     for _, phrase in scalars(task.get("paraphrases")):
         yield Fix(phrase, "paraphrase", where)

@@ -1,4 +1,4 @@
-"""A text that an agent can see, and the ways in which something may be written in it.
+"""A text that an agent can see, and the forms in which a value may occur in it.
 
 Knows: encodings, punctuation, quotation, a little English grammar. Does not know: where a text comes from.
 """
@@ -16,47 +16,47 @@ from functools import cached_property, lru_cache
 from urllib.parse import unquote_plus
 
 from .numbers import Number, numbers
-from .value import Held, plain, signs
+from .value import KnownValues, plain, signs
 
-NOTHING_HELD = Held()
+NOTHING_KNOWN = KnownValues()
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Something that an agent can see besides feedback."""
+    """A text outside of the feedback that an agent can see."""
 
     text: str
     channel: str
     """diagnosis, verbose, traditional, header, message, prompt, ..."""
     owner: str
-    """`ours`, or `upstream` for the native words of a third party, which are not ours to change."""
+    """`ours`, or `upstream` for native text of a third party, which we cannot change."""
     where: str
     """The file and line, or the case and the place in its answer."""
     rule: str = ""
-    held: Held = field(default=NOTHING_HELD)
-    """What whoever sees it has sent."""
+    known: KnownValues = field(default=NOTHING_KNOWN)
+    """The values of the request that it answers."""
     whole: bool = False
-    """It is one value of a document, so that being equal to it is being quoted."""
+    """The text is one whole value of a document; a fix that equals it counts as quoted."""
 
 
 class View:
-    """One reading of a text: as it is, or decoded. Places in it are places in `said`."""
+    """One reading of a text: as it is, or decoded. Positions refer to `text`."""
 
-    def __init__(self, said: str, how: str = "") -> None:
-        self.said = unicodedata.normalize("NFC", said).translate(_QUOTES)
+    def __init__(self, text: str, how: str = "") -> None:
+        self.text = unicodedata.normalize("NFC", text).translate(_QUOTES)
         self.how = how
 
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
-        return tuple(numbers(self.said))
+        return tuple(numbers(self.text))
 
     @cached_property
     def squeezed(self) -> tuple[str, list[int]]:
-        """Letters and digits alone, and where each stood. Digits that did not touch keep a dot between them."""
+        """The letters and digits, and the position of each. A dot separates digits that were apart."""
         out: list[str] = []
         places: list[int] = []
         gap = False
-        for place, char in enumerate(self.said):
+        for place, char in enumerate(self.text):
             if not char.isalnum():
                 gap = True
                 continue
@@ -71,15 +71,15 @@ class View:
         return "".join(out), places
 
     def places(self, value: str) -> Iterator[tuple[int, int]]:
-        """Yield where a text stands, whatever its case and punctuation are, in the singular or the plural."""
+        """Yield where a value occurs, in any case and punctuation, singular or plural."""
         if signs(value) and len(value) > 3:
-            for found in re.finditer(re.escape(value), self.said, re.IGNORECASE):
-                yield found.span()
+            for match in re.finditer(re.escape(value), self.text, re.IGNORECASE):
+                yield match.span()
             return
         wanted = _squeezed(value)
         letters, at = self.squeezed
         if not wanted:
-            yield from _bare(self.said, value)
+            yield from _bare(self.text, value)
             return
         for form in _forms(wanted):
             start = letters.find(form)
@@ -90,65 +90,65 @@ class View:
                 start = letters.find(form, start + 1)
 
     def _alone(self, start: int, end: int) -> bool:
-        """Whether a place is whole words: of `likeThis` and `like_this` each part is one."""
-        said = self.said
-        before, after = said[start - 1 : start], said[end : end + 1]
-        begins = not before.isalnum() or (said[start].isupper() and before.islower())
-        ends = not after.isalnum() or (after.isupper() and said[end - 1].islower())
-        return begins and ends and not (before == "_" and _word(said, start - 1)) and after != "_"
+        """Return whether a range is whole words; each part of `likeThis` and `like_this` is one."""
+        text = self.text
+        before, after = text[start - 1 : start], text[end : end + 1]
+        begins = not before.isalnum() or (text[start].isupper() and before.islower())
+        ends = not after.isalnum() or (after.isupper() and text[end - 1].islower())
+        return begins and ends and not (before == "_" and _word(text, start - 1)) and after != "_"
 
-    def repeats(self, start: int, end: int, held: Held, *, longer: bool) -> bool:
-        """Whether a place is part of something that the request says just so; `longer`: a mere part of it."""
-        low = self.said.lower()
-        if len(low) != len(self.said):
+    def repeats(self, start: int, end: int, known: KnownValues, *, longer: bool) -> bool:
+        """Return whether a range is part of a value of the request; `longer`: of a longer one."""
+        lowered = self.text.lower()
+        if len(lowered) != len(self.text):
             return False
-        for said in held.said:
-            if len(said) < end - start + longer:
+        for value in known.said:
+            if len(value) < end - start + longer:
                 continue
-            at = low.find(said, max(0, end - len(said)), start + len(said))
-            if at >= 0 and at <= start and at + len(said) >= end:
+            index = lowered.find(value, max(0, end - len(value)), start + len(value))
+            if index >= 0 and index <= start and index + len(value) >= end:
                 return True
         return False
 
     def marked(self, start: int, end: int, width: int = 60) -> str:
-        """Return the text with a place in it marked."""
-        head, tail = max(0, start - width), min(len(self.said), end + width)
-        left = ("…" if head else "") + self.said[head:start]
-        right = self.said[end:tail] + ("…" if tail < len(self.said) else "")
-        return " ".join(f"{left}»{self.said[start:end]}«{right}".split())
+        """Return the text around a range, with the range marked."""
+        head, tail = max(0, start - width), min(len(self.text), end + width)
+        left = ("…" if head else "") + self.text[head:start]
+        right = self.text[end:tail] + ("…" if tail < len(self.text) else "")
+        return " ".join(f"{left}»{self.text[start:end]}«{right}".split())
 
     def quoted(self, start: int, end: int) -> bool:
-        before, after = self.said[start - 1 : start], self.said[end : end + 1]
+        before, after = self.text[start - 1 : start], self.text[end : end + 1]
         return bool(before) and before in _OPENING and bool(after) and after in _CLOSING
 
     def assigned(self, start: int, name: str = "") -> bool:
-        """Whether it stands behind `name=` or `name:`; any name where none is given."""
+        """Return whether `name=` or `name:` comes before it; without a name, any name."""
         who = re.escape(name) if name else r"[\w\])]+"
-        return re.search(rf"(?:^|[^\w]){who}[\"'`]?\s?(?:=|:|=>|->|→)\s?[\"'`\[({{]*$", self.said[:start]) is not None
+        return re.search(rf"(?:^|[^\w]){who}[\"'`]?\s?(?:=|:|=>|->|→)\s?[\"'`\[({{]*$", self.text[:start]) is not None
 
     def prescribed(self, start: int, end: int) -> bool:
-        """Whether the sentence tells to use it, or says that it is what is wanted."""
-        before = re.split(r"[.;!?]\s", self.said[max(0, start - 80) : start])[-1]
-        return _PRESCRIBES.search(before) is not None or _WANTED.match(self.said[end : end + 40]) is not None
+        """Return whether the sentence tells the reader to use it."""
+        before = re.split(r"[.;!?]\s", self.text[max(0, start - 80) : start])[-1]
+        return _PRESCRIBES.search(before) is not None or _WANTED.match(self.text[end : end + 40]) is not None
 
     def belongs(self, start: int, end: int, name: str) -> bool:
-        """Whether it is told of a member of this name: `set capture to true`, `capture must be true`."""
+        """Return whether the sentence assigns it to a member: `set capture to true`, `capture must be true`."""
         words = r"\W*".join(map(re.escape, re.split(r"[_\W]+", plain(name))))
         if not words:
             return False
-        before = plain(self.said[max(0, start - 60) : start])
+        before = plain(self.text[max(0, start - 60) : start])
         return (
             re.search(rf"\b{words}\W+(?:to|is|be|(?:must|should) be|has to be|needs? to be|as|=|:)\W*$", before)
             is not None
         )
 
     def limits(self, start: int) -> bool:
-        """Whether a number there is a limit, which is what a clamped value becomes."""
-        return _LIMITS.search(self.said[max(0, start - 40) : start]) is not None
+        """Return whether a number there is a limit: a value that is clamped becomes the limit."""
+        return _LIMITS.search(self.text[max(0, start - 40) : start]) is not None
 
     def counts(self, end: int, words: frozenset[str]) -> bool:
-        """Whether one of some words comes right after a number."""
-        after = [plain(word).removesuffix("s") for word in re.findall(r"[^\W\d_]+", self.said[end : end + 40])[:2]]
+        """Return whether one of the words comes right after a number."""
+        after = [plain(word).removesuffix("s") for word in re.findall(r"[^\W\d_]+", self.text[end : end + 40])[:2]]
         return any(word in after for word in words)
 
 
@@ -186,8 +186,8 @@ def _squeezed(value: str) -> str:
     return View(value).squeezed[0]
 
 
-def _word(said: str, at: int) -> bool:
-    return at > 0 and said[at - 1].isalnum()
+def _word(text: str, at: int) -> bool:
+    return at > 0 and text[at - 1].isalnum()
 
 
 def _forms(letters: str) -> Iterator[str]:
@@ -205,10 +205,10 @@ def _forms(letters: str) -> Iterator[str]:
             yield letters[:-1] + "ies"
 
 
-def _bare(said: str, value: str) -> Iterator[tuple[int, int]]:
-    """Find what has no letter and no digit, such as `*`: quoted, since it is punctuation anywhere else."""
-    for found in re.finditer(rf"(?<=[\"'`]){re.escape(value)}(?=[\"'`])", said) if value.strip() else ():
-        yield found.span()
+def _bare(text: str, value: str) -> Iterator[tuple[int, int]]:
+    """Find a value without letters and digits, such as `*`, in quotes; elsewhere it is punctuation."""
+    for match in re.finditer(rf"(?<=[\"'`]){re.escape(value)}(?=[\"'`])", text) if value.strip() else ():
+        yield match.span()
 
 
 _BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{6,}={0,2}(?![\w+/=-])")
@@ -216,7 +216,7 @@ _DEEPEST = 2
 
 
 def views(text: str, depth: int = 0, how: str = "") -> Iterator[View]:
-    """Yield a text as it is, and what comes out where it is decoded."""
+    """Yield a text as it is, and each decoded form of it."""
     yield View(text, how)
     if depth == _DEEPEST:
         return
@@ -227,10 +227,10 @@ def views(text: str, depth: int = 0, how: str = "") -> Iterator[View]:
     ):
         if decoded != text:
             yield from views(decoded, depth + 1, f"{how}, {name}".lstrip(", "))
-    for found in _BASE64.finditer(text):
-        inside = _from_base64(found[0])
-        if inside is not None:
-            yield from views(inside, depth + 1, f"{how}, in base64".lstrip(", "))
+    for match in _BASE64.finditer(text):
+        content = _from_base64(match[0])
+        if content is not None:
+            yield from views(content, depth + 1, f"{how}, in base64".lstrip(", "))
 
 
 def _unquoted(text: str) -> str:
@@ -238,15 +238,15 @@ def _unquoted(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    def char(found: re.Match[str]) -> str:
-        code = found[1] or found[2]
-        return chr(int(code, 16)) if code else {"n": "\n", "t": "\t", "r": "\r"}.get(found[3], found[3])
+    def char(match: re.Match[str]) -> str:
+        code = match[1] or match[2]
+        return chr(int(code, 16)) if code else {"n": "\n", "t": "\t", "r": "\r"}.get(match[3], match[3])
 
     return re.sub(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([ntr\"'\\/]))", char, text)
 
 
 def _from_base64(text: str) -> str | None:
-    """Return what a piece says where it is base64 of something printable, None where it is a word like any other."""
+    """Return the printable text that base64 decodes to, None for an ordinary word."""
     try:
         raw = base64.b64decode(text.translate(str.maketrans("-_", "+/")) + "=" * (-len(text) % 4), validate=True)
         decoded = raw.decode("utf-8")

@@ -1,4 +1,4 @@
-"""A value that would end a refusal, and how much it tells where it stands among other words.
+"""A value that would fix a request, and how telling an occurrence of it is.
 
 Knows: values, words. Does not know: packs, tasks, where a text comes from.
 """
@@ -36,13 +36,13 @@ class Fix:
 
 
 class Strength(IntEnum):
-    """What it takes for an occurrence to count."""
+    """The evidence that an occurrence needs in order to count."""
 
     NEVER = 0
     OWN = 1
-    """Only as the value of its own member: true, null, and what the request holds already."""
+    """Only as the value of its own member: true, null, and values of the request."""
     WEAK = 2
-    """Only where it stands as a value: quoted, assigned, prescribed."""
+    """Only where it is written as a value: quoted, assigned, prescribed."""
     STRONG = 3
     """Anywhere."""
 
@@ -52,12 +52,12 @@ _CAMEL = re.compile(r"[^\W\d_]*?[^\W\d_A-Z](?=[A-Z])|[^\W_]+")
 _SMALL = 100
 _SHORT = 3
 _SENTENCE = 3
-"""As many common words in a row are no accident."""
+"""So many common words in a row are no coincidence."""
 
 
 @functools.cache
 def common() -> frozenset[str]:
-    """Return the words that tell nothing by themselves."""
+    """Return words that are too common to be telling."""
     text = files(__package__).joinpath("common.txt").read_text(encoding="utf-8")
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
@@ -69,7 +69,7 @@ def plain(text: str) -> str:
 
 
 def signs(text: str) -> bool:
-    """Whether a value is made of signs more than of letters and digits, such as `0 0 * * *`: each of them matters."""
+    """Return whether a value has more signs than letters and digits, such as `0 0 * * *`: then each sign matters."""
     return 2 * sum(map(str.isalnum, text)) < len("".join(text.split()))
 
 
@@ -79,7 +79,7 @@ def parts(text: str) -> list[str]:
 
 
 def as_number(value: Scalar) -> float | None:
-    """Return what a value counts, where it is a number or the text of one."""
+    """Return a number, or the number that a text spells in digits; else None."""
     if isinstance(value, str):
         text = value.strip()
         if not re.fullmatch(r"[+-]?\d{1,18}(?:\.\d{1,12})?", text) or (text.startswith("0") and text[1:2].isdigit()):
@@ -90,7 +90,7 @@ def as_number(value: Scalar) -> float | None:
 
 @functools.lru_cache(maxsize=65536)
 def strength(value: Scalar, *, close: bool = True) -> Strength:
-    """Return what it takes for a value to count. `close`: it stands there as it is spelt, case apart."""
+    """Return the evidence that a value needs. `close`: the occurrence has its spelling, but for case."""
     number = as_number(value)
     if number is not None:
         return Strength.WEAK if number == int(number) and abs(number) < _SMALL else Strength.STRONG
@@ -127,8 +127,8 @@ def scalars(value: Json, name: str = "") -> Iterator[tuple[str, Scalar]]:
             yield name, value
 
 
-class Held:
-    """What somebody who sends a request has at hand: an answer that repeats it gives nothing away."""
+class KnownValues:
+    """The values of a request: a text that repeats them gives nothing away."""
 
     __slots__ = ("_numbers", "_texts", "said")
 
@@ -166,7 +166,7 @@ class Held:
 
 
 def distinct(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
-    """Return each value once for each name it goes under, the first source of it counting."""
+    """Return each (value, name) once, with its first source."""
     found: dict[tuple[str, str], Fix] = {}
     for fix in fixes:
         if len(str(fix.value)) <= LONGEST:

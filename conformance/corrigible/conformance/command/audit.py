@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from corrigible.conformance.audit.audit import Audit, audit, document, gather
 from corrigible.conformance.audit.search import Hit
-from corrigible.conformance.audit.subject import Subject, command
+from corrigible.conformance.audit.subject import AuditSubject, command
 from corrigible.conformance.model.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -59,19 +59,19 @@ def run(args: argparse.Namespace) -> int:
         [path for paths in args.captures for path in paths],
         command(args.corrigible),
     )
-    with _bar(subjects) as told:
-        done = audit(subjects, told)
+    with _bar(subjects) as on_progress:
+        result = audit(subjects, on_progress)
     date = datetime.now(UTC).date().isoformat()
-    told_all = document(done, suite=version("corrigible"), date=date)
-    bad = bool(done.leaks or (args.strict and done.disclosed))
+    certificate = document(result, suite=version("corrigible"), date=date)
+    leaks = bool(result.leaks or (args.strict and result.disclosed))
     if args.json:
-        print(json.dumps(told_all, indent=2, ensure_ascii=False))
+        print(json.dumps(certificate, indent=2, ensure_ascii=False))
     else:
-        for line in report(done, strict=args.strict, whole=args.all):
+        for line in report(result, strict=args.strict, whole=args.all):
             print(line)
     if args.certificate is not None:
-        _certify(args.certificate, json.dumps(told_all, indent=2, ensure_ascii=False) + "\n", bad=bad)
-    return 1 if bad else 0
+        _certify(args.certificate, json.dumps(certificate, indent=2, ensure_ascii=False) + "\n", bad=leaks)
+    return 1 if leaks else 0
 
 
 def _certify(path: Path, text: str, *, bad: bool) -> None:
@@ -85,27 +85,27 @@ def _certify(path: Path, text: str, *, bad: bool) -> None:
     print(f"certificate: {path}", file=sys.stderr)
 
 
-def report(done: Audit, *, strict: bool = False, whole: bool = False) -> Iterator[str]:
+def report(result: Audit, *, strict: bool = False, whole: bool = False) -> Iterator[str]:
     """Yield what people read: every leak, what is disclosed, and what it comes to."""
-    for hit in done.leaks:
+    for hit in result.leaks:
         yield from _told("LEAK", hit)
-    disclosed = done.disclosed
+    disclosed = result.disclosed
     shown = disclosed if whole or strict else disclosed[:_SHOWN]
     for hit in shown:
         yield from _told("LEAK (strict)" if strict else "disclosed", hit)
     if len(shown) < len(disclosed):
         yield f"... and {len(disclosed) - len(shown)} more that are disclosed (--all lists them, --json has them)"
         yield ""
-    for subject in done.subjects:
+    for subject in result.subjects:
         facts = ", ".join(f"{count} {what}" for what, count in subject.facts.items())
         yield f"{subject.kind:8}  {subject.name}: {facts}"
-    yield f"{done.texts} texts, {done.comparisons} comparisons: {_verdict(done)}"
+    yield f"{result.texts} texts, {result.comparisons} comparisons: {_verdict(result)}"
 
 
-def _verdict(done: Audit) -> str:
-    leaks, disclosed = len(done.leaks), len(done.disclosed)
-    said = "no leak" if not leaks else "1 leak" if leaks == 1 else f"{leaks} leaks"
-    return f"{said}; {disclosed} times a third party gives the fix away itself (disclosed)" if disclosed else said
+def _verdict(result: Audit) -> str:
+    leaks, disclosed = len(result.leaks), len(result.disclosed)
+    verdict = "no leak" if not leaks else "1 leak" if leaks == 1 else f"{leaks} leaks"
+    return f"{verdict}; {disclosed} times a third party gives the fix away itself (disclosed)" if disclosed else verdict
 
 
 def _told(what: str, hit: Hit) -> Iterator[str]:
@@ -119,8 +119,8 @@ def _told(what: str, hit: Hit) -> Iterator[str]:
 
 
 @contextmanager
-def _bar(subjects: Sequence[Subject]) -> Iterator[Callable[[int], None]]:
-    total = sum(len(subject.matters) for subject in subjects)
+def _bar(subjects: Sequence[AuditSubject]) -> Iterator[Callable[[int], None]]:
+    total = sum(len(subject.scopes) for subject in subjects)
     if total < _LONG or not sys.stderr.isatty() or os.environ.get("CI"):
         yield lambda count: None
         return
