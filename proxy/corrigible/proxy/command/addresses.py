@@ -1,4 +1,4 @@
-"""The addresses that `corrigible proxy` takes: where it listens, and which API it stands before."""
+"""The addresses that `corrigible proxy` takes: the one it listens on, and the API's."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace, mode: Mode, listen: Address, limits: Limits) -
         trust=trust,
         identity=identity,
     )
-    label = f"{', '.join(known.pack.name for known in engine.profiles)}; {mode.value}"
+    label = f"{', '.join(profile.pack.name for profile in engine.profiles)}; {mode.value}"
     target = f"{'grpcs' if settings.tls else 'grpc'}://{upstream}"
     try:
         return serve(

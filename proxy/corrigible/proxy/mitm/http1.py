@@ -2,9 +2,9 @@
 
 Knows: mitmproxy's protocol layers. Does not know: flows, rules, sockets.
 
-A message that can be read in two ways is refused before any of it goes on. Interim answers and trailers are handed on:
-the engine takes the first for the final answer and crashes on the second. Nothing follows the head of a 204 or 304,
-and an error page of the engine's own is one line of plain text.
+An ambiguous message is refused before any of it is forwarded. Interim responses and trailers are forwarded: mitmproxy
+takes the former for the final response and fails on the latter. A 204 or 304 has no body, and mitmproxy's own error
+pages become one line of plain text.
 """
 
 from __future__ import annotations

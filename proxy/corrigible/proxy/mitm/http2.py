@@ -2,8 +2,8 @@
 
 Knows: mitmproxy's protocol layers, our `FrameConnection` below them. Does not know: flows, rules, sockets.
 
-An upstream that is about to close a connection says so (GOAWAY) and finishes what it has begun; mitmproxy would drop
-that too. A kube-apiserver says it now and then to spread its clients (`--goaway-chance`), whatever they are doing.
+An upstream that is going to close a connection sends GOAWAY and finishes its open streams; mitmproxy would drop them. A
+kube-apiserver sends it at random to distribute its clients (`--goaway-chance`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Knows: mitmproxy's protocol layers. Does not know: the format of HTTP/1 or HTTP/2, flows, rules, sockets.
 
-Nobody holds what the next one does not take. Where that is HTTP/2, which takes what its windows let pass, the one
-before it is told to wait: HTTP/2 by windows that stay shut, HTTP/1 by not reading from it.
+No side buffers more than the other side takes. If the receiving side is HTTP/2 and its windows are closed, the sending
+side has to wait: in HTTP/2 its own windows stay closed, in HTTP/1 the connection is not read.
 """
 
 from __future__ import annotations

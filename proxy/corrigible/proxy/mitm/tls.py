@@ -28,8 +28,8 @@ def trust_options(trust: Trust) -> dict[str, Any]:
 class Certificates(TlsConfig):
     """mitmproxy's TLS addon, with the configured certificate if there is one.
 
-    A client is offered HTTP/2 where the upstream speaks it too: in front of HTTP/1, mitmproxy opens a connection for
-    every request, keeps each, and waits for ever at the sixth.
+    A client is offered HTTP/2 only if the upstream supports it: in front of HTTP/1, mitmproxy opens a connection for
+    every request, keeps each, and waits forever at the sixth.
     """
 
     name = "tlsconfig"
@@ -82,5 +82,5 @@ def _choose_protocol(connection: SSL.Connection, offers: list[bytes]) -> Any:
     upstream, secure = connection.get_app_data()
     if upstream and upstream in offers:
         return upstream
-    known = HTTP_ALPNS if secure and upstream is None else HTTP1_ALPNS
-    return next((protocol for protocol in known if protocol in offers), SSL.NO_OVERLAPPING_PROTOCOLS)
+    protocols = HTTP_ALPNS if secure and upstream is None else HTTP1_ALPNS
+    return next((protocol for protocol in protocols if protocol in offers), SSL.NO_OVERLAPPING_PROTOCOLS)

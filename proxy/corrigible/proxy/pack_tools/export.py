@@ -97,15 +97,15 @@ def literals(rule: Mapping[str, Any]) -> tuple[list[Scalar], list[Scalar]]:
 
 def _used(lets: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
     """Return the `let`s that the values use, directly or through other `let`s."""
-    found: dict[str, Any] = {}
+    used: dict[str, Any] = {}
     waiting = [orjson.dumps(value).decode() for value in given]
     while waiting:
         text = waiting.pop()
         for name, value in lets.items():
-            if name not in found and re.search(rf"\b{re.escape(name)}\b", text):
-                found[name] = value
+            if name not in used and re.search(rf"\b{re.escape(name)}\b", text):
+                used[name] = value
                 waiting.append(orjson.dumps(value).decode())
-    return list(found.values())
+    return list(used.values())
 
 
 def _given(suggest: Any) -> Iterator[Any]:
@@ -143,10 +143,10 @@ def _values(value: Any) -> Iterator[Scalar]:
 
 
 def _quoted(expression: str) -> Iterator[str]:
-    for found in _LITERAL.finditer(expression):
-        raw = found["quoted"][1:-1]
-        asks = _ASKS.search(expression[: found.start("quoted")]) or _ANSWERED.match(expression[found.end() :])
-        if raw and not asks and not _PIECE.search(raw):
+    for match in _LITERAL.finditer(expression):
+        raw = match["quoted"][1:-1]
+        is_question = _ASKS.search(expression[: match.start("quoted")]) or _ANSWERED.match(expression[match.end() :])
+        if raw and not is_question and not _PIECE.search(raw):
             yield raw
 
 
@@ -176,10 +176,10 @@ def _answer(decision: Decision, mode: Mode, case: Case, *, rpc: bool) -> dict[st
     """Return headers and body in a mode, as the front ends do. Over gRPC only `reflective` adds anything."""
     native = case.exchange.body
     headers = [[name, value] for name, value in case.text.response.headers.items()]
-    found: EmbeddedBody | None = None
+    embedded: EmbeddedBody | None = None
     if mode is Mode.TRADITIONAL and not rpc and decision.pack is not None:
-        found = EmbeddedBody(blank(native.decode(), decision.pack.text.redact).encode())
+        embedded = EmbeddedBody(blank(native.decode(), decision.pack.text.redact).encode())
     elif isinstance(decision, Annotate) and (mode is Mode.REFLECTIVE or (mode is Mode.VERBOSE and not rpc)):
-        found = embed_feedback(native, decision, mode)
-    body, more = (native, ()) if found is None else (found.body, found.headers)
+        embedded = embed_feedback(native, decision, mode)
+    body, more = (native, ()) if embedded is None else (embedded.body, embedded.headers)
     return {"headers": [*headers, *([name, value] for name, value in more)], "body": body.decode("utf-8", "replace")}
