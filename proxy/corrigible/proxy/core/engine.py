@@ -31,6 +31,7 @@ from .api_profile import (
     match_with,
     parse_errors,
 )
+from .attempt_group import Refusal
 from .decision import Annotate, Decision, PassThrough
 from .document_size import measured, readable
 from .dry_run import dry_run
@@ -38,7 +39,7 @@ from .error_matcher import MatchedError, is_particular, suggest
 from .feedback import combine, drop_stray_paths, encode, mirror_retry_after
 from .intent import declare_losses, undeclared_losses
 from .limits import Limits
-from .loop_detector import Loops, Refusal
+from .loop_detector import Loops
 from .merge import merge_suggestions
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback

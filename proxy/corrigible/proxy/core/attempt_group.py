@@ -1,0 +1,116 @@
+"""Attempts at one task: the requests that met the same refusal, and what they were advised.
+
+Knows: request documents, suggestions, fingerprints. Does not know: how many loops there are, what a repeated refusal
+is answered with. Nothing of a request is kept but its fingerprint: hashes of its values, under their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Request
+
+from .fingerprint import Advice, advice_of, hashed, holds, is_excused, whole
+
+_MOST_PLACES = 64
+_READS = frozenset({"GET", "HEAD"})
+
+Feedback = Mapping[str, Json]
+
+
+class Refusal(NamedTuple):
+    """A refusal as far as it can come back."""
+
+    caller: str
+    operation: str
+    request: Request
+    errors: Sequence[Violation]
+    started: float
+    """Unix seconds."""
+    code: str = ""
+    """What the pack calls the error; nothing that the upstream wrote."""
+    id: str = ""
+    """Of the exchange, for feedback that is withheld in the end."""
+
+
+class AttemptGroup:
+    """Requests of one task that met the same refusal. Not all that share credentials share a task."""
+
+    __slots__ = ("advised", "attempts", "code", "last", "leaves", "paths", "places", "tried")
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.last = 0.0
+        self.code = ""
+        self.leaves: dict[str, int] = {}
+        self.paths: tuple[int, ...] = ()
+        """Hashes of those that were called, of an operation whose path varies."""
+        self.places: tuple[str, ...] = ()
+        """That were suggested to be changed, before the last time."""
+        self.advised: tuple[Advice, ...] = ()
+        """What was suggested the last time, in order."""
+        self.tried: tuple[Advice, ...] = ()
+
+    def met(self, refusal: Refusal) -> None:
+        """Learn what became of the last advice."""
+        request = refusal.request
+        for rank, advice in enumerate(self.advised):
+            if (holds(advice, request) if advice.effects else rank == 0) and advice not in self.tried:
+                self.tried = (*self.tried, advice)[-_MOST_PLACES:]
+        self.places = tuple(dict.fromkeys(self.open_places()))[-_MOST_PLACES:]
+
+    def advise(self, feedback: Feedback | None, refusal: Refusal, leaves: dict[str, int]) -> None:
+        """Keep what this attempt was, and what it is advised."""
+        request = refusal.request
+        self.advised = tuple(advice_of(one, request) for one in feedback["suggestions"]) if feedback else ()
+        self.last, self.leaves = refusal.started, leaves
+        path = hashed(request.path)
+        if path not in self.paths:
+            self.paths = (*self.paths, path)[-_MOST_PLACES:]
+
+    def open_places(self) -> Iterator[str]:
+        """Yield what may differ in the next request: it was suggested to be changed, or asked for."""
+        yield from self.places
+        for advice in self.advised:
+            yield from (whole(place) for place, _ in advice.effects)
+            yield from map(whole, advice.asked)
+
+
+def is_same_task(refusal: Refusal, now: Mapping[str, int], group: AttemptGroup) -> bool:
+    """Whether a request is of one task with those before: it differs only where they were wrong or told to change."""
+    if hashed(refusal.request.path) not in group.paths and not _led_to(refusal, group):
+        return False
+    before = group.leaves
+    if before == now:
+        return True
+    # What is complained of is the same: it is part of the key.
+    places = {*group.open_places(), *(whole(one.pointer) for one in refusal.errors if one.pointer)}
+    differing = [place for place, value in now.items() if before.get(place) != value]
+    differing += [place for place in before if place not in now]
+    return all(is_excused(place, places) for place in differing)
+
+
+def is_progress(refusal: Refusal, feedback: Feedback | None, group: AttemptGroup) -> bool:
+    """Whether a refusal that names no place is about another one: all that is suggested is new.
+
+    An API that says "Validation failed" to everything cannot tell the second mistake from the first. The rules can.
+    """
+    if feedback is None or any(one.pointer for one in refusal.errors):
+        return False
+    before = set(group.open_places())
+    advised = {
+        whole(place)
+        for suggestion in feedback["suggestions"]
+        for advice in [advice_of(suggestion, refusal.request)]
+        for place in (*(place for place, _ in advice.effects), *advice.asked)
+    }
+    return bool(advised and before) and not any(is_excused(place, before) for place in advised)
+
+
+def _led_to(refusal: Refusal, group: AttemptGroup) -> bool:
+    """Whether another path is no other task. To read elsewhere is one, unless it was suggested."""
+    if any(("/path", hashed(refusal.request.path)) in advice.effects for advice in group.advised):
+        return True
+    return refusal.request.method not in _READS and any(one.pointer == "/path" for one in refusal.errors)
