@@ -37,7 +37,7 @@ assert description.operations.find("POST", "/things7/x/items")
 opened = time.perf_counter() - begin
 for number in range(0, 1000, 10):
     request = Request("POST", f"/things{number}/x/items", body={"title": "t", "state": "opened", "labels": "bug"})
-    assert description.breaches(request, f"things{number}/create")
+    assert description.schema_violations(request, f"things{number}/create")
 print(json.dumps({"seconds": opened, "grown": memory() - before}))
 """
 
