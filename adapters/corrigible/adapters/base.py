@@ -44,7 +44,7 @@ class Described(Protocol):
 
 
 Call = tuple[str, ...]
-"""What tells one call of an API from another, as the adapter spells it."""
+"""The key of one call of an API, as the adapter writes it."""
 
 
 class Calls(NamedTuple):
@@ -66,7 +66,7 @@ class Adapter:
     native_mode: bool = False
     """The API itself understands `?mode=`, so it is not stripped."""
     facts: Callable[[str], Json] | None = None
-    """From an operation's name to what its description says, the `spec` of expressions."""
+    """From an operation's name to the facts of its description, the `spec` of expressions."""
     description: Callable[[], Described] | None = None
     """The description that ships with the adapter, read on first need."""
     descriptors: Callable[[], bytes] | None = None
@@ -76,6 +76,6 @@ class Adapter:
     may_refuse: Callable[[str, str, Mapping[str, str]], bool] | None = None
     """Whether a 2xx answer to this method, path and these lower-case headers may be a refusal all the same."""
     placement: Literal["member", "kubernetes", "graphql", "mcp"] = "member"
-    """Where feedback stands in an answer."""
+    """The place of feedback in an answer."""
     calls: Callable[[Request], Calls] | None = None
-    """Which call a request is, told alike on both sides of an API server that asks others about it."""
+    """The key of the call that a request makes, the same on both sides of an API server that calls webhooks."""

@@ -16,7 +16,7 @@ from .message import named
 from .pointers import part_of, pointer, steps
 
 _WHOLE: Final = frozenset({"", "_", "base", "non_field_errors", "__all__", "_schema", "form"})
-"""Names under which stands what is about no single member."""
+"""Names for errors that are about no single member."""
 _DEEPEST: Final = 6
 _ABSENT: Final = ("required", "Missing data for required field.", "This field is required.", "can't be blank")
 

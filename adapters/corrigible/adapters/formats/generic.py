@@ -49,7 +49,7 @@ _LISTS = (
     *("message", "messages", "validationErrors", "validation_errors", "fieldErrors", "field_errors", "fields"),
 )
 _BY_MEMBER = frozenset({"errors", "validationErrors", "validation_errors", "fieldErrors", "field_errors"})
-"""Names of objects that can hold nothing but complaints by member."""
+"""Names of objects that can only hold errors by member."""
 
 
 class GenericFormat:

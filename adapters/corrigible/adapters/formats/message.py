@@ -17,7 +17,7 @@ class Named(NamedTuple):
     constraint: str = ""
     """`required` where it is missing, `additionalProperties` where it is one too many."""
     where: str = ""
-    """The part of the request, where the sentence says it."""
+    """The part of the request, where the sentence names it."""
 
 
 _NAME: Final = r"""['"`]?(?P<a>[\w$@:\[\].-]{1,80}?)['"`]?(?:[.,;]?$|[,;\s])"""

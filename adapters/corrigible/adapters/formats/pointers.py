@@ -67,7 +67,7 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", where: 
     """
     parts = [str(part) for part in parts]
     if not where and parts and (part := part_of(parts[0])):
-        # A member of the body may be called `path` or `form` too: what the body has at its top is meant.
+        # A member of the body may be called `path` or `form` too: a top-level member of the body wins.
         own = len(parts) == 1 and part not in ("body", "request") and _has(request.body, parts[0])
         where, parts = ("", parts) if own else (part, parts[1:])
     if where == "request":

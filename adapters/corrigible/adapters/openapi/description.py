@@ -29,7 +29,7 @@ class Description:
         self.problems: tuple[str, ...] = tuple(stored.index["problems"] or ())
         """What is formally wrong with the description, each with file and line, where that was looked at."""
         self._last: tuple[tuple[Request, str, tuple[SchemaViolation, ...]], ...] = ()
-        """What was judged last, a request and its repair: complaints of one answer ask about it, each at its place."""
+        """The last results, of a request and of its repair: each error of one answer needs them, for its own place."""
         self._checks = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._compiled)
         self._facts = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._read_facts)
 

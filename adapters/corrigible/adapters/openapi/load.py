@@ -57,7 +57,7 @@ def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> Stor
     try:
         _compile_to(made, path, check=check)
         stored = Stored.open(made)
-        if kept and digest(path) == content:  # else it was changed meanwhile, and this is not what its name says
+        if kept and digest(path) == content:  # else it has changed meanwhile, and the digest in the file name is wrong
             made.replace(file)
     finally:
         made.unlink(missing_ok=True)

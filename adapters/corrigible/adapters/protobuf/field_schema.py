@@ -50,7 +50,7 @@ _PATTERNS: Final = {
     "protobufFqn": r"^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$",
     "protobufDotFqn": r"^\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$",
 }
-"""What no format of JSON Schema says. A text that fits may still be refused; none that is refused here is allowed."""
+"""Formats that JSON Schema lacks. A fitting text may still be refused; none that is refused here is allowed."""
 _EITHER: Final = {"ip": ("ipv4", "ipv6"), "address": ("hostname", "ipv4", "ipv6")}
 _HEADERS: Final = {
     # https://datatracker.ietf.org/doc/html/rfc7230#section-3.2, as protovalidate writes it; loose, then strict

@@ -38,7 +38,7 @@ class MessageChecker:
         self._constraints = constraints
         self._shapes: dict[str, _Shape] = {}
         self._lacking: dict[tuple[str, bool], Schema | None] = {}
-        """What is asked for where a field is absent, None where it may be."""
+        """The schema of the value to ask for where a field is absent, None where it may be absent."""
 
     def _shape(self, message: Any) -> _Shape:
         """Return what all messages of a kind have in common; kept, since each element of a list needs it."""
@@ -130,7 +130,7 @@ class MessageChecker:
 
     def _absent(self, field: Any, rules: Rules, place: str, siblings: tuple[str, ...]) -> Iterator[SchemaViolation]:
         """Yield what a missing value breaks: it is required, or its default is not allowed."""
-        key = (field.full_name, bool(rules))  # without rules: they are never to be judged
+        key = (field.full_name, bool(rules))  # without rules: they are never to be checked
         if key not in self._lacking:
             self._lacking[key] = self._lacked(field, rules)
         if (wanted := self._lacking[key]) is not None:
@@ -146,7 +146,7 @@ class MessageChecker:
             if broken is None and isinstance(default, str) and not field.is_repeated:
                 broken = _odd(kind_of(field), default, rules)
             if broken is not None:
-                # Who says no by leaving a truth value out has not said yes.
+                # An absent boolean means false: it is not replaced by true.
                 return {"type": "boolean"} if schema.get("type") == "boolean" else self._wanted(field, rules)
         return None
 

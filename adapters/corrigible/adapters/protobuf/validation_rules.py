@@ -86,7 +86,7 @@ class Constraints:
         if isinstance(older, Mapping):
             return _as_newer(older)
         behavior = self._option(field, self._behavior)
-        # A number or a truth value of a field without presence may be meant to be its default.
+        # A number or a boolean of a field without presence may deliberately have its default.
         tells = field.has_presence or field.is_repeated or field.cpp_type == field.CPPTYPE_STRING
         return {"required": True} if tells and isinstance(behavior, list) and _REQUIRED in behavior else {}
 

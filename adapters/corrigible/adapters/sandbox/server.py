@@ -39,16 +39,16 @@ class Server:
     title: str
     """Product and version, as in a ready line."""
     deviation: str
-    """In one clause, where it differs from the API it stands for."""
+    """In one clause, how it differs from the API that it replaces."""
     command: Callable[[int], Command]
-    """Installs what is missing and says how to listen on this port of 127.0.0.1."""
+    """Installs what is missing and returns the command that listens on this port of 127.0.0.1."""
     seeded: Callable[[Path], Server] | None = None
-    """From a file of its own kind to the same server with what that file says; None where it starts empty."""
+    """From a seed file to the same server with its contents; None where it starts empty."""
     scheme: str = "http"
     is_ready: Callable[[int], bool] | None = None
-    """Asked again and again once the port is open, until it says yes; None where an open port is enough."""
+    """Polled once the port is open, until it is true; None where an open port is enough."""
     access: Callable[[int], str] | None = None
-    """Lines that say what a caller needs beside the address: credentials, files."""
+    """Lines on what a caller needs beside the address: credentials, files."""
 
     def start(self, port: int = 0, *, seconds: float = 60.0) -> Running:
         """Return when the server listens. Port 0 takes a free one."""

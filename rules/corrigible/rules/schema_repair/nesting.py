@@ -33,7 +33,7 @@ class Moved(NamedTuple):
     sure: bool
     """Whether the description misses there what was sent here: else the same name may mean something else there."""
     leads: bool
-    """Whether this member is the first of those that go together: the others need not say so again."""
+    """Whether this member is the first of those that move together: the others need no suggestion."""
 
 
 def moved(violation: SchemaViolation, request: Request) -> Moved | None:
@@ -98,7 +98,7 @@ def _edited(
     ops: list[Operation] = [*(made or ())]
     try:
         for source, target in moves:
-            # `move` fails where the member is gone; the test is for what stands in a list.
+            # `move` fails where the member is gone; the test is for members inside a list.
             tests += [one for one in guards(document, source, resolve(document, source)) if one not in tests]
             ops.append({"op": "move", "from": source, "path": target})
         guarded(document, [*tests, *ops])

@@ -24,7 +24,7 @@ _LIMITING: Final = re.compile(
     r"|restrict\w*|read_?only|exclude\w*|except|skip\w*|scope\w*|prevent\w*|require\w*|allow\w*|deny|version|etag|match"
     r"|free|refund\w*|keep\w*|id|ids)(?:$|[_.\-\]\[]|(?-i:(?=[A-Z])))"
 )
-"""Words of names that may say how much, when, to whom or whether at all: without such a member a call may do more."""
+"""Words in names of members that limit a call (how much, when, to whom): without such a member a call may do more."""
 
 
 def may_limit(name: str) -> bool:

@@ -29,7 +29,7 @@ AS_TEXT: Final = "x-as-text"
 
 
 IS_LIST: Final = "x-list"
-"""In a schema of an array: it is a list and no set, so that an element more says something."""
+"""In a schema of an array: it is a list and no set, so that a repeated element has a meaning."""
 
 
 class Repair(NamedTuple):

@@ -32,7 +32,7 @@ def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if have is None or least is None:
         return []
     if have <= 0 < least and not (place.reads and have == 0):
-        return []  # nothing, or less than nothing, was asked for: the least amount is not what that means
+        return []  # zero or less was requested: the least amount is not what that means
     return [_number(least, "the least that is allowed is sent")]
 
 

@@ -146,7 +146,7 @@ def _fits_somehow(value: Json, schema: Schema, place: Place) -> bool:
 
 def _to_integer(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if isinstance(value, str) and re.fullmatch(r"\s*#\s*\d{1,18}\s*", value):
-        value = value.strip().lstrip("#")  # "#12": the mark says that it is a number
+        value = value.strip().lstrip("#")  # "#12": the mark precedes a number
     moment = spelling.as_unix(value) if schema.get("format") == "unix-time" else []
     if not moment and isinstance(value, str) and "." in value and _MONEY.search(place.name):
         return []  # "10.00" may be ten cents or ten dollars

@@ -19,7 +19,7 @@ class SchemaViolation(NamedTuple):
     pointer: str
     """RFC 6901 into the request document; of a missing member its own place."""
     keyword: str
-    """The JSON Schema keyword, or `path` or `method` where no operation is meant."""
+    """The JSON Schema keyword, or `path` or `method` where the request names no operation."""
     schema: Schema
     """The schema of the place, resolved and self-contained."""
     value: Json = MISSING

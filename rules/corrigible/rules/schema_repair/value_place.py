@@ -17,7 +17,7 @@ class Place(NamedTuple):
     reads: bool = False
     """The call only reads."""
     wraps: bool = True
-    """A list can be told from one value there (it cannot in a query)."""
+    """A list can be distinguished from one value there (it cannot in a query)."""
 
 
 def place_of(pointer: str, request: Request) -> Place:

@@ -9,7 +9,7 @@ from .openapi import description, operations
 
 ADAPTER = Adapter(
     name="github",
-    formats=(GITHUB, GATEWAY),  # the second reads what validating gateways in front of it say
+    formats=(GITHUB, GATEWAY),  # the second reads the errors of validating gateways in front of it
     operations=operations(),
     description=description,
 )

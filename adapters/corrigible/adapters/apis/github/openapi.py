@@ -14,7 +14,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 ENTERPRISE = "/api/v3"
-"""What stands before every path of GitHub Enterprise Server."""
+"""The base path of GitHub Enterprise Server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 _GROUP = "admission.k8s.io/"
 _METHODS = {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE", "CONNECT": "POST"}
 _ASKING = "kube-apiserver-admission"
-"""The User-Agent of an API server that asks a webhook."""
+"""The User-Agent of an API server that calls a webhook."""
 _OWN_ROOTS = frozenset({"api", "apis", "openapi", "version", "healthz", "livez", "readyz", "metrics", "logs"})
 _FILLED_IN = frozenset({"creationTimestamp", "resources", "securityContext", "status", "strategy"})
 _ASSIGNED = frozenset({"managedFields"})

@@ -19,7 +19,7 @@ _OPERATIONS: Final[Mapping[str, Sequence[str]]] = {
     "DELETE": ("DELETE", "CONNECT"),
     "GET": ("CONNECT",),
 }
-"""What admission may be asked for a method: a PUT or a PATCH may make the object, every method may connect."""
+"""The admission operations of a method: a PUT or a PATCH may create the object, every method may connect."""
 _OF_A_NAMESPACE: Final = frozenset({"finalize", "status"})
 
 

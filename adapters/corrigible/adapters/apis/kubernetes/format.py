@@ -27,7 +27,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
 OWN_CAUSE = "RecoveryFeedback"
-"""The reason of causes that carry feedback: no complaint of the server."""
+"""The reason of causes that carry feedback: no error of the server."""
 
 _WEBHOOK = re.compile(
     r'^admission webhook "(?P<name>[^"]*)" (?:denied the request|denied)(?::\s| without explanation|:?$)'
@@ -69,7 +69,7 @@ class KubernetesFormat:
 def _complains(cause: Json, reason: str) -> bool:
     if not isinstance(cause, Mapping) or cause.get("reason") == OWN_CAUSE or not cause.get("message"):
         return False
-    # The causes of an internal error name no place, and the message says as much.
+    # The causes of an internal error name no place, and repeat the message.
     return reason != "InternalError" or bool(cause.get("field"))
 
 
@@ -102,7 +102,7 @@ def _cause(refusal: Refusal, cause: Mapping[str, Json]) -> Iterator[Violation]:
             yield undecoded[0]._replace(code=reason or "FieldValueInvalid", param=field, message=detail)
             return
     if refusal.webhook and not field and not reason.startswith("FieldValue"):
-        return  # its text says the same, and its dialect is known
+        return  # the message has the same text in a known dialect
     yield refusal.field(field_error(field, message), reason)
 
 

@@ -16,7 +16,7 @@ from .sandbox import GROUPS, TOKENS, folder_of, kubeconfig
 
 def launch(port: str, apiserver: str, etcd: str, plugins: str) -> None:
     """Run both until SIGTERM or until one of them ends. Leaves no file behind."""
-    os.umask(0o077)  # tokens and keys: nobody else's business
+    os.umask(0o077)  # tokens and keys: for this user alone
     folder = folder_of(int(port))
     shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
     folder.mkdir(parents=True, mode=0o700)
@@ -55,7 +55,7 @@ def launch(port: str, apiserver: str, etcd: str, plugins: str) -> None:
                     f"--token-auth-file={folder / 'tokens.csv'}",
                     "--authorization-mode=RBAC",
                     "--service-cluster-ip-range=10.0.0.0/24",
-                    "--disable-admission-plugins=ServiceAccount",  # nobody makes the accounts that it asks for
+                    "--disable-admission-plugins=ServiceAccount",  # no controller creates the accounts that it requires
                     *([f"--enable-admission-plugins={plugins}"] if plugins else []),
                     "--allow-privileged=true",
                     "--endpoint-reconciler-type=none",

@@ -12,7 +12,7 @@ from .openapi import description
 
 ADAPTER = Adapter(
     name="stripe",
-    formats=(STRIPE, GATEWAY),  # the second reads what validating gateways in front of it say
+    formats=(STRIPE, GATEWAY),  # the second reads the errors of validating gateways in front of it
     operations=Operations.load(files(__package__).joinpath("operations.yaml").read_text("utf-8")),
     description=description,
 )

@@ -32,7 +32,7 @@ _NAMED = re.compile(
     r"|access to account '(?P<account>[^']{1,200})'"
     r"|^Unexpected error: Unhandled source token '(?P<token>[^']{1,200})'"
 )
-"""An identifier that the message says does not exist: where it stands in the request is the place of the error."""
+"""An unknown identifier that the message names: its place in the request is the place of the error."""
 
 _CLUES = ("No such", "with ID", "access to account", "Unhandled source")
 _CRASH = {"message", "stack"}

@@ -38,7 +38,7 @@ class Processor:
 
     async def refund(self, charge: str, amount: int) -> str:
         """Refund a part of a charge and return the refund's id."""
-        known = self._left.pop(charge, None)  # should this fail, nobody knows
+        known = self._left.pop(charge, None)  # if this fails, the amount is unknown
         made = await self._call("POST", "/v1/refunds", {"charge": charge, "amount": str(amount)})
         if known is not None:
             self._left[charge] = known - amount

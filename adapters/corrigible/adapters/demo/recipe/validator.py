@@ -127,7 +127,7 @@ def _scaling_precision(request: AnyRequest, known: Knowledge) -> Iterator[Compla
     for index, line in enumerate(request.ingredients):
         amount = exact(line.amount)
         if amount is None or _is_vague(line, known) or known.measures_vaguely(line.name):
-            continue  # said so already
+            continue  # reported above
         expected = scaled(amount, original=original, target=target)
         given = None if line.scaled_amount is None else exact(line.scaled_amount)
         if given is not None and given in (expected, Fraction(written(expected))):

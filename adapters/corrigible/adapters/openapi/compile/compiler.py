@@ -45,7 +45,9 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
         if not isinstance(name, str) or not name or name in records:
             name = f"{method.upper()} {template}"
         parameters = list(_parameters(files, schemas, item, operation, file))
-        shape = _shape(template.partition("#")[0], parameters)  # what follows `#` tells operations apart for people
+        shape = _shape(
+            template.partition("#")[0], parameters
+        )  # the part after `#` only distinguishes operations for people
         for base in _bases(document, item, operation):
             table.setdefault(f"{method.upper()} {base}{shape}", name)
         record = {

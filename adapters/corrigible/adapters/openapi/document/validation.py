@@ -39,7 +39,7 @@ def problems(files: SourceFiles) -> list[str] | None:
     if not errors:
         return []
     try:
-        lines = read_source(path)  # JSON is YAML, and this knows lines
+        lines = read_source(path)  # JSON is YAML, and this reader keeps lines
     except AuthoringError:
         return [f"{Place(path)}: {_short(error.message)}" for error in errors]
     return [f"{lines.place(tuple(error.absolute_path))}: {_short(error.message)}" for error in errors]

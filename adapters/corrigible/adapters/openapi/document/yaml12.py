@@ -18,7 +18,7 @@ from corrigible.rules.language.yaml_tree import composed
 
 DEEPEST: Final = 200
 _MOST: Final = 4_000_000
-"""Values of a description, what aliases stand for written out: the largest there are have half a million."""
+"""Values of a description with its aliases resolved: the largest known ones have half a million."""
 _MERGE: Final = "<<"
 # YAML 1.2.2, section 10.3.2
 _NULL: Final = frozenset({"", "~", "null", "Null", "NULL"})
@@ -33,7 +33,7 @@ def read_yaml(path: Path) -> Any:
         text = path.read_text("utf-8")
         node = composed(text, path, deepest=DEEPEST, most=_MOST)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        read_source(path)  # says what is wrong, and where
+        read_source(path)  # raises with the problem and its line
         raise AuthoringError(Place(path), "not YAML") from None
     return None if node is None else _Reading(path).value(node)
 

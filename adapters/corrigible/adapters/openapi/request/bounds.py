@@ -18,7 +18,7 @@ from corrigible.rules.schema_repair.json_schema import Schema
 from corrigible.schema.exchange import Json
 
 LARGE: Final = 128
-"""Values. Of a larger request only a part is looked at for what is wrong; whether it is right is judged whole."""
+"""Values. Of a larger request errors are collected for a part only; whether it is valid is checked as a whole."""
 _MOST_VALUES: Final = 512
 _MOST_EVER: Final = 2048
 _MOST_ALIKE: Final = 64
@@ -45,7 +45,7 @@ class Part(NamedTuple):
     size: int
     """How many values it holds."""
     elements: Mapping[tuple[str | int, ...], Sequence[int]]
-    """Of an array that was cut, by its place in the part, where its elements stand in the whole one."""
+    """By the place of a shortened array in the part: the indexes of its elements in the whole array."""
 
     def place(self, path: Path) -> Path:
         """Return where a place of the part is in the whole instance."""
@@ -136,7 +136,7 @@ def price(instance: Json, schema: Schema) -> int:
             if inner is None:
                 continue
             for one in inner if isinstance(inner, list) else inner.values() if word == "dependentSchemas" else (inner,):
-                if isinstance(one, Mapping) and CHOSEN in one:  # of these at most one is meant
+                if isinstance(one, Mapping) and CHOSEN in one:  # at most one of these applies
                     chosen = max(chosen, of(one["then"], value))
                 else:
                     count += of(one, value)

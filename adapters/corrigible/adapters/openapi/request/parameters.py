@@ -16,7 +16,7 @@ from corrigible.schema.exchange import Json
 from .schema_checks import Path, Spot
 
 JSON: Final = "json"
-"""Stands where a delimiter would, for a value sent as JSON text."""
+"""In the place of a delimiter: the value was sent as JSON text."""
 _DELIMITERS: Final = {"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}
 
 
@@ -24,15 +24,15 @@ class Sent(NamedTuple):
     """One declared parameter as it was sent."""
 
     value: Json
-    """As its schema asks for it."""
+    """Of the type of its schema."""
     names: Mapping[str, str]
     """From a place inside the value (`/gte`) to the name it was sent by (`created[gte]`)."""
     joined: str = ""
-    """What stands between the elements, where they were sent as one text."""
+    """The delimiter of the elements, where they were sent as one text."""
     text: Json = MISSING
     """What was sent, where it is JSON text."""
     head: str = ""
-    """What stands before the brackets, where an object was sent as `created[gte]`."""
+    """The name before the brackets, where an object was sent as `created[gte]`."""
 
 
 def query_object(
@@ -43,7 +43,7 @@ def query_object(
     sent: dict[str, Sent] = {}
     spend(len(left) + len(declared))
     heads: dict[str, list[str]] = {}
-    """The names sent with brackets, by what stands before these."""
+    """The names sent with brackets, by the part before the brackets."""
     for name in left:
         head, bracket, _ = name.partition("[")
         if bracket:

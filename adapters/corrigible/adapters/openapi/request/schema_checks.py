@@ -25,7 +25,7 @@ from .bounds import LARGE, Known, Part, part_of, price
 _KEPT_PLACES: Final = 64
 _VALUES_A_STEP: Final = 8
 _AN_ERROR: Final = 15
-"""Steps that it takes to tell one, and one more for so many values beside it: each error holds a copy of them."""
+"""Steps for one error, and one more for so many values beside it: each error holds a copy of them."""
 _VALUES_OF_AN_ERROR: Final = 6
 _MOST_RESPELT: Final = 16
 """Undeclared members of one object that are held against those that are missing."""
@@ -57,7 +57,7 @@ class SchemaChecker:
         """Raises ValueError where the schema is none that can be compiled."""
         self.schema = schema
         self._validator = compile_validator(schema)
-        # The same with one alternative chosen first, where a schema leads back to itself: what tells errors.
+        # For collecting errors: the same with one alternative chosen first, where a schema is recursive.
         self._told = chosen_first(schema)
         self._teller = self._validator if self._told is schema else compile_validator(self._told)
         self._elements = functools.lru_cache(maxsize=_KEPT_PLACES)(self._element)

@@ -20,7 +20,7 @@ _FAR: Final = (99, 99)
 _READS: Final = frozenset({"GET", "HEAD"})
 """A read of a path with only unsafe methods has the wrong path, not the wrong method."""
 _LONGEST: Final = 40
-"""Segments: a longer path is nobody's misspelling."""
+"""Segments: no longer path is taken for a misspelling."""
 _MOST_LETTERS: Final = 2048
 
 

@@ -19,7 +19,7 @@ from .schema_path import target
 WIDEST: Final = 10_000
 """Schemas that hold at one place of an instance, all of `allOf` and the alternatives written out."""
 CHOSEN: Final = "x-chosen"
-"""Marks what holds only where one alternative is meant."""
+"""Marks a schema that applies only where its alternative is chosen."""
 _MOST_ALTERNATIVES: Final = 32
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 
@@ -148,7 +148,7 @@ def _choice(
         out.append({**kind, "required": [name], "properties": {name: {"enum": listed}}})
         meant = [{"required": [name], "properties": {name: {"enum": one}}} for one in values]
         return [*out, *({CHOSEN: True, "if": one, "then": then} for one, then in zip(meant, branches, strict=True))]
-    # Members of another type tell alternatives apart where one has them right, and are what is wrong where none has.
+    # The types of members distinguish alternatives if exactly one has them right; else the types are what is wrong.
     typed = [_plain_to_see(one, root, typed=True) for one in alternatives]
     out.append({"anyOf": seen})
     for index, branch in enumerate(branches):

@@ -79,7 +79,7 @@ _INLINE = frozenset(
         "ProbeHandler", "TypeMeta", "VolumeSource",
     }
 )  # fmt: skip
-"""Go members that JSON does not show: theirs stand right in what holds them."""
+"""Embedded Go structs: JSON has their members in the outer object."""
 _EXPECTED = {
     "readuint": "integer", "readint": "integer", "assertint": "integer", "readstring": "string", "readbool": "boolean",
     "readfloat": "number", "decode slice": "array", "readarray": "array", "decode map": "object",
