@@ -165,7 +165,7 @@ class _Responder:
         await self.upstream_send({"type": "http.response.body", "body": bytes(self.body), "more_body": more})
 
     async def _rest_received(self) -> bool:
-        """Receive what the app has left of the request: a body known by halves must not be judged."""
+        """Receive what the app has left of the request: half a body must not be corrected."""
         limits = self.corrector.limits
         try:
             async with asyncio.timeout(limits.seconds_with_lookups):

@@ -44,7 +44,7 @@ def load_profiles(packs: Sequence[str | Path], spec: Path | None = None, *, rpc:
     A spec alone is enough. Raises AuthoringError for a wrong pack or spec, with file and line.
     """
     description = _described(spec) if spec is not None else None
-    known = []
+    profiles = []
     for name in packs or (PLAIN_RPC if rpc else PLAIN,):
         pack = load_pack(name)
         adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
@@ -54,8 +54,8 @@ def load_profiles(packs: Sequence[str | Path], spec: Path | None = None, *, rpc:
         ):
             if more is not None:
                 adapter = replace(adapter, operations=adapter.operations.joined(more))
-        known.append(ApiProfile(adapter, pack, RuleIndex(pack.rules), description))
-    return known
+        profiles.append(ApiProfile(adapter, pack, RuleIndex(pack.rules), description))
+    return profiles
 
 
 _OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})

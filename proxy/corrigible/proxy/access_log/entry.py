@@ -1,4 +1,4 @@
-"""The access_log: one JSON line for each exchange and what was decided about it, secrets left out.
+"""The access log: one JSON line for each exchange and what was decided about it, secrets left out.
 
 Knows: exchanges that ended, what a secret looks like, one append-only file. Does not know: HTTP libraries,
 rules, headers or bodies (they never get here). Writing never raises: live traffic matters more than its record.
@@ -99,7 +99,7 @@ class Entry:
 
 
 class AccessLog:
-    """An append-only file of JSON lines. What cannot be written is dropped, counted, and said in a line of its own."""
+    """An append-only file of JSON lines. Lines that cannot be written are dropped, counted and reported in one line."""
 
     def __init__(self, path: str | Path) -> None:
         """Open the file for appending. Raises OSError where that is impossible: now, not on live traffic."""
@@ -145,8 +145,8 @@ def on_hangup(loop: asyncio.AbstractEventLoop, access_log: AccessLog | None) -> 
             if access_log is not None:
                 access_log.reopen()
         except OSError as problem:
-            said = (problem.strerror or str(problem)).lower()
-            print(f"corrigible proxy: the log goes on where it was: {said}", file=sys.stderr)
+            reason = (problem.strerror or str(problem)).lower()
+            print(f"corrigible proxy: the log goes on where it was: {reason}", file=sys.stderr)
 
     loop.add_signal_handler(signal.SIGHUP, reopen)
 

@@ -1,1 +1,1 @@
-"""The engine: from a refused exchange to what may be said about it. No I/O."""
+"""The engine: from a refused exchange to the feedback for it. No I/O."""

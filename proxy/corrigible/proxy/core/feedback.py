@@ -1,4 +1,4 @@
-"""From what the rules said to one feedback object on the wire, within its limits and free of secrets."""
+"""Turns results into one feedback object on the wire, within its limits and free of secrets."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ class FeedbackRejected(CorrigibleError):
     """The feedback must not be sent; the native answer passes."""
 
 
-def combine(said: Sequence[RuleResult]) -> dict[str, Json]:
-    """Fold what several rules said, root cause first, into one feedback object.
+def combine(results: Sequence[RuleResult]) -> dict[str, Json]:
+    """Fold several results, root cause first, into one feedback object.
 
     A terminal answer stands alone: while one of the errors has no way out, repairing the others does not help.
     """
-    final = [one for one in said if one.recovery == "terminal"]
-    if final:
-        said = final[:1]
-    first = said[0]
+    terminal = [result for result in results if result.recovery == "terminal"]
+    if terminal:
+        results = terminal[:1]
+    first = results[0]
     suggestions = list(first.suggestions)
     if first.recovery == "terminal" and suggestions[0].get("base_action", suggestions[0]["action"]) in TERMINAL:
         del suggestions[1:]
     kind, recovery, message = first.type, first.recovery, first.rule.diagnosis
-    if len(said) > 1:
-        suggestions = [suggestion for one in said for suggestion in one.suggestions]
-        message = " ".join(dict.fromkeys(one.rule.diagnosis for one in said))
-        if any(one.type == "intent_disambiguation" for one in said):
+    if len(results) > 1:
+        suggestions = [suggestion for result in results for suggestion in result.suggestions]
+        message = " ".join(dict.fromkeys(result.rule.diagnosis for result in results))
+        if any(result.type == "intent_disambiguation" for result in results):
             kind = "intent_disambiguation"
-        if any(one.recovery != recovery for one in said):
+        if any(result.recovery != recovery for result in results):
             recovery = "correctable"
     out: dict[str, Json] = {
         "schema": SCHEMA,
@@ -64,9 +64,9 @@ def combine(said: Sequence[RuleResult]) -> dict[str, Json]:
     }
     if out["recovery"] != "terminal":
         retry: dict[str, Json] | None = None
-        for one in said:
-            if one.retry is not None:
-                retry = slower(retry, one.retry)
+        for result in results:
+            if result.retry is not None:
+                retry = slower(retry, result.retry)
         if retry is not None:
             if recovery == "correctable" and retry.get("same_request") and any("patch" in s for s in suggestions):
                 retry["same_request"] = False
@@ -132,18 +132,18 @@ def _leads_away(suggestion: Mapping[str, Json], request: Request) -> bool:
 
 def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: frozenset[str]) -> list[str]:
     """Return the secrets that stand under a misspelt name, and take them out of the edits that put them right."""
-    found: list[str] = []
+    values: list[str] = []
     for suggestion in feedback["suggestions"]:
         patch = suggestion.get("patch", ())
         from_places = [
             str(op["from"]) for op in patch if op["op"] == "move" and is_among(segments(op["path"])[-1], secrets)
         ]
         if from_places:
-            found += [text for place in from_places for text in _scalars(resolve(request.document(), place))]
+            values += [text for place in from_places for text in _scalars(resolve(request.document(), place))]
             suggestion["parameters"] = {}
             if not any(part.isdecimal() for place in from_places for part in segments(place)):  # there it is needed
                 suggestion["patch"] = [op for op in patch if op["op"] != "test" or op["path"] not in from_places]
-    return found
+    return values
 
 
 def _cut(suggestions: list[dict[str, Json]]) -> None:
@@ -192,24 +192,24 @@ def _hidden_edit(suggestion: Mapping[str, Json]) -> bool:
 
 
 def _secret_values(request: Request, secrets: frozenset[str]) -> list[str]:
-    found: list[str] = []
+    values: list[str] = []
     if secrets:
         for part in (request.body, request.query):
             if part:
-                _collect(part, secrets, found)
-    return found
+                _collect(part, secrets, values)
+    return values
 
 
-def _collect(value: Any, secrets: frozenset[str], found: list[str]) -> None:
+def _collect(value: Any, secrets: frozenset[str], values: list[str]) -> None:
     if isinstance(value, dict):
         for name, inner in value.items():
             if is_among(name, secrets):
-                found.extend(_scalars(inner))
+                values.extend(_scalars(inner))
             elif isinstance(inner, (dict, list)):
-                _collect(inner, secrets, found)
+                _collect(inner, secrets, values)
     elif isinstance(value, list):
         for inner in value:
-            _collect(inner, secrets, found)
+            _collect(inner, secrets, values)
 
 
 def _scalars(value: Any) -> Iterator[str]:

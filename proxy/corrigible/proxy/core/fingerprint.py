@@ -18,7 +18,7 @@ from corrigible.schema.word import BaseAction
 
 _MOST_LEAVES = 64
 _LONGEST_PLACE = 256
-"""Characters; what is longer is told from others by a hash."""
+"""Characters; what is longer is identified by a hash."""
 
 
 class Advice(NamedTuple):
@@ -111,8 +111,8 @@ def sent_words(request: Request) -> frozenset[str]:
 
 def gist(message: str, sent: frozenset[str]) -> tuple[str, ...]:
     """Return what a message says whatever the values: no quotations, no numbers, no words of what was sent."""
-    said = _WORD.findall(_QUOTED.sub(" ", message[:_LONGEST_TEXT]).casefold())
-    return tuple(word for word in said if word not in sent and not any(sign.isdigit() for sign in word))
+    words = _WORD.findall(_QUOTED.sub(" ", message[:_LONGEST_TEXT]).casefold())
+    return tuple(word for word in words if word not in sent and not any(sign.isdigit() for sign in word))
 
 
 def hashed(value: Json) -> int:

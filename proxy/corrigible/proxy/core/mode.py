@@ -45,9 +45,9 @@ def preferred(values: Iterable[str]) -> Mode | None:
     """Read `Prefer` header values. An unknown value is ignored; the first known one counts (RFC 7240 section 2)."""
     for value in values:
         for preference in _split(value):
-            found = _PREFERENCE.match(preference)
-            if found is not None:
-                mode = parse_mode(found[1] or found[2] or "")
+            match = _PREFERENCE.match(preference)
+            if match is not None:
+                mode = parse_mode(match[1] or match[2] or "")
                 if mode is not None:
                     return mode
     return None
@@ -63,9 +63,9 @@ def named_caller(values: Iterable[str]) -> str:
     for value in values:
         for preference in _split(value) if ";" in value else ():
             named = _NAMED.match(preference)
-            for found in _PARAMETER.finditer(preference, named.end()) if named is not None else ():
-                if found[1].lower() == "caller":
-                    return re.sub(r"\\(.)", r"\1", found[2] or found[3] or "")[:_LONGEST_NAME]
+            for parameter in _PARAMETER.finditer(preference, named.end()) if named is not None else ():
+                if parameter[1].lower() == "caller":
+                    return re.sub(r"\\(.)", r"\1", parameter[2] or parameter[3] or "")[:_LONGEST_NAME]
     return ""
 
 

@@ -20,7 +20,7 @@ class LoopsApart(Loops):
         self._tell: Callable[[str, str], None] | None = None
 
     def apart(self, tell: Callable[[str, str], None]) -> None:
-        """Have successes told, by caller and place, to whoever keeps the other loops."""
+        """Report successes, by caller and place, to the keeper of the other loops."""
         self._tell = tell
 
     def handed_over(self, caller: str) -> None:

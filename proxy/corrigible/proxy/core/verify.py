@@ -57,16 +57,16 @@ def _breaks(
         return False
     before: set[tuple[str, str]] = set()
     if match[0] == operation:
-        known = violations_before()
-        before = {(violation.pointer, violation.keyword) for violation in known}
-        if len(known) >= MOST:  # others come to light once one of them is mended: what nobody touched is not new
+        broken = violations_before()
+        before = {(violation.pointer, violation.keyword) for violation in broken}
+        if len(broken) >= MOST:  # others come to light once one of them is mended: what nobody touched is not new
             violations = [violation for violation in violations if not _is_untouched(violation.pointer, request, after)]
     # A misspelt path may be the first of several mistakes: what is missing besides is asked for next.
     first = not operation and after.method == request.method
-    asked = {str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())}
+    placeholders = {str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())}
     return any(
         (violation.pointer, violation.keyword) not in before
-        and violation.pointer not in asked
+        and violation.pointer not in placeholders
         and not (first and violation.keyword == "required")
         for violation in violations
     )

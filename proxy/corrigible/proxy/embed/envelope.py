@@ -1,4 +1,4 @@
-"""Where feedback stands in answers that are envelopes: in the errors of GraphQL, in JSON-RPC errors and tool results.
+"""Puts feedback into answers that are envelopes: in the errors of GraphQL, in JSON-RPC errors and tool results.
 
 None of them has room for members of ours beside their own, so that verbose mode adds nothing.
 """
@@ -38,7 +38,7 @@ def in_graphql(native: bytes, decision: Annotate) -> bytes | None:
 
 
 def _errors(parsed: Mapping[str, Any]) -> list[int]:
-    """Return which of the errors are such: the dialect reads these, in this order."""
+    """Return which of the errors are such: the format reads these, in this order."""
     errors = parsed["errors"]
     return [i for i, one in enumerate(errors) if isinstance(one, dict) and isinstance(one.get("message"), str)]
 
@@ -46,7 +46,7 @@ def _errors(parsed: Mapping[str, Any]) -> list[int]:
 def _each(decision: Annotate, errors: int) -> Iterator[tuple[int, Mapping[str, Json]]]:
     """Yield the feedback of each error, by its number: with the suggestions that edit or ask for what it names.
 
-    What is terminal, or names nothing that an error does, is said of the first one.
+    What is terminal, or names nothing that an error does, goes to the first one.
     """
     feedback = orjson.loads(decision.encoded)
     mine: dict[int, list[Json]] = {}
@@ -58,7 +58,7 @@ def _each(decision: Annotate, errors: int) -> Iterator[tuple[int, Mapping[str, J
 
 def _about(suggestion: Mapping[str, Json], violations: Sequence[Violation]) -> int:
     named = [str(edit["path"]) for edit in suggestion.get("patch", ())]
-    named += [str(asked["pointer"]) for asked in suggestion.get("placeholders", ())]
+    named += [str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())]
     for number, violation in enumerate(violations):
         if violation.pointer and any(f"{one}/".startswith(f"{violation.pointer}/") for one in named):
             return number

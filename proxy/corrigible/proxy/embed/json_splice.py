@@ -27,18 +27,18 @@ def span(text: str, pointer: str) -> Span | None:
     """Return where the value at a pointer stands; of a member named twice the last one, as JSON readers take it."""
     here = Span(_skip(text, 0), len(text.rstrip(_SPACE)))
     for part in segments(pointer):
-        found: Span | None = None
+        spanned: Span | None = None
         if text[here.start] == "{":
             for name, value in _members(text, here.start):
                 if name == part:
-                    found = value
+                    spanned = value
         elif text[here.start] == "[" and part.isdecimal():
             for index, value in enumerate(_elements(text, here.start)):
                 if index == int(part):
-                    found = value
-        if found is None:
+                    spanned = value
+        if spanned is None:
             return None
-        here = found
+        here = spanned
     return here
 
 
@@ -71,9 +71,9 @@ def splice(text: bytes, parsed: Json, additions: Mapping[str, Sequence[bytes]]) 
 def blank(text: str, pointers: Sequence[str]) -> str:
     """Empty the strings, arrays and objects at some pointers, and null the other values."""
     for pointer in pointers:
-        found = span(text, pointer)
-        if found is not None:
-            text = text[: found.start] + _EMPTY.get(text[found.start], "null") + text[found.end :]
+        spanned = span(text, pointer)
+        if spanned is not None:
+            text = text[: spanned.start] + _EMPTY.get(text[spanned.start], "null") + text[spanned.end :]
     return text
 
 
@@ -83,10 +83,10 @@ def _closing(text: bytes, parsed: Json, pointer: str, end: int) -> int | None:
     if len(parsed) == 1 and pointer.count("/") == 1:
         return len(text[:end].rstrip(_BYTES_OF_SPACE)) - 1
     decoded = text.decode()
-    found = span(decoded, pointer)
-    if found is None or decoded[found.start] not in "{[":
+    spanned = span(decoded, pointer)
+    if spanned is None or decoded[spanned.start] not in "{[":
         return None
-    return len(decoded[: found.end].encode()) - 1
+    return len(decoded[: spanned.end].encode()) - 1
 
 
 def _skip(text: str, at: int) -> int:

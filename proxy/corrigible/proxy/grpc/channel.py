@@ -89,7 +89,7 @@ class Secured(NamedTuple):
 
 
 def open_upstream(address: str, secured: Secured | None = None) -> Upstream:
-    """Return the upstream at `HOST:PORT`, spoken to in the clear where nothing secures it. Nothing connects yet."""
+    """Return the upstream at `HOST:PORT`, called in the clear where nothing secures it. Nothing connects yet."""
     if secured is None:
         return Upstream(lambda: aio.insecure_channel(address, options=_TO_THE_UPSTREAM))
     options: Any = (*_TO_THE_UPSTREAM, *secured.options)
@@ -140,8 +140,8 @@ def shown_by(address: str) -> Shown:
     except ssl.SSLCertVerificationError as problem:
         raise NoCertificate(f"the certificate of {address} is not valid: {problem.verify_message}") from None
     except (OSError, ValueError) as problem:
-        said = getattr(problem, "reason", None) or getattr(problem, "strerror", None) or str(problem)
-        raise NoCertificate(f"{address} shows no certificate: {str(said).lower()}") from None
+        reason = getattr(problem, "reason", None) or getattr(problem, "strerror", None) or str(problem)
+        raise NoCertificate(f"{address} shows no certificate: {str(reason).lower()}") from None
     names = [name for _, name in read.get("subjectAltName", ())]
     names += [value for part in read.get("subject", ()) for kind, value in part if kind == "commonName"]
     return Shown(pem, names[0].replace("*", "any") if names else "")

@@ -68,23 +68,23 @@ def next_call(
     """
     pool: Any = message.DESCRIPTOR.file.pool
     request = Request(method, "", body=json_format.MessageToDict(message, descriptor_pool=pool))
-    found = apply(feedback, request, cap=cap, confirm=confirm, pick=pick)
-    if not isinstance(found, Next):
-        return found
+    following = apply(feedback, request, cap=cap, confirm=confirm, pick=pick)
+    if not isinstance(following, Next):
+        return following
     made = type(message)()
     try:
-        json_format.ParseDict(found.request.body, made, descriptor_pool=pool)
+        json_format.ParseDict(following.request.body, made, descriptor_pool=pool)
     except (json_format.ParseError, TypeError, ValueError) as problem:
         raise ReaderError(f"no {message.DESCRIPTOR.full_name} any more: {problem}") from None
-    return NextCall(found.request.method, made, found.steps, found.wait_seconds)
+    return NextCall(following.request.method, made, following.steps, following.wait_seconds)
 
 
 def next_message(feedback: Feedback, method: str, message: _M) -> _M | None:
     """Return the message to send to the same method now; None where something else has to happen first."""
-    found = next_call(feedback, method, message)
-    if not isinstance(found, NextCall) or found.steps or found.method != method:
+    following = next_call(feedback, method, message)
+    if not isinstance(following, NextCall) or following.steps or following.method != method:
         return None
-    return found.message if isinstance(found.message, type(message)) else None
+    return following.message if isinstance(following.message, type(message)) else None
 
 
 def _annotated(error: Any) -> Any:

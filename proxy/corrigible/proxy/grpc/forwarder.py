@@ -55,7 +55,7 @@ class CallResult:
 
 
 class CallObserver(Protocol):
-    """Who is told of calls."""
+    """Observes calls."""
 
     def is_unary(self, method: str) -> bool:
         """Whether a method is known to take one message and give one: that is carried at less cost."""
@@ -105,8 +105,8 @@ class Room:
 class Forwarder(grpc.GenericRpcHandler):
     """Handles every method there is by asking the upstream."""
 
-    def __init__(self, upstream: Upstream, overseer: CallObserver, room: Room) -> None:
-        self._upstream, self._overseer, self._room = upstream, overseer, room
+    def __init__(self, upstream: Upstream, observer: CallObserver, room: Room) -> None:
+        self._upstream, self._observer, self._room = upstream, observer, room
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
         method = details.method
@@ -114,7 +114,7 @@ class Forwarder(grpc.GenericRpcHandler):
             return (
                 None  # RFC 9113 8.2.1, 8.3.1: blanks and controls make it malformed, and the upstream another request
             )
-        if self._overseer.is_unary(method):
+        if self._observer.is_unary(method):
             return grpc.unary_unary_rpc_method_handler(functools.partial(self._carry_one, method))
         # One message is a stream of one: on the wire the four kinds are the same.
         return grpc.stream_stream_rpc_method_handler(functools.partial(self._carry, method))
@@ -201,22 +201,22 @@ class Forwarder(grpc.GenericRpcHandler):
         if code:
             context.set_code(_CODES[code])
 
-    # The law: whatever goes wrong with those who are told, calls go on and the native status passes.
+    # The law: whatever goes wrong with the observer, calls go on and the native status passes.
 
     def _began(self, metadata: Metadata) -> None:
         with contextlib.suppress(Exception):
-            self._overseer.began(metadata)
+            self._observer.began(metadata)
 
     def _ended(self, ending: CallResult) -> None:
         with contextlib.suppress(Exception):
-            self._overseer.ended(ending)
+            self._observer.ended(ending)
 
     async def _trailers(self, ending: CallResult) -> Metadata:
         if not ending.code:
             self._ended(ending)
             return ending.trailers
         try:
-            return await self._overseer.corrected(ending) or ending.trailers
+            return await self._observer.corrected(ending) or ending.trailers
         except Exception:  # the law, as above: a mistake of ours costs the feedback, never the native status
             return ending.trailers
 
@@ -329,14 +329,14 @@ _RESOURCE_EXHAUSTED: Final = 8
 async def serve(
     address: str,
     upstream: Upstream,
-    overseer: CallObserver,
+    observer: CallObserver,
     credentials: grpc.ServerCredentials | None = None,
     *,
     room: Room | None = None,
 ) -> tuple[aio.Server, int]:
     """Return a started server and its port. Raises RuntimeError where the address is taken."""
     server = aio.server(options=OPTIONS)
-    server.add_generic_rpc_handlers((Forwarder(upstream, overseer, room or Room()),))
+    server.add_generic_rpc_handlers((Forwarder(upstream, observer, room or Room()),))
     port = server.add_insecure_port(address) if credentials is None else server.add_secure_port(address, credentials)
     await server.start()
     return server, port

@@ -1,6 +1,6 @@
 """The gRPC front end: refusals go through the pipeline, and feedback into the details of their status.
 
-Knows: one upstream, how it is asked. Does not know: how calls are carried, what is to be said about a refusal.
+Knows: one upstream, how it is called. Does not know: how calls are carried, which feedback a refusal gets.
 """
 
 from __future__ import annotations

@@ -117,18 +117,18 @@ async def reflect(channel: aio.Channel, metadata: Metadata = ()) -> list[FileDes
 
 
 async def _reflected(channel: aio.Channel, method: str, metadata: Metadata) -> list[FileDescriptorProto]:
-    from grpc_reflection.v1alpha import reflection_pb2 as said
+    from grpc_reflection.v1alpha import reflection_pb2
 
     call: Any = channel.stream_stream(method)(metadata=aio.Metadata(*metadata))
     files: dict[str, FileDescriptorProto] = {}
 
     async def ask(**question: str) -> Any:
         with contextlib.suppress(cygrpc.InternalError):  # it has ended: reading says how
-            await send(call, said.ServerReflectionRequest(**question).SerializeToString())
+            await send(call, reflection_pb2.ServerReflectionRequest(**question).SerializeToString())
         answer = await call.read()
         if answer is aio.EOF:
             raise await _ended(call)
-        return said.ServerReflectionResponse.FromString(answer)
+        return reflection_pb2.ServerReflectionResponse.FromString(answer)
 
     def take(answer: Any) -> None:
         for data in answer.file_descriptor_response.file_descriptor_proto:
@@ -139,9 +139,9 @@ async def _reflected(channel: aio.Channel, method: str, metadata: Metadata) -> l
         await call.wait_for_connection()
         for service in (await ask(list_services="")).list_services_response.service:
             take(await ask(file_containing_symbol=service.name))
-        asked: set[str] = set()
-        while missing := sorted(set(_missing(files)) - asked):
-            asked.update(missing)
+        requested: set[str] = set()
+        while missing := sorted(set(_missing(files)) - requested):
+            requested.update(missing)
             for name in missing:
                 take(await ask(file_by_filename=name))
     except DecodeError:

@@ -30,7 +30,7 @@ from .front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
 from .status import HTTP
 
 _GRACE = 5.0
-"""Seconds that calls under way have to end once the proxy is told to stop; told again, they have none."""
+"""Seconds that calls under way have to end once the proxy is asked to stop; at a second signal they have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class GrpcSettings:
     """None for those that ship with the adapters; where none do, the upstream is asked."""
     mode: Mode = Mode.REFLECTIVE
     tls: bool = False
-    """Whether the upstream is spoken to with TLS."""
+    """Whether the upstream is called with TLS."""
     trust: Trust = USUAL
     identity: Identity | None = None
     """None where callers come in the clear."""
@@ -114,7 +114,7 @@ def _run(
 
 def shipped(engine: Engine) -> Descriptors | None:
     """Return what the adapters know of the APIs' messages, None where they know nothing."""
-    sets = [known.adapter.descriptors() for known in engine.profiles if known.adapter.descriptors is not None]
+    sets = [profile.adapter.descriptors() for profile in engine.profiles if profile.adapter.descriptors is not None]
     if not sets:
         return None
     return Descriptors([file for data in sets for file in FileDescriptorSet.FromString(data).file])

@@ -65,10 +65,10 @@ def status_json(status: status_pb2.Status, pool: descriptor_pool.DescriptorPool)
 
 def _detail(detail: any_pb2.Any, pool: descriptor_pool.DescriptorPool) -> dict[str, Json]:
     name = detail.type_url.rpartition("/")[2]
-    for known in (pool, _KNOWN):
+    for types in (pool, _KNOWN):
         try:
-            kind = message_factory.GetMessageClass(known.FindMessageTypeByName(name))
-            document = json_format.MessageToDict(kind.FromString(detail.value), descriptor_pool=known)
+            kind = message_factory.GetMessageClass(types.FindMessageTypeByName(name))
+            document = json_format.MessageToDict(kind.FromString(detail.value), descriptor_pool=types)
         except (KeyError, DecodeError, TypeError, ValueError):
             continue
         members: dict[str, Json] = document if isinstance(document, dict) else {"value": document}

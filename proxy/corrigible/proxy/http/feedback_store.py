@@ -1,6 +1,6 @@
 """Feedback that had no place in an answer, kept for who was refused: for a while, under a name that nobody can guess.
 
-Knows: names, owners, times that it is told. Does not know: clocks, how an answer points to it.
+Knows: names, owners, the times it is given. Does not know: clocks, how an answer points to it.
 """
 
 from __future__ import annotations
@@ -77,18 +77,18 @@ class Documents:
         """Return the answer to a request for a document of that caller's own; None for every other request."""
         if method not in _READS or not target.startswith(DOCUMENTS):
             return None
-        found = self._kept.get(target[len(DOCUMENTS) :])
-        if found is None or not found.kept - SECONDS <= now <= found.kept + SECONDS:
+        document = self._kept.get(target[len(DOCUMENTS) :])
+        if document is None or not document.kept - SECONDS <= now <= document.kept + SECONDS:
             return None
-        if not hmac.compare_digest(found.owner.encode(), self._owner(headers, peer).encode()):
+        if not hmac.compare_digest(document.owner.encode(), self._owner(headers, peer).encode()):
             return None
-        said = [
+        fields = [
             ("Content-Type", "application/json"),
-            ("Content-Length", str(len(found.encoded))),
+            ("Content-Length", str(len(document.encoded))),
             ("Cache-Control", "no-store"),
             ("X-Content-Type-Options", "nosniff"),
         ]
-        return Served(said, b"" if method == "HEAD" else found.encoded)
+        return Served(fields, b"" if method == "HEAD" else document.encoded)
 
     def _owner(self, headers: Iterable[tuple[str, str]], peer: str) -> str:
         headers = list(headers)

@@ -157,10 +157,10 @@ def _copied(value: Any, depth: int) -> Any:
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:
-    found = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, dict) for one in found):
+    elements = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, dict) for one in elements):
         raise ValueError("only mappings are merged")
-    return found
+    return elements
 
 
 def _name(value: Any) -> str:

@@ -31,10 +31,10 @@ Served = Mapping[str, Callable[..., Any]]
 LENGTH: Final = struct.Struct("!Q")
 """Goes before each message."""
 RUN, NOTE, ANSWER = "run", "note", "answer"
-"""What workers are told: `(RUN, name, arguments, named ones)`, `(ANSWER, value)`, and without a reply `(NOTE, name,
+"""Messages to workers: `(RUN, name, arguments, named ones)`, `(ANSWER, value)`, and without a reply `(NOTE, name,
 arguments)`."""
 ASK, DONE, FAILED = "ask", "done", "failed"
-"""What they say: `(ASK, question)`, `(DONE, value, bytes of memory it took at most)`, `(FAILED, why)`."""
+"""Messages from them: `(ASK, question)`, `(DONE, value, bytes of memory it took at most)`, `(FAILED, why)`."""
 
 _ORDER: Final = struct.Struct("!cQ")
 _SPAWN, _KILL, _LEARN = b"s", b"k", b"l"
@@ -178,10 +178,10 @@ def _limit(memory: int) -> None:
 
 
 def work(connection: socket.socket, served: Served) -> None:
-    """Do what is told until nobody is there to tell."""
+    """Do as messages say until there are none."""
     least = _peak()
-    while (told := _received(connection)) is not None:
-        match told:
+    while (message := _received(connection)) is not None:
+        match message:
             case (str(kind), name, arguments) if kind == NOTE:
                 with contextlib.suppress(Exception):
                     served[name](*arguments)
@@ -200,19 +200,19 @@ def _peak() -> int:
 
 
 def _done(value: Any, connection: socket.socket, served: Served) -> Any:
-    """Return what comes of it in the end: a generator's questions are asked."""
+    """Return what comes of it in the end: a generator's look-ups are sent to the parent."""
     if not isinstance(value, Generator):
         return value
     try:
         question = next(value)
         while True:
             _send(connection, pickle.dumps((ASK, question), pickle.HIGHEST_PROTOCOL))
-            while (told := _received(connection)) is not None and told[0] == NOTE:
+            while (message := _received(connection)) is not None and message[0] == NOTE:
                 with contextlib.suppress(Exception):
-                    served[told[1]](*told[2])
-            if told is None:
+                    served[message[1]](*message[2])
+            if message is None:
                 os._exit(0)
-            question = value.send(told[1])
+            question = value.send(message[1])
     except StopIteration as done:
         return done.value
 
