@@ -12,8 +12,8 @@ from corrigible.rules.schema_repair.json_schema import kind_of
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
-from .field_locator import amounts, dotted, first, reached_by, values_inside
-from .field_path import field_pointer, spread
+from .field_locator import amount_places, dotted_path, first_place, places_of, values_inside
+from .field_path import field_pointer, places_reached
 from .status_errors import Refusal, field_errors
 
 _STRICT = re.compile(r'(?P<what>unknown|duplicate) field "(?P<field>(?:[^"\\]|\\.)*)"')
@@ -106,7 +106,7 @@ def read_bad_request(refusal: Refusal) -> Iterator[Violation]:
     text = refusal.text
     if (unread := _UNREAD.search(text)) is not None:
         pointer = _holding(refusal, unread["value"])
-        yield refusal.violation("BAD_REQUEST", text, param=dotted(pointer), pointer=pointer, value=unread["value"])
+        yield refusal.violation("BAD_REQUEST", text, param=dotted_path(pointer), pointer=pointer, value=unread["value"])
     elif refusal.request.method not in ("GET", "DELETE") and _is_unparsed(text):
         yield refusal.violation("MALFORMED", text, pointer="/body")
     else:
@@ -154,7 +154,7 @@ def _quantity(refusal: Refusal) -> Iterator[Violation]:
     if _QUANTITY.search(refusal.text) is None:
         return
     names = _member_chain(refusal.text)
-    reached = reached_by(refusal, names) if names else list(amounts(refusal))
+    reached = places_of(refusal, names) if names else list(amount_places(refusal))
     places = [inner for pointer in reached for inner in values_inside(refusal, pointer)]
     places = [place for place in places if quantity(refusal.at(place)) is None] or places
     context = _CONTEXT.search(refusal.text)
@@ -163,7 +163,7 @@ def _quantity(refusal: Refusal) -> Iterator[Violation]:
     value = refusal.at(places[0]) if places else MISSING
     yield refusal.about(
         "QUANTITY_FORMAT", "quantities must match the regular expression", places,
-        param=dotted(places[0]) if places else "", value=None if value is MISSING else value,
+        param=dotted_path(places[0]) if places else "", value=None if value is MISSING else value,
     )  # fmt: skip
 
 
@@ -173,9 +173,9 @@ def _go_json(refusal: Refusal) -> Iterator[Violation]:
         return
     names = match["field"].split(".")
     got = {"bool": "boolean"}.get(match["got"], match["got"])
-    places = [place for pointer in reached_by(refusal, names) for place in _of_type(refusal, pointer, got)]
+    places = [place for pointer in places_of(refusal, names) for place in _of_type(refusal, pointer, got)]
     expected = _json_type(match["type"].lstrip("*")) or "object"
-    yield _mismatch(refusal, match["field"], places or [first(refusal, names)], expected, match[0], got)
+    yield _mismatch(refusal, match["field"], places or [first_place(refusal, names)], expected, match[0], got)
 
 
 def _json_type(go_type: str) -> str:
@@ -203,8 +203,8 @@ def _jsoniter(refusal: Refusal) -> Iterator[Violation]:
         expected = _json_type(unmarshalled["type"])
     else:
         expected = next((kind for start, kind in _EXPECTED.items() if match["reader"].lower().startswith(start)), "")
-    reached = reached_by(refusal, names)
-    if reached and not spread(refusal.request.body, names):
+    reached = places_of(refusal, names)
+    if reached and not places_reached(refusal.request.body, names):
         names = [part for part in segments(reached[0])[1:] if not part.isdecimal()]
     char = _FOUND.search(match["what"])
     places = _mistaken(refusal, reached, expected, char["char"] if char else "")
@@ -216,7 +216,7 @@ def _jsoniter(refusal: Refusal) -> Iterator[Violation]:
     inner = bool(places) and places[0] not in reached
     places = [*places, *(one for one in alike if one not in places and (one not in reached) == inner)]
     message = f"{match['reader']}: {match['what']}"
-    yield _mismatch(refusal, ".".join(names), places or [first(refusal, names)], expected, message)
+    yield _mismatch(refusal, ".".join(names), places or [first_place(refusal, names)], expected, message)
 
 
 def _mistaken(refusal: Refusal, reached: Sequence[str], expected: str, char: str) -> list[str]:

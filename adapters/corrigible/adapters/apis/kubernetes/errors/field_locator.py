@@ -9,7 +9,7 @@ from corrigible.rules.language.quantity import quantity
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.schema.exchange import Json
 
-from .field_path import spread
+from .field_path import every_member, places_reached
 from .status_errors import Refusal
 
 _AMOUNT = re.compile(
@@ -19,17 +19,17 @@ _AMOUNT = re.compile(
 """Places of amounts, for errors that do not name one."""
 
 
-def reached_by(refusal: Refusal, names: Sequence[str]) -> list[str]:
+def places_of(refusal: Refusal, names: Sequence[str]) -> list[str]:
     """Return the places a chain of names leads to, whatever lists are on the way; a spelling of another case counts."""
     body = refusal.request.body
     if refusal.request.method == "PATCH" and isinstance(body, list):
         return _in_operations(body, names)
-    pointers = spread(body, names)
+    pointers = places_reached(body, names)
     if pointers or not names:
         return pointers
     # ObjectMeta is `metadata`, and Go spells some names in its own way: the last name decides.
     last = names[-1].lower()
-    return [there for there in _every(refusal.request.body) if there.rpartition("/")[2].lower() == last]
+    return [there for there in every_member(refusal.request.body) if there.rpartition("/")[2].lower() == last]
 
 
 def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str]:
@@ -43,31 +43,21 @@ def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str
         if reached[: len(names)] == list(names):
             out.append(f"/body/{index}/value")
         elif list(names[: len(reached)]) == reached:
-            inside = spread(operation["value"], names[len(reached) :])
+            inside = places_reached(operation["value"], names[len(reached) :])
             out += [f"/body/{index}/value{there.removeprefix('/body')}" for there in inside]
     return out
 
 
-def amounts(refusal: Refusal) -> Iterator[str]:
+def amount_places(refusal: Refusal) -> Iterator[str]:
     """Yield the texts of a request at places of amounts that are no amounts."""
     body = refusal.request.body
     for index, operation in enumerate(body if refusal.request.method == "PATCH" and isinstance(body, list) else ()):
         path = operation.get("path") if isinstance(operation, Mapping) else None
         if isinstance(path, str) and _AMOUNT.search(path) and isinstance(operation.get("value"), str):
             yield f"/body/{index}/value"
-    for pointer in _every(body):
+    for pointer in every_member(body):
         if _AMOUNT.search(pointer) and isinstance(refusal.at(pointer), str) and quantity(refusal.at(pointer)) is None:
             yield pointer
-
-
-def _every(value: Json, pointer: str = "/body") -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name in value:
-            yield f"{pointer}/{escape(str(name))}"
-            yield from _every(value[name], f"{pointer}/{escape(str(name))}")
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _every(inner, f"{pointer}/{index}")
 
 
 def values_inside(refusal: Refusal, pointer: str) -> Iterator[str]:
@@ -81,7 +71,7 @@ def values_inside(refusal: Refusal, pointer: str) -> Iterator[str]:
         yield pointer
 
 
-def first(refusal: Refusal, names: Sequence[str]) -> str:
+def first_place(refusal: Refusal, names: Sequence[str]) -> str:
     """Return where a chain of names would lead, through the first element of every list."""
     pointer, here = "/body", refusal.request.body
     if refusal.request.method == "PATCH" and isinstance(here, list):
@@ -94,7 +84,7 @@ def first(refusal: Refusal, names: Sequence[str]) -> str:
     return pointer
 
 
-def dotted(pointer: str) -> str:
+def dotted_path(pointer: str) -> str:
     out = ""
     for part in segments(pointer)[1:]:
         out += f"[{part}]" if part.isdecimal() else f"{'.' if out else ''}{part}"

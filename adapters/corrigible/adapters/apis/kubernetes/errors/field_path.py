@@ -93,7 +93,7 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
         under = walk(body, parts[:counted])
         reached = [
             there
-            for there in spread(body, [str(part) for part in parts if not isinstance(part, int)])
+            for there in places_reached(body, [str(part) for part in parts if not isinstance(part, int)])
             if there.startswith(f"{under}/") and resolve({"body": body}, there) == value
         ]
         if len(reached) == 1:
@@ -195,19 +195,25 @@ def _in_operations(operations: list[Any], parts: Steps) -> str:
     return ""
 
 
-def members(value: Json, name: str, pointer: str = "/body") -> Iterator[str]:
-    """Yield the pointers of every member of a name."""
+def every_member(value: Json, pointer: str = "/body") -> Iterator[str]:
+    """Yield the pointers of all members of all objects in a value."""
     if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key == name:
-                yield f"{pointer}/{escape(key)}"
-            yield from members(inner, name, f"{pointer}/{escape(str(key))}")
+        for name, inner in value.items():
+            place = f"{pointer}/{escape(str(name))}"
+            yield place
+            yield from every_member(inner, place)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from members(inner, name, f"{pointer}/{index}")
+            yield from every_member(inner, f"{pointer}/{index}")
 
 
-def spread(body: Json, names: Sequence[str]) -> list[str]:
+def members(value: Json, name: str, pointer: str = "/body") -> Iterator[str]:
+    """Yield the pointers of every member of a name."""
+    last = f"/{escape(name)}"
+    return (place for place in every_member(value, pointer) if place.endswith(last))
+
+
+def places_reached(body: Json, names: Sequence[str]) -> list[str]:
     """Return the pointers that a path without indexes reaches: arrays on the way, and at its end, are gone through."""
     reached: list[tuple[str, Json]] = [("/body", body)]
     for name in names:
