@@ -1,4 +1,4 @@
-"""What is to be run: a file, and the options of the command as a shorthand for one.
+"""A plan: what to run, from a file or from options.
 
 Knows: names. Does not know: servers, agents' code. A plan is hashed before anything runs.
 """
@@ -34,16 +34,16 @@ class AgentPlan(_Model):
     strategy: str = "none"
     """How a model reflects before it tries again."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """What the agent's code makes of it: temperature, base_url, key_env (never a key)."""
+    """Settings of a model: temperature, base_url, key_env (never a key)."""
 
 
 class Price(_Model):
-    """Of a million tokens, in the currency of the cap."""
+    """Price of a million tokens, in the currency of the cost cap."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
-    """Of those input tokens that a cache knew; None: as any other."""
+    """Of cached input tokens; None: as other input."""
 
 
 class Prices(_Model):
@@ -54,7 +54,7 @@ class Prices(_Model):
 
 
 class Registered(_Model):
-    """What was declared before the run; its hash in the manifest proves that it was."""
+    """Declared before the run; the plan's hash in the manifest proves it."""
 
     hypothesis: str = ""
     primary: tuple[Arm, Arm] | None = None
@@ -81,7 +81,7 @@ class Plan(_Model):
     timeout: float = Field(default=120.0, gt=0)
     """Seconds that an episode may take."""
     longest_wait: float | None = Field(default=None, ge=0)
-    """Seconds that are waited where an agent would wait; None: none for scripts, 30 for models."""
+    """The longest wait of an agent in seconds; None: 0 for scripts, 30 for models."""
     rate: float | None = Field(default=None, gt=0)
     """Requests per minute that all episodes together may make of one model's provider."""
     cost_cap: float | None = Field(default=None, ge=0)
@@ -91,7 +91,7 @@ class Plan(_Model):
     @field_validator("agents", mode="before")
     @classmethod
     def _names(cls, value: Json) -> Json:
-        """Let a name alone stand for an agent."""
+        """Accept a bare name as an agent."""
         return [{"name": one} if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
 
     @model_validator(mode="before")
@@ -141,7 +141,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def made(document: dict[str, Json], source: str) -> Plan:
-    """Return the plan that a document says. Raises UsageError with the place of what is wrong."""
+    """Return the plan of a document. Raises UsageError with the place of what is wrong."""
     for name in document:
         if name not in Plan.model_fields:
             raise UsageError(f"{source}: {name} is no part of a plan{did_you_mean(str(name), Plan.model_fields)}")

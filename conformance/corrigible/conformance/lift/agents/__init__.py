@@ -1,1 +1,1 @@
-"""Who plays an episode: scripts (said to be scripts), models in a retry loop, and whoever comes from outside."""
+"""The agents: scripts and models. Agents from outside come in through `serve`."""

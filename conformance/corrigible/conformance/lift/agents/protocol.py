@@ -1,6 +1,6 @@
-"""What an agent is told, what it does and what it sees: the only things that pass between it and an episode.
+"""All that passes between an agent and an episode: the briefing, its moves, the responses.
 
-An agent never learns the name of its arm, nor anything about the upstream but answers.
+An agent never learns the name of its arm, nor anything about the upstream but responses.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Briefing:
     prompt: str
     """What is wanted."""
     request: Request
-    """The first call, for agents that do not write it themselves."""
+    """The first request, for agents that do not write it themselves."""
     facts: Mapping[str, Json] = field(default_factory=dict)
     """The values that the prompt states, for scripts that cannot read."""
     description: Json = None
-    """The API's OpenAPI description, or a part of it, where there is one: for the schema enumerator."""
+    """The API's OpenAPI description, if there is one; the enumerator reads it."""
     attempts: int = 5
     read_methods: tuple[str, ...] = ()
     """The gRPC methods that only read: calls of them that work are no attempts."""
@@ -45,7 +45,7 @@ class Usage:
     cached: int = 0
     """Of the input."""
     calls: int = 0
-    """Requests on the wire, repeated ones too."""
+    """Requests on the wire, repeated ones included."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -65,22 +65,21 @@ class Send:
     wait: float = 0.0
     """Seconds that the agent would wait; an episode may shorten it."""
     applied: tuple[int, ...] | None = None
-    """Which suggestions of the last feedback went into it, where the agent knows."""
+    """Indexes of the suggestions that the agent applied, if it knows them."""
     usage: Usage | None = None
     note: str = ""
-    """What the agent says it does, for the viewer."""
+    """The agent's own comment, for the viewer."""
     settles: bool = True
-    """Success of this call ends the episode. False: a look-up (no attempt where it works) or another operation on the
-    way; the agent goes on."""
+    """Success of this call ends the episode. False: a look-up (no attempt if it succeeds) or a preparation."""
     lost: int = 0
-    """Attempts before this one that came to no call: what a model wrote could not be read."""
+    """Attempts before this call whose text could not be read as a call."""
     reflections: tuple[Reflection, ...] = ()
-    """What went before this call, in order."""
+    """Reflections before this call, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Call no more."""
+    """End the episode."""
 
     ending: Ending
     reason: str = ""

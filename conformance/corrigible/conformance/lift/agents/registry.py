@@ -1,4 +1,4 @@
-"""From a plan's names to agents. Scripts are listed; models are built by the part that knows their wire formats."""
+"""Looks up the agents that a plan names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arms: how much of an answer reaches the agent. Names only; what each does to an answer is in `shown`."""
+"""The arms: how much of a response the agent sees. Names only; `apply` implements them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Arm(StrEnum):
     SHUFFLED = "shuffled"
     """Control: well-formed feedback of another task, of the same domain where there is one."""
     NOISE = "noise"
-    """Control: this feedback with its values exchanged for plausible wrong ones. Measures blind obedience."""
+    """Control: the feedback with plausible wrong values. Measures blind obedience."""
     LENGTH = "length-matched"
-    """Control: the verbose answer, as long as the reflective one would be, in words that say nothing."""
+    """Control: the verbose response, padded with empty words to the length of the reflective one."""
 
     @property
     def mode(self) -> str:
-        """What the proxy is asked for: `Prefer: recovery-feedback=MODE`."""
+        """The mode asked of the proxy: `Prefer: recovery-feedback=MODE`."""
         match self:
             case Arm.NONE | Arm.TRADITIONAL | Arm.VERBOSE:
                 return self.value
@@ -35,4 +35,4 @@ class Arm(StrEnum):
 
 
 WRONG_ON_PURPOSE: Final = frozenset({Arm.SHUFFLED, Arm.NOISE})
-"""Arms whose suggestions are wrong: harm there shows what checks on the agent's side are worth."""
+"""Arms with wrong suggestions: harm there shows how well the agent checks them."""

@@ -25,7 +25,7 @@ from .response import Response
 
 OURS: Final = "corrigible.schema.v0_1.RecoveryFeedback"
 _KNOWN: Final = error_details_pb2.DESCRIPTOR
-"""Imported for what it puts into the default pool: the details that everybody knows."""
+"""Imported because it registers the common error details in the default pool."""
 _DETAILS: Final = "grpc-status-details-bin"
 _OPTIONS: Final = (("grpc.max_metadata_size", 64 * 1024), ("grpc.absolute_max_metadata_size", 64 * 1024))
 _MALFORMED: Final = 3
@@ -45,12 +45,12 @@ class GrpcClient:
         self._channel.close()
 
     def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response:
-        """Call a method. Of a stream of answers the first is read. What is in `headers` no document changes."""
+        """Call a method; of a stream of responses the first counts. `headers` win over those of the document."""
         known = self._method(request.method)
         sent = {name.lower(): scalar_text(value) for name, value in request.headers.items()}
         sent |= {name.lower(): value for name, value in headers.items()}
         metadata = list(sent.items())
-        if known is None:  # no such method: it goes out all the same, for the server to say so
+        if known is None:  # an unknown method is sent all the same: the server is to reject it
             content, answers, streams = b"", None, (False, False)
         else:
             message = message_factory.GetMessageClass(known.input_type)()

@@ -1,4 +1,4 @@
-"""Sends request documents the way a client of the API would, and keeps its connections: HTTP/1.1.
+"""Sends request documents over HTTP/1.1, as a client of the API would, on kept connections.
 
 Knows: HTTP, JSON and forms. Does not know: feedback, tasks, which server this is.
 """
@@ -27,11 +27,11 @@ _LOST: Final = (BrokenPipeError, ConnectionResetError)
 
 
 class Unreachable(Exception):
-    """A server gave no answer. That says nothing about an agent."""
+    """A server did not respond: an error, and no observation of the agent."""
 
 
 class Client(Protocol):
-    """Whatever carries a request document to a server. Usable from several threads."""
+    """Sends request documents to one server. Usable from several threads."""
 
     def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response: ...
 
@@ -39,7 +39,7 @@ class Client(Protocol):
 
 
 class HttpClient:
-    """Connections to one server, one for each thread."""
+    """Connections to one server, one per thread."""
 
     def __init__(self, url: str, *, authority: Path | None = None) -> None:
         parts = urlsplit(url)
@@ -53,7 +53,7 @@ class HttpClient:
             connection.close()
 
     def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response:
-        """Send one request and read its answer. What is in `headers`, such as credentials, no document changes."""
+        """Send one request and read the response. `headers`, such as credentials, win over those of the document."""
         sent = {n.lower(): scalar_text(v) for n, v in request.headers.items() if n.lower() not in SENDERS_OWN}
         sent |= {name.lower(): value for name, value in headers.items()}
         content: bytes | None = None

@@ -1,4 +1,4 @@
-"""Two logs side by side: equal in everything but times, or where they differ.
+"""Compares two logs in everything but times.
 
 Pure. Episodes are matched by task, arm, agent, strategy and seed, never by key: a key may differ and all else agree.
 """

@@ -1,4 +1,4 @@
-"""The log: one JSON line per episode, and what ran in a line before them. Numbers are a pure function of it.
+"""The records of the log: a manifest line, then one JSON line per episode. All figures are a pure function of them.
 
 Members called `seconds` or `at` are times; everything else is the same for two runs with one seed.
 """
@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 FORMAT = "corrigible-lift/1"
 FAITHFUL = ("informed", "patch-executor")
-"""Scripts that do what the contract says, the one that headlines speak of first: their harm is the feedback's."""
+"""Scripts that follow the contract, the one for headlines first: feedback is to blame for their harm."""
 ADVISED = "by a suggestion that"
-"""Stands in the text of a harm that came of following one."""
+"""Part of the text of a harm that followed a suggestion."""
 
 
 class _Model(BaseModel):
@@ -39,27 +39,27 @@ class Reflection(_Model):
 
 
 class Turn(_Model):
-    """One call and what the agent saw of its answer. Ids that the server made up are `<id:1>`, by appearance."""
+    """One call and what the agent saw of the response. Ids of the server are `<id:1>`, by appearance."""
 
     request: dict[str, Any]
     """The request document; credentials are no part of it."""
     step: bool = False
     status: int
     shown: Any = None
-    """The answer as the arm showed it, feedback included; null for a success."""
+    """The response as the arm showed it, feedback included; null for a success."""
     accepted: bool = False
     offered: int = 0
     """Suggestions in what was shown."""
     applied: tuple[int, ...] | None = None
     """Which of the answer before this one the agent says it applied."""
     followed: bool = False
-    """This request is what a reader makes of the feedback before it."""
+    """The published reader derives this request from the feedback before it."""
     wait: float = 0.0
     note: str = ""
     lost: int = 0
-    """Attempts before this one that came to no call."""
+    """Attempts before this one that could not be read as calls."""
     reflections: tuple[Reflection, ...] = ()
-    """Made of the answers before this call."""
+    """Made before this call."""
     seconds: float = 0.0
 
 
@@ -87,28 +87,28 @@ class Episode(_Model):
     kind: Literal["scripted", "model", "external"]
     seed: int
     outcome: Literal["success", "failure", "error"]
-    """An error is a crash, a time-out or a broken set-up: no observation."""
+    """An error (a crash, a time-out, a failed set-up) is no observation."""
     why: str = ""
     ending: str = ""
-    """What the agent ended with, where it ended by itself."""
+    """How the agent ended the episode, if it did."""
     attempts: int = 0
     turns: tuple[Turn, ...] = ()
     spent: Spent | None = None
     harm: tuple[str, ...] = ()
-    """What must never happen: side effects twice, something else changed, intent changed unsaid, upstream obeyed."""
+    """Side effects twice, collateral changes, unannounced changes of intent, upstream instructions obeyed."""
     loops: int = 0
-    """Answers that a loop breaker changed."""
+    """Responses that the loop breaker changed."""
     strategy: str = ""
     """The reflection strategy of a model agent."""
     closing: tuple[Reflection, ...] = ()
-    """Reflections that no call came after."""
+    """Reflections without a call after them."""
     at: float = 0.0
     """Unix seconds when it began."""
     seconds: float = 0.0
 
 
 class Manifest(_Model):
-    """What ran: enough to run it again."""
+    """What ran, in enough detail to repeat it."""
 
     format: str = FORMAT
     plan: dict[str, Any]

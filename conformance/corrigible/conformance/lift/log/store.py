@@ -1,4 +1,4 @@
-"""The log as a file: one JSON line per episode, appended whole and synced, so that a kill costs at most one.
+"""The log file: one JSON line per episode, appended and synced, so that a kill loses at most one.
 
 Knows: lines, locks. Does not know: how episodes are played, what they mean. What ran stands in a line before them.
 """
@@ -27,11 +27,11 @@ _LOCK: Final = "lock"
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What a log holds."""
+    """The contents of a log."""
 
     manifests: tuple[Manifest, ...]
     episodes: tuple[Episode, ...]
-    """The last word on every key, in the order in which keys appeared."""
+    """The last record of every key, in order of first appearance."""
     warnings: tuple[str, ...] = ()
 
     @property

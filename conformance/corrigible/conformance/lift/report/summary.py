@@ -1,4 +1,4 @@
-"""All that is said of a log: the one document that the terminal, the JSON and the page show. Pure.
+"""The summary of a log: the one document that the terminal, the JSON and the page show. Pure.
 
 Knows: which figures belong together, what may be claimed. Does not know: how they are estimated or shown.
 """
@@ -41,7 +41,7 @@ PRIMARY: Final[Mapping[str, tuple[str, str]]] = {
     "model": (Arm.REFLECTIVE.value, Arm.VERBOSE.value),
     "external": (Arm.REFLECTIVE.value, Arm.VERBOSE.value),
 }
-"""What is compared first where the plan does not say."""
+"""The primary comparison, unless the plan declares one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Section:
     comparisons: tuple[Comparison, ...]
     """The declared family: the primary comparison, for every agent."""
     secondary: tuple[Comparison, ...]
-    """Not declared: for a look only."""
+    """Not declared before the run: exploratory only."""
     rates: tuple[Rate, ...]
     domains: tuple[Rate, ...]
     needs: tuple[Rate, ...]
@@ -99,37 +99,37 @@ class Summary:
     tasks: int
     errors: int
     harms: int
-    """Those that no arm asked for: suggestions wrong on purpose do not count here."""
+    """Harms in arms whose suggestions are not wrong on purpose."""
     harms_advised: int
-    """Those of them that came of following a suggestion."""
+    """Those of them that followed a suggestion."""
     superseded: int
-    """Episodes that a later one with the same task, arm, agent and seed stands for."""
+    """Episodes that a later one of the same task, arm, agent and seed replaces."""
     runs: int
     """Manifests."""
     manifest: Manifest
     sections: tuple[Section, ...]
 
     def document(self) -> dict[str, Json]:
-        """Return it as JSON can say it."""
+        """Return the summary as JSON."""
         return {**_plain(asdict(self)), "manifest": self.manifest.model_dump(mode="json")}
 
 
 def summarise(log: Log, primary: tuple[str, str] | None = None) -> Summary:
-    """Return what a log comes to. `primary` overrides the declared comparison, and is said to."""
+    """Return the summary of a log. `primary` overrides the declared comparison; the summary says so."""
     kept = latest(log.episodes)
-    found = groups(kept, log.manifests)
-    tasks = {name: told for one in log.manifests for name, told in one.tasks.items()}
+    found_groups = groups(kept, log.manifests)
+    tasks = {name: document for record in log.manifests for name, document in record.tasks.items()}
     manifest = log.manifest.model_copy(update={"tasks": tasks})
-    sections = tuple(_section(group, manifest, primary) for group in found)
-    unasked = [harm for section in sections for harm in section.harms if not harm.on_purpose]
+    sections = tuple(_section(group, manifest, primary) for group in found_groups)
+    unintended = [harm for section in sections for harm in section.harms if not harm.on_purpose]
     return Summary(
         FORMAT,
-        tuple(_caveats(found, log, len(log.episodes) - len(kept))),
+        tuple(_caveats(found_groups, log, len(log.episodes) - len(kept))),
         len(kept),
-        len({name_of(one) for one in kept}),
-        sum(one.outcome == "error" for one in kept),
-        len(unasked),
-        sum(harm.advised for harm in unasked),
+        len({name_of(episode) for episode in kept}),
+        sum(episode.outcome == "error" for episode in kept),
+        len(unintended),
+        sum(harm.advised for harm in unintended),
         len(log.episodes) - len(kept),
         len(log.manifests),
         manifest,
@@ -182,71 +182,77 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
 
 
 def origin_of(episode: Episode, manifest: Manifest) -> str:
-    """Return where a task's refusal was seen, without which call it was: what stands before the first comma."""
+    """Return the origin of a task up to the first comma: the server, without the call."""
     return manifest.tasks.get(name_of(episode), {}).get("origin", "").partition(",")[0].strip() or "not said"
 
 
 def points(group: Group) -> list[Point]:
-    """Return every task's success rates, of all agents together and of each."""
-    out: list[Point] = []
+    """Return the success rates of every task, for all agents together and for each."""
+    result: list[Point] = []
     for agent in (POOLED, *group.agents):
-        mine: dict[str, dict[str, list[bool]]] = {}
-        for one in group.observed:
-            if agent in (POOLED, one.agent):
-                mine.setdefault(name_of(one), {}).setdefault(one.arm, []).append(one.outcome == "success")
-        for task, arms in sorted(mine.items()):
-            shares = {arm: sum(held) / len(held) for arm, held in arms.items()}
-            out.append(Point(task, agent, shares, {arm: len(held) for arm, held in arms.items()}))
-    return out
+        by_task: dict[str, dict[str, list[bool]]] = {}
+        for episode in group.observed:
+            if agent in (POOLED, episode.agent):
+                by_task.setdefault(name_of(episode), {}).setdefault(episode.arm, []).append(
+                    episode.outcome == "success"
+                )
+        for task, arms in sorted(by_task.items()):
+            shares = {arm: sum(outcomes) / len(outcomes) for arm, outcomes in arms.items()}
+            result.append(Point(task, agent, shares, {arm: len(outcomes) for arm, outcomes in arms.items()}))
+    return result
 
 
-def _claim(group: Group, found: Sequence[Comparison], first: str, second: str) -> str:
-    if not found:
-        said = f"There is nothing to compare: {first} and {second} were not both observed."
+def _claim(group: Group, compared: Sequence[Comparison], first: str, second: str) -> str:
+    if not compared:
+        nothing = f"There is nothing to compare: {first} and {second} were not both observed."
         if len(group.arms) < 2:
-            return said
-        return f"{said} `conformance lift report DIR --primary {group.arms[-1]}:{group.arms[0]}` compares what was."
+            return nothing
+        return f"{nothing} `conformance lift report DIR --primary {group.arms[-1]}:{group.arms[0]}` compares what was."
     if group.kind == "scripted":
-        one = next((c for name in FAITHFUL for c in found if c.agent == name), found[0])
-        a, b = one.rates
-        who = "a script that does what the feedback says" if one.agent in FAITHFUL else "a script"
+        comparison = next((c for name in FAITHFUL for c in compared if c.agent == name), compared[0])
+        a, b = comparison.rates
+        subject = "a script that does what the feedback says" if comparison.agent in FAITHFUL else "a script"
         return (
-            f"{one.agent}, {who}, solves {share(a)} of {a.n} episodes under {first}, and {share(b)} under {second}"
-            f" ({difference(one)}).{_solvable(group, one)} That is what the payload suffices for, not what a model"
-            " makes of it."
+            f"{comparison.agent}, {subject}, solves {share(a)} of {a.n} episodes under {first},"
+            f" and {share(b)} under {second} ({difference(comparison)}).{_solvable(group, comparison)}"
+            " That is what the payload suffices for, not what a model makes of it."
         )
-    one = found[0]
-    who = f"{len(group.agents)} agents" if one.agent == POOLED else one.agent
-    told = f"{who}: {first} less {second} is {difference(one)}."
+    comparison = compared[0]
+    subject = f"{len(group.agents)} agents" if comparison.agent == POOLED else comparison.agent
+    claim = f"{subject}: {first} less {second} is {difference(comparison)}."
     if group.fake:
-        told += f" But {', '.join(sorted(group.fake))} {FAKE}."
-    return told
+        claim += f" But {', '.join(sorted(group.fake))} {FAKE}."
+    return claim
 
 
-def _solvable(group: Group, one: Comparison) -> str:
-    """Say the rates without impossible tasks, where to stop is success and no advice is needed for it."""
-    mine = [e for e in group.observed if e.agent == one.agent and e.needs != "impossible"]
-    if len(mine) == sum(e.agent == one.agent for e in group.observed):
+def _solvable(group: Group, comparison: Comparison) -> str:
+    """Return a sentence with the rates without impossible tasks, where stopping is success and needs no feedback."""
+    solvable = [e for e in group.observed if e.agent == comparison.agent and e.needs != "impossible"]
+    if len(solvable) == sum(e.agent == comparison.agent for e in group.observed):
         return ""
-    held = [[e.outcome == "success" for e in mine if e.arm == arm] for arm in (one.first, one.second)]
-    if not all(held):
+    outcomes = [
+        [e.outcome == "success" for e in solvable if e.arm == arm] for arm in (comparison.first, comparison.second)
+    ]
+    if not all(outcomes):
         return ""
-    a, b = (f"{sum(each) / len(each):.0%}" for each in held)
+    a, b = (f"{sum(each) / len(each):.0%}" for each in outcomes)
     return f" Of tasks that can be solved at all it solves {a} and {b}."
 
 
-def share(one: Estimate) -> str:
-    return "nothing" if one.value is None else f"{one.value:.0%}"
+def share(estimate: Estimate) -> str:
+    return "nothing" if estimate.value is None else f"{estimate.value:.0%}"
 
 
-def difference(one: Comparison) -> str:
-    """Say a difference with all that belongs to it."""
-    found = one.difference.estimate
-    if found.value is None:
+def difference(comparison: Comparison) -> str:
+    """Return a difference with its interval, number of tasks and p."""
+    estimate = comparison.difference.estimate
+    if estimate.value is None:
         return "no task was tried under both"
-    inside = f"95 % interval {points_of(found.low)} to {points_of(found.high)}, " if found.low is not None else ""
-    p = f", sign-flip p {p_text(one.difference.p)}" if one.difference.p is not None else ""
-    return f"{points_of(found.value)} points; {inside}{found.n} tasks{p}"
+    interval = (
+        f"95 % interval {points_of(estimate.low)} to {points_of(estimate.high)}, " if estimate.low is not None else ""
+    )
+    p = f", sign-flip p {p_text(comparison.difference.p)}" if comparison.difference.p is not None else ""
+    return f"{points_of(estimate.value)} points; {interval}{estimate.n} tasks{p}"
 
 
 def points_of(value: float | None) -> str:
@@ -259,29 +265,29 @@ def p_text(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
-def _caveats(found: Sequence[Group], log: Log, superseded: int) -> list[str]:
-    said: list[str] = []
-    kinds = {group.kind for group in found}
+def _caveats(found_groups: Sequence[Group], log: Log, superseded: int) -> list[str]:
+    caveats: list[str] = []
+    kinds = {group.kind for group in found_groups}
     if "scripted" in kinds:
-        said.append(SCRIPTED)
-    for group in found:
-        said += [f"{name} {FAKE}." for name in group.agents if name in group.fake]
+        caveats.append(SCRIPTED)
+    for group in found_groups:
+        caveats += [f"{name} {FAKE}." for name in group.agents if name in group.fake]
     if not log.manifest.audit:
-        said.append("The leak audit was skipped (`--skip-audit`): tasks and diagnoses may give fixes away.")
-    if len({one.seed for one in log.episodes}) < 2:
-        said.append("Every task was tried with one seed: nothing is known of how results vary from run to run.")
+        caveats.append("The leak audit was skipped (`--skip-audit`): tasks and diagnoses may give fixes away.")
+    if len({record.seed for record in log.episodes}) < 2:
+        caveats.append("Every task was tried with one seed: nothing is known of how results vary from run to run.")
     if superseded:
-        said.append(f"{superseded} older episodes of the same tasks, arms, agents and seeds are left out.")
-    digests = {one.digests.get("code") for one in log.manifests}
+        caveats.append(f"{superseded} older episodes of the same tasks, arms, agents and seeds are left out.")
+    digests = {record.digests.get("code") for record in log.manifests}
     if len(digests) > 1:
-        said.append(f"The log was written by {len(digests)} states of the code.")
+        caveats.append(f"The log was written by {len(digests)} states of the code.")
     for domain, why in (log.manifest.plan.get("skipped") or {}).items():
-        said.append(f"{domain} was not run: {why}.")
-    return [*said, *log.warnings]
+        caveats.append(f"{domain} was not run: {why}.")
+    return [*caveats, *log.warnings]
 
 
 def _plain(value: Any) -> Any:
-    """Make floats that JSON lacks into words."""
+    """Replace floats that JSON cannot represent."""
     match value:
         case float() if not math.isfinite(value):
             return "unbounded" if value > 0 else None

@@ -1,4 +1,4 @@
-"""Episodes packed into a page for its step viewer: a list of all of them, and their turns in compressed blocks.
+"""The episodes of the page's step viewer: an index, and their turns in compressed blocks.
 
 A block is the episodes of one task. Requests and answers that are the same (most are: arms and agents share them)
 stand in it once. Knows: the log. Does not know: how it is shown.

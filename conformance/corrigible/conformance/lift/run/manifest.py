@@ -1,4 +1,4 @@
-"""What runs: versions and digests of everything that an episode depends on.
+"""The manifest of a run: versions and digests of all that an episode depends on.
 
 Knows: files and packages, by where they are. Does not know: how episodes are played.
 """
@@ -44,7 +44,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _folder(part: str) -> Path | None:
-    """Return where a part of Corrigible is installed. It is looked at, never imported."""
+    """Return the folder of a part of Corrigible. It is read, never imported."""
     spec = find_spec(f"corrigible.{part}")
     roots = spec.submodule_search_locations if spec is not None else None
     return Path(next(iter(roots))) if roots else None
@@ -121,7 +121,7 @@ def manifest(
     skipped: Mapping[str, str],
     audit: str = "",
 ) -> Manifest:
-    """Say what runs. `audit` is the digest of the certificate that the tasks leak no answer."""
+    """Return the manifest. `audit` is the digest of the audit's certificate."""
     digests = {"plan": plan.digest, "code": code_digest()}
     for domain, file in files.items():
         digests[f"tasks/{domain}"] = digest_of(file.model_dump(mode="json"))

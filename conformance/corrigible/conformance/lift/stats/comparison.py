@@ -1,6 +1,6 @@
-"""One arm less another: tasks first, then what takes episodes for independent, as papers do.
+"""One arm less another: by task first, then as papers do it, with episodes as if they were independent.
 
-The order of the members is the order in which to read: the clustered difference and its sign-flip test decide.
+The clustered difference and its sign-flip test decide; they come first.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Comparison:
     without_both: tuple[str, ...]
     """Tasks that only one of the arms tried: they are in no difference."""
     errors: tuple[int, int]
-    """Episodes of each arm that crashed."""
+    """Errors of each arm."""
     if_errors_failed: float | None
-    """The difference, were every crash a failure."""
+    """The difference if errors counted as failures."""
     table: Paired
     mcnemar: float
     newcombe: Estimate
@@ -100,7 +100,7 @@ def compare(
 def comparisons(
     group: Group, first: str, second: str, *, seed: int, margin: float | None = None, family: bool = True
 ) -> list[Comparison]:
-    """Compare two arms for every agent; all of them together first, where that means anything.
+    """Compare two arms for every agent, and first for all together where pooling makes sense.
 
     `family`: the comparisons were declared, and are adjusted for being as many as there are agents.
     """

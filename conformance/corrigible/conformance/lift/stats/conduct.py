@@ -1,4 +1,4 @@
-"""What agents did with what they were told: took it up, did harm, went in circles."""
+"""What agents did with feedback: followed it, did harm, repeated errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Uptake:
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """One thing that must not have happened."""
+    """One harm."""
 
     key: str
     task: str
@@ -59,7 +59,7 @@ class Harm:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedErrors:
-    """Calls that lead nowhere, of an agent under an arm."""
+    """Repeated errors of an agent under an arm."""
 
     agent: str
     arm: str
@@ -101,10 +101,7 @@ def _uptake(agent: str, arm: str, episodes: Sequence[Episode]) -> Uptake:
 
 
 def harms(group: Group) -> list[Harm]:
-    """Name everything that must not have happened, of crashed episodes, too.
-
-    First what no arm asked for, and of that first what came of following a suggestion.
-    """
+    """Return all harms, those of errors included: arms that are wrong on purpose last, advised harms first."""
     found = [
         Harm(one.key, name_of(one), one.arm, one.agent, one.seed, what, text.strip(), one.arm in WRONG_ON_PURPOSE)
         for one in group.episodes
@@ -115,7 +112,7 @@ def harms(group: Group) -> list[Harm]:
 
 
 def repeated_errors(group: Group) -> list[RepeatedErrors]:
-    """Return, of every agent and arm, how often it went in circles."""
+    """Return how often each agent repeated errors, by arm."""
     return [_repeated_errors(agent, arm, inside) for agent, arm, inside in group.cells()]
 
 
@@ -140,7 +137,7 @@ def _is_stuck(episode: Episode) -> bool:
 
 
 def refusal(turn: Turn) -> str:
-    """Return what tells one refusal from another: its status, and the native answer without the feedback."""
+    """Return what identifies an error: its status, and the native response without feedback."""
     return f"{turn.status} {json.dumps(_native(turn.shown), sort_keys=True)}"
 
 

@@ -1,4 +1,4 @@
-"""What success took: calls, retries, tokens; and how often a first refusal was got over."""
+"""The effort of success: calls, retries, tokens; and how often agents recovered from a first error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates with the intervals they deserve: clustered by task first, and the simple ones for comparison.
+"""Estimates with intervals: clustered by task, and simple ones for comparison.
 
 Sources: Newcombe 1998 (method 10), Wilson 1927, McNemar 1947, Holm 1979, Schuirmann 1987 (TOST), through scipy
 and statsmodels. Why tasks are resampled and not episodes: repeats of a task are alike (see `design_effect`).

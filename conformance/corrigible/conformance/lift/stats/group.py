@@ -1,4 +1,4 @@
-"""Which episodes are looked at together: those of one kind of agent. Scripts are never pooled with models.
+"""Groups of episodes: one for each kind of agent. Scripts are never pooled with models.
 
 Knows: the log's records. Does not know: how figures are estimated or shown.
 """
@@ -24,12 +24,12 @@ POOLED: Final = ""
 
 @dataclass(frozen=True)
 class Group:
-    """All episodes of one kind of agent. Without slots: what is asked for again and again is found once."""
+    """All episodes of one kind of agent. No slots: properties are cached."""
 
     kind: str
     episodes: tuple[Episode, ...]
     fake: frozenset[str] = frozenset()
-    """Agents that spoke to a stand-in for a provider: no model."""
+    """Agents that called a fake provider and no model."""
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each agent that has one: agents differ by strategy as well."""
 
@@ -49,7 +49,7 @@ class Group:
 
     @property
     def poolable(self) -> bool:
-        """Whether all agents together mean anything: several models do; scripts are chosen to differ."""
+        """Whether pooling makes sense: it does for several models; scripts are chosen to differ."""
         return self.kind != "scripted" and len(self.agents) > 1
 
     def cells(self) -> list[tuple[str, str, list[Episode]]]:
@@ -83,7 +83,7 @@ def observations(episodes: Iterable[Episode], *, failed: bool = False) -> list[O
 
 
 def latest(episodes: Sequence[Episode]) -> tuple[Episode, ...]:
-    """Keep the last word on every (task, arm, agent, seed): a log may hold episodes of older code and packs."""
+    """Return the last episode of every (task, arm, agent, seed): a log may hold those of older code and packs."""
     found = {(one.domain, one.task, one.arm, one.agent, one.strategy, one.seed): one for one in episodes}
     kept = {id(one) for one in found.values()}
     return tuple(one for one in episodes if id(one) in kept)

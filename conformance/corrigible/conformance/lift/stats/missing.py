@@ -1,4 +1,4 @@
-"""What is not in the figures, and why: crashes, and what was planned and not played."""
+"""What the figures lack, and why: errors, and planned episodes that were not played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What statistics see of an episode, and how episodes are put side by side.
+"""Episodes as statistics see them, and how they are paired.
 
 Knows: tasks, arms, agents, seeds, outcomes. Does not know: requests, files, reports.
 """

@@ -1,4 +1,4 @@
-"""How often it succeeded: by agent and arm, by domain, by what a repair needs, by where a refusal was seen."""
+"""Success rates: by agent and arm, by domain, by what a fix needs, by where an error was observed."""
 
 from __future__ import annotations
 

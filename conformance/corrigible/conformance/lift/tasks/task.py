@@ -1,4 +1,4 @@
-"""Tasks: what somebody wants of an API, the call it leads to, and how to tell by the end state whether they got it.
+"""Tasks: what is wanted of an API, the first request, and the end state that counts as success.
 
 Knows: the YAML of a task file, saved values. Does not know: agents, arms, how anything is sent.
 """
@@ -20,10 +20,10 @@ TASKS: Final = Path(__file__).parent
 """The task files of the suite."""
 _SAVED = re.compile(r"\{(\w+)\}")
 _BYTES = re.compile(r"\{base64:([^{}]*)\}")
-"""What a message of gRPC holds as bytes, written as the text that it is: `{base64:/{tenant}/name}`."""
+"""Bytes in a gRPC message, written as text: `{base64:/{tenant}/name}`."""
 
 Needs = Literal["nothing", "prompt", "impossible"]
-"""What a repair takes beyond the answer: nothing, a value that the prompt states, or there is none."""
+"""What a fix needs besides the error response: nothing, a value of the prompt, or there is no fix."""
 
 
 class TaskError(Exception):
@@ -49,30 +49,30 @@ class Call(_Model):
 
 
 class Setup(_Model):
-    """A call made before, straight to the upstream, and what to keep of its answer, by JSON pointer."""
+    """A set-up call to the upstream, and the values to save from its response, by JSON pointer."""
 
     request: Call
     save: dict[str, str] = Field(default_factory=dict)
     caller: str = "owner"
-    """Whose credentials it is made with: a name from the world."""
+    """The caller whose credentials it carries: a name of the environment."""
 
 
 class Read(_Model):
-    """A read, straight from the upstream, when all is over."""
+    """A read from the upstream at the end of an episode."""
 
     read: Call
     has: dict[str, Any] | None = None
     """Members that must be there (scalars compare by text; null: must not be there)."""
     status: int | None = None
-    """What it must answer where that is not 200: 404 says that something is gone."""
+    """The expected status, if not 200: 404 says that something is gone."""
     at: str = ""
-    """Where in the answer `has` starts, by JSON pointer."""
+    """The JSON pointer that `has` and `count` refer to."""
     count: int | None = None
     """How many elements the list at `at` must have: nothing was done twice."""
 
 
 class Kept(_Model):
-    """A read whose answer must be the same before and after: nothing else changed."""
+    """A read whose response must be the same before and after the episode."""
 
     read: Call
     but: tuple[str, ...] = ()
@@ -80,26 +80,26 @@ class Kept(_Model):
 
 
 class Task(_Model):
-    """One thing that somebody wants. `{name}` stands for a saved value, everywhere, `{base64:text}` for bytes."""
+    """One task. `{name}` is a saved value, `{base64:text}` is bytes."""
 
     id: str = Field(pattern=r"^[a-z0-9]+(?:[-_][a-z0-9]+)*$")
     origin: str = Field(min_length=1)
-    """Where the refusal was seen: on which server, in which document or paper."""
+    """Where the error was observed: a server, a document, a paper."""
     prompt: str = Field(min_length=1)
-    """What an agent is told, and all it is told about what is wanted. Holds no fix: `conformance audit` reads it."""
+    """The whole instruction to the agent. It must not contain the fix: `conformance audit` checks it."""
     facts: dict[str, Any] = Field(default_factory=dict)
     """Values that the prompt states, by the name a schema would give them. Each stands in the prompt."""
     needs: Needs
     setup: tuple[Setup, ...] = ()
     request: Call
-    """The call that the prompt leads to; it is refused."""
+    """The request that the prompt leads to; the API refuses it."""
     success: tuple[Read, ...] = ()
-    """All must hold at the end. Of an impossible task: what must not have come about."""
+    """Conditions on the end state. Of an impossible task: what must not be reached."""
     accepted: dict[str, Any] | None = None
-    """Members of the request document of a call that must have been accepted, where an API keeps no state to read."""
+    """Members of the request that must have been accepted, for an API without state to read."""
     kept: tuple[Kept, ...] = ()
     paraphrases: tuple[str, ...] = ()
-    """Other ways to say the fix, for the audit: none may stand in a prompt or a diagnosis."""
+    """Paraphrases of the fix, which the audit searches for."""
 
     @model_validator(mode="after")
     def _can_fail(self) -> Task:
@@ -117,7 +117,7 @@ class TaskFile(_Model):
 
     domain: str
     about: str
-    """What an agent is told about the API, whatever the task: what it is, how to call it. No fix."""
+    """What every agent is told about the API: what it is, how to call it. No fix."""
     form: bool = False
     """Bodies are sent as forms."""
     tasks: tuple[Task, ...]
@@ -143,7 +143,7 @@ def read_tasks(path: Path) -> TaskFile:
 
 
 def fill(value: Json, saved: Mapping[str, Json]) -> Json:
-    """Put saved values where `{name}` stands. Alone it keeps the type of the value. Then encode `{base64:text}`."""
+    """Replace `{name}` by saved values (a lone one keeps its type), then encode `{base64:text}`."""
     match value:
         case str():
             if (alone := _SAVED.fullmatch(value)) and alone[1] in saved:

@@ -1,1 +1,1 @@
-"""Models that call an API in a retry loop. What they cost and do is recorded; what they are told is in `prompt`."""
+"""Models in a retry loop. `prompt` holds every word that they get."""

@@ -45,7 +45,7 @@ class ProviderFailed(Exception):
     def __init__(self, said: str, usage: Usage | None) -> None:
         super().__init__(said)
         self.usage = usage
-        """What was billed since the last move: no move will carry it."""
+        """Billed since the last move, which no later move reports."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class ModelAgent:
 
     @property
     def name(self) -> str:
-        """PROVIDER:MODEL, and the strategy where there is one. A fake says so in its name, too."""
+        """PROVIDER:MODEL, and the strategy if there is one; a fake's name says so."""
         if self.settings.name:
             plain = self.settings.name
         else:
@@ -94,15 +94,15 @@ class ModelAgent:
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         """Play one episode."""
         text = json.dumps([self.name, seed, briefing.prompt])
-        with closing(ProviderClient(self.endpoint, self.rate, random.Random(text), sleep=self.sleep)) as wire:
-            yield from _EpisodeLoop(self, briefing, seed, wire).moves()
+        with closing(ProviderClient(self.endpoint, self.rate, random.Random(text), sleep=self.sleep)) as client:
+            yield from _EpisodeLoop(self, briefing, seed, client).moves()
 
 
 class _EpisodeLoop:
     """One episode from the model's side."""
 
-    def __init__(self, agent: ModelAgent, briefing: Briefing, seed: int, wire: ProviderClient) -> None:
-        self._agent, self._briefing, self._wire = agent, briefing, wire
+    def __init__(self, agent: ModelAgent, briefing: Briefing, seed: int, client: ProviderClient) -> None:
+        self._agent, self._briefing, self._client = agent, briefing, client
         self._settings = agent.settings
         self._sampling = Sampling(
             model=agent.model,
@@ -111,12 +111,12 @@ class _EpisodeLoop:
             seed=seed if agent.takes_seed and agent.settings.seed else None,
             extra=agent.settings.extra,
         )
-        self._entries: list[Entry] = []
-        self._trials: list[PastCall] = []
+        self._conversation: list[Entry] = []
+        self._past_calls: list[PastCall] = []
         self._memory: list[Reflection] = []
         self._used = 0
         """Attempts, lost ones too."""
-        self._fresh: tuple[Reflection, ...] = ()
+        self._new_reflections: tuple[Reflection, ...] = ()
         self._lost = 0
         self._usage = Usage()
         self._asked = self._unbilled = False
@@ -124,70 +124,72 @@ class _EpisodeLoop:
     def moves(self) -> Generator[Move, Response, None]:
         start = prompt.opening(self._briefing)
         if self._settings.first_request == "fixed":
-            seen = yield Send(self._briefing.request)
-            self._saw(self._briefing.request, seen, settles=True)
-            start = f"{start}\n\n{prompt.given(self._briefing.request, seen)}"
-            self._entries.append(UserMessage(start))
-            self._reflect(seen)
+            response = yield Send(self._briefing.request)
+            self._record_call(self._briefing.request, response, settles=True)
+            start = f"{start}\n\n{prompt.given(self._briefing.request, response)}"
+            self._conversation.append(UserMessage(start))
+            self._reflect(response)
         else:
-            self._entries.append(UserMessage(start))
+            self._conversation.append(UserMessage(start))
         while self._used < self._briefing.attempts:
-            found = self._decided()
-            if isinstance(found, Stop):
-                yield found
+            decision = self._next_action()
+            if isinstance(decision, Stop):
+                yield decision
                 return
-            call, said = found
-            send = self._send(call, said)
-            seen = yield send
-            self._saw(call.request, seen, settles=send.settles)
-            self._heard(call.id, prompt.answer(seen))
-            self._reflect(seen)
+            call, text = decision
+            send = self._send(call, text)
+            response = yield send
+            self._record_call(call.request, response, settles=send.settles)
+            self._tell_model(call.id, prompt.answer(response))
+            self._reflect(response)
         yield self._stop("gave up", "no attempt left")
 
-    def _decided(self) -> tuple[Call, str] | Stop:
-        """Return what the model wants to send. What cannot be read costs an attempt, and is told once."""
-        told = False
+    def _next_action(self) -> tuple[Call, str] | Stop:
+        """Return the model's next call. An unreadable reply costs an attempt; after the second one the model stops."""
+        warned = False
         while True:
             reply = self._ask(self._question())
-            self._entries.append(ModelMessage(reply))
+            self._conversation.append(ModelMessage(reply))
             if reply.why == "refusal":
                 return self._stop("gave up", f"the model refused: {reply.text[:_LONGEST_NOTE]}")
-            found = self._read(reply)
-            match found:
+            decision = self._read(reply)
+            match decision:
                 case Finish(ending=ending, reason=reason):
                     return self._stop(ending, reason[:_LONGEST_NOTE])
                 case Call():
-                    self._answer_others(reply)
-                    return found, reply.text
+                    self._reject_parallel_calls(reply)
+                    return decision, reply.text
             self._lost += 1
             self._used += 1
-            if told or self._used >= self._briefing.attempts:
-                return self._stop("gave up", f"no call that could be read: {found.problem}")
-            told = True
-            self._heard(found.id, f"This could not be carried out, and counts as a call: {found.problem}", failed=True)
-            self._answer_others(reply)
+            if warned or self._used >= self._briefing.attempts:
+                return self._stop("gave up", f"no call that could be read: {decision.problem}")
+            warned = True
+            self._tell_model(
+                decision.id, f"This could not be carried out, and counts as a call: {decision.problem}", failed=True
+            )
+            self._reject_parallel_calls(reply)
 
     def _read(self, reply: Reply) -> Call | Finish | Unreadable:
         request = self._briefing.request
         tools = self._settings.mode == "tools"
         return action(reply, tools=tools, grpc=prompt.is_grpc(request), form=request.form)
 
-    def _send(self, call: Call, said: str) -> Send:
+    def _send(self, call: Call, text: str) -> Send:
         dropped = f" (left out: {', '.join(call.dropped)})" if call.dropped else ""
         move = Send(
             call.request,
             wait=call.wait,
             usage=self._billed(),
-            note=f"{said.strip()[:_LONGEST_NOTE]}{dropped}".strip(),
-            settles=_is_what_was_asked(call.request, self._briefing.request),
+            note=f"{text.strip()[:_LONGEST_NOTE]}{dropped}".strip(),
+            settles=_is_same_operation(call.request, self._briefing.request),
             lost=self._lost,
-            reflections=self._fresh,
+            reflections=self._new_reflections,
         )
         self._reset()
         return move
 
     def _stop(self, ending: str, reason: str) -> Stop:
-        stop = Stop(ending, reason, self._billed(), self._lost, self._fresh)  # type: ignore[arg-type]  # an Ending
+        stop = Stop(ending, reason, self._billed(), self._lost, self._new_reflections)  # type: ignore[arg-type]  # an Ending
         self._reset()
         return stop
 
@@ -195,30 +197,30 @@ class _EpisodeLoop:
         return self._usage if self._asked and not self._unbilled else None
 
     def _reset(self) -> None:
-        self._usage, self._lost, self._fresh, self._asked, self._unbilled = Usage(), 0, (), False, False
+        self._usage, self._lost, self._new_reflections, self._asked, self._unbilled = Usage(), 0, (), False, False
 
-    def _saw(self, request: Request, seen: Response, *, settles: bool) -> None:
-        self._used += not (seen.succeeded and not settles and is_read(request, self._briefing.read_methods))
-        self._trials.append(PastCall(prompt.written(request), prompt.answer(seen)))
+    def _record_call(self, request: Request, response: Response, *, settles: bool) -> None:
+        self._used += not (response.succeeded and not settles and is_read(request, self._briefing.read_methods))
+        self._past_calls.append(PastCall(prompt.written(request), prompt.answer(response)))
 
-    def _heard(self, call: str, text: str, *, failed: bool = False) -> None:
-        self._entries.append(ToolResult(call, text, failed) if call else UserMessage(text))
+    def _tell_model(self, call: str, text: str, *, failed: bool = False) -> None:
+        self._conversation.append(ToolResult(call, text, failed) if call else UserMessage(text))
 
-    def _answer_others(self, reply: Reply) -> None:
-        """Every call of a tool must be answered. Results keep their order after the first."""
-        self._entries.extend(ToolResult(other.id, PARALLEL, failed=True) for other in reply.calls[1:])
+    def _reject_parallel_calls(self, reply: Reply) -> None:
+        """Answer every further tool call: providers demand a result for each."""
+        self._conversation.extend(ToolResult(other.id, PARALLEL, failed=True) for other in reply.calls[1:])
 
-    def _reflect(self, seen: Response) -> None:
-        if seen.succeeded or self._used >= self._briefing.attempts:
+    def _reflect(self, response: Response) -> None:
+        if response.succeeded or self._used >= self._briefing.attempts:
             return
-        trajectory = Trajectory(self._briefing.about, self._briefing.prompt, self._trials, self._memory)
-        self._fresh = self._agent.strategy.reflect(trajectory, self._answered)
-        self._memory.extend(self._fresh)
-        if self._fresh and self._fresh[-1].text:
-            self._entries.append(UserMessage(f"Your reflection on this: {as_prompt(self._fresh[-1])}"))
+        trajectory = Trajectory(self._briefing.about, self._briefing.prompt, self._past_calls, self._memory)
+        self._new_reflections = self._agent.strategy.reflect(trajectory, self._ask_apart)
+        self._memory.extend(self._new_reflections)
+        if self._new_reflections and self._new_reflections[-1].text:
+            self._conversation.append(UserMessage(f"Your reflection on this: {as_prompt(self._new_reflections[-1])}"))
 
-    def _answered(self, question: str, schema: Mapping[str, Json] | None) -> ModelAnswer:
-        """Ask apart from the conversation, as the reflector of the paper is asked."""
+    def _ask_apart(self, question: str, schema: Mapping[str, Json] | None) -> ModelAnswer:
+        """Ask outside of the conversation, as the paper's reflector does."""
         if schema is not None and self._settings.reflection == "words":
             question = f"{question}\n\nAnswer with one JSON object that fits this schema, and nothing else:\n"
             question += json.dumps(schema)
@@ -235,25 +237,27 @@ class _EpisodeLoop:
         mode = self._settings.mode
         return Question(
             system=prompt.system(self._briefing, mode, self._settings.vocabulary),
-            entries=tuple(self._entries),
+            entries=tuple(self._conversation),
             tools=prompt.tools(self._briefing.request) if mode == "tools" else (),
         )
 
     def _ask(self, question: Question) -> Reply:
-        """Ask the model and count what it took. Raises Unanswered where the provider fails."""
+        """Ask the model and add up its usage. Raises ProviderFailed."""
         document = self._agent.encode(question, self._sampling)
         self._asked = True
         try:
-            got = self._wire.ask(document)
+            answer = self._client.ask(document)
         except ProviderError as problem:
             self._usage += Usage(calls=problem.calls)
             raise ProviderFailed(str(problem), self._billed()) from None
-        self._usage += Usage(calls=got.calls)
+        self._usage += Usage(calls=answer.calls)
         try:
-            reply = self._agent.decode(got.document)
+            reply = self._agent.decode(answer.document)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as problem:
-            said = f"{self._agent.address}: no answer of {self._agent.wire}: {type(problem).__name__}: {problem}"
-            raise ProviderFailed(said, self._billed()) from None
+            problem_text = (
+                f"{self._agent.address}: no answer of {self._agent.wire}: {type(problem).__name__}: {problem}"
+            )
+            raise ProviderFailed(problem_text, self._billed()) from None
         if reply.usage is None:
             self._unbilled = True
         else:
@@ -262,6 +266,6 @@ class _EpisodeLoop:
         return reply
 
 
-def _is_what_was_asked(request: Request, first: Request) -> bool:
-    """Whether success of a call is what the prompt leads to; a look-up or a step on the way is not."""
+def _is_same_operation(request: Request, first: Request) -> bool:
+    """Return whether a request calls the task's own operation, and not a look-up or a step on the way."""
     return request.method == first.method and request.path == first.path

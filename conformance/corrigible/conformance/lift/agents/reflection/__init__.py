@@ -1,1 +1,1 @@
-"""How a model reflects on a refusal before it calls again."""
+"""Reflection strategies: what a model writes about an error before its next call."""

@@ -1,7 +1,7 @@
-"""Agents that are scripts, and say so.
+"""Scripted agents.
 
-They show that feedback is sufficient and safe, never what a model makes of it. All read answers only: no agent knows
-the arm that it is in. What they do follows from briefing, seed and answers alone.
+They show that feedback is sufficient and safe, never how a model uses it. No agent knows its arm: its moves follow
+from the briefing, the seed and the responses alone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What all scripts do that read feedback: send, read, stop where there is nothing to read or nothing to do.
+"""The loop of every script that reads feedback: send, read, decide, stop.
 
-Knows: the protocol of moves. Does not know: what any of them makes of a suggestion.
+Knows: moves. Does not know: how a script uses a suggestion.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Decide = Callable[[Mapping[str, Json], Request, int], Move]
 
 
 def run_feedback_loop(first: Request, decide: Decide) -> Generator[Move, Response, None]:
-    """Send, and ask `decide` about each refusal, until it stops."""
+    """Send the first request, and let `decide` choose the next move after each error."""
     move: Move = Send(first)
     refusals = 0
     while isinstance(move, Send):
@@ -48,7 +48,7 @@ def run_feedback_loop(first: Request, decide: Decide) -> Generator[Move, Respons
 
 
 def move_for_outcome(outcome: Next | Terminal | NeedsInput, before: Request, refusals: int, note: str = "") -> Move:
-    """Return the move that the published reader's outcome stands for."""
+    """Return the move for an outcome of the published reader."""
     match outcome:
         case Terminal(action=action):
             ending: Ending = "done" if action == "ALREADY_DONE" else "impossible"
@@ -63,7 +63,7 @@ def move_for_outcome(outcome: Next | Terminal | NeedsInput, before: Request, ref
 
 
 def with_idempotency_suffix(request: Request, word: str) -> Request:
-    """Return the request under another idempotency key, itself where it has none."""
+    """Return the request with another idempotency key, if it has one."""
     return replace(request, headers={n: f"{v}-{word}" if n.lower() == _KEY else v for n, v in request.headers.items()})
 
 
