@@ -142,3 +142,9 @@ def test_processes_say_the_same_to_the_byte_of_every_case_of_every_pack() -> Non
     start = "import sys; from corrigible.proxy.cli import main; sys.exit(main(['pack', 'render']))"
     said = {subprocess.check_output([sys.executable, "-c", start]) for _ in range(2)}
     assert len(said) == 1
+
+
+def test_the_values_of_functions_and_of_set_are_the_rules_too() -> None:
+    suggest = [{"set": {"/body/unit": "unit_of(body)", "/body/amount": 300}}]
+    functions = {"unit_of(body)": "has(body.unit) ? body.unit : 'crates'", "other(x)": "'boxes'"}
+    assert literals({"suggest": suggest}, functions) == ([300], ["crates"])

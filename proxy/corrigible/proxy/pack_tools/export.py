@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -65,13 +66,13 @@ def render(name_or_path: str | Path) -> Iterator[dict[str, Json]]:
     engine = Engine([profile])
     for file in rule_files(pack.path):
         rule = rules[file.stem]
-        yield _rule(rule, file)
+        yield _rule(rule, file, pack.text.functions)
         for case in load_cases(file):
             yield _case(profile, engine, rule, case)
 
 
-def _rule(rule: Rule, file: Path) -> dict[str, Json]:
-    own, lets = literals(read_source(file).data)
+def _rule(rule: Rule, file: Path, functions: Mapping[str, str]) -> dict[str, Json]:
+    own, lets = literals(read_source(file).data, functions)
     return {
         "kind": "rule",
         "rule": rule.id,
@@ -87,11 +88,18 @@ def _rule(rule: Rule, file: Path) -> dict[str, Json]:
     }
 
 
-def literals(rule: Mapping[str, Any]) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the values that a rule puts into requests, and those of the `let`s that it uses for them."""
+def literals(
+    rule: Mapping[str, Any], functions: Mapping[str, str] = MappingProxyType({})
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Return the values that a rule puts into requests, and those of the `let`s and functions it uses for them.
+
+    `functions` are those of the pack, expressions by signature.
+    """
     given = list(_given(rule.get("suggest")))
+    named: dict[str, Any] = {text.partition("(")[0].strip(): expression for text, expression in functions.items()}
+    named |= rule.get("let") or {}
     own = dict.fromkeys(value for part in given for value in _values(part))
-    lets = dict.fromkeys(value for part in _used(rule.get("let") or {}, given) for value in _values(part))
+    lets = dict.fromkeys(value for part in _used(named, given) for value in _values(part))
     return list(own), [value for value in lets if value not in own]
 
 
@@ -109,7 +117,7 @@ def _used(lets: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
 
 
 def _given(suggest: Any) -> Iterator[Any]:
-    """Yield the parts of a rule's entries that go into requests."""
+    """Yield the parts of a rule's suggestions that go into requests."""
     waiting = list(suggest or ())
     while waiting:
         entry = waiting.pop(0)
@@ -123,7 +131,7 @@ def _given(suggest: Any) -> Iterator[Any]:
         patch = entry.get("patch")
         if isinstance(patch, list):
             patch = [edit.get("value") for edit in patch if isinstance(edit, dict) and edit.get("op") != "test"]
-        yield from (part for part in (entry.get("parameters"), patch, entry.get("steps")) if part)
+        yield from (part for part in (entry.get("parameters"), entry.get("set"), patch, entry.get("steps")) if part)
 
 
 def _values(value: Any) -> Iterator[Scalar]:

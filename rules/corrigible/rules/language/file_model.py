@@ -165,8 +165,8 @@ class SuggestionText(FileModel):
             raise ValueError("says exactly one of action, all, one_of")
         if self.action is not None and not self.message:
             raise ValueError("an action needs a message")
-        if self.set is not None and (self.patch is not None or self.parameters):
-            raise ValueError("says either set, patch or parameters")
+        if self.set is not None and self.patch is not None:
+            raise ValueError("says either set or patch")
         return self
 
 
