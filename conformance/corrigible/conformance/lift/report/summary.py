@@ -273,7 +273,7 @@ def _caveats(found_groups: Sequence[Group], log: Log, superseded: int) -> list[s
     for group in found_groups:
         caveats += [f"{name} {FAKE}." for name in group.agents if name in group.fake]
     if not log.manifest.audit:
-        caveats.append("The leak audit was skipped (`--skip-audit`): tasks and diagnoses may give fixes away.")
+        caveats.append("The leak audit was skipped (`--skip-audit`): no certificate is on record.")
     if len({record.seed for record in log.episodes}) < 2:
         caveats.append("Every task was tried with one seed: nothing is known of how results vary from run to run.")
     if superseded:
