@@ -34,6 +34,13 @@ from corrigible.rules.safety.equivalence import is_respelled, says_the_same
         ("aGVsbG8gd29ybGQ", "aGVsbG8gd29ybGQ="),
         ("a%20b", "a b"),
         ("#0af", "00aaff"),
+        ("007", "7"),
+        ("a, b;c", ["a", "b", "c"]),
+        ("YWJjZA==", "YWJjZA"),
+        ("YWJjZA-_", "YWJjZA+/"),
+        ("abcde", "YWJjZGU="),
+        ("1,234,567.5", 1234567.5),
+        ("1kib", "1Ki"),
     ],
 )
 def test_converted_without_loss(one: Any, other: Any) -> None:
@@ -61,6 +68,12 @@ def test_converted_without_loss(one: Any, other: Any) -> None:
         (None, ""),
         ("", 0),
         ("abc", "abd"),
+        ("0" + "7" * 32, "7" * 32),
+        ("a,2", ["a", 3]),
+        ("a,b", ["a", {"b": 1}]),
+        ("abcd" * 1500, "abcd" * 1499 + "abce"),
+        ("YWJj", "abc"),
+        ("12", 1234),
     ],
 )
 def test_another_value(one: Any, other: Any) -> None:
@@ -80,6 +93,11 @@ def test_another_value(one: Any, other: Any) -> None:
         ("c", "c-2"),
         ("1.2.0", "v1.2.0"),
         ("main", "refs/heads/main"),
+        ("opend", "opened"),
+        ("lebel", "label"),
+        ("abcdefgh", "abxdefyh"),
+        ("abc", "abcd"),
+        ("abc", "abx"),
     ],
 )
 def test_spelling_put_right(one: str, other: str) -> None:
@@ -105,6 +123,12 @@ def test_spelling_put_right(one: str, other: str) -> None:
         ("public", "private"),
         ("a", "b"),
         ("", "x"),
+        ("x", ""),
+        ("x", "_"),
+        ("ab", "ax"),
+        ("abcdefg", "abxdefy"),
+        ("ab", "abc"),
+        ("lable", "tables"),
     ],
 )
 def test_another_word(one: str, other: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.rules.safety.nearness import distance, letters, nearest
+from corrigible.rules.safety.nearness import distance, is_plural, is_same, is_slip, letters, nearest
 
 INTERVALS = ["day", "week", "month", "year"]
 
@@ -39,6 +39,7 @@ INTERVALS = ["day", "week", "month", "year"]
         ("approve", ["APPROVE", "COMMENT"], ["APPROVE"]),
         ("label", ["labels", "label_color"], ["labels"]),
         ("creaed", ["created", "create_pending"], ["created"]),
+        ("abcdefgh", ["abxdefyh"], ["abxdefyh"]),
     ],
 )
 def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
@@ -107,3 +108,45 @@ def test_what_is_alone_has_nothing_as_near(text: str, candidates: list[str]) -> 
     near = nearest(text, candidates)
     if len(near) == 1 and near != [text] and (least := distance(text, near[0])) <= 1:
         assert [one for one in candidates if one != near[0] and letters(one) and distance(text, one) <= least] == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "slip"),
+    [
+        ("name", "nmae", True),
+        ("ab", "ax", True),
+        ("abc", "axy", False),
+        ("abcdefgh", "abxdexgh", True),
+        ("abcdefgh", "axxdexgh", False),
+        ("category", "categories", True),
+        ("Item_List", "itemlist", True),
+    ],
+)
+def test_a_slip_is_one_letter_in_four(one: str, other: str, slip: bool) -> None:
+    assert is_slip(one, other) is slip
+    assert is_slip(other, one) is slip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "plural"),
+    [
+        ("tag", "tags", True),
+        ("box", "boxes", True),
+        ("city", "cities", True),
+        ("a", "as", False),
+        ("tag", "tagged", False),
+        ("tag", "tag", False),
+    ],
+)
+def test_plurals(one: str, other: str, plural: bool) -> None:
+    assert is_plural(one, other) is plural
+    assert is_plural(other, one) is plural
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "slips"),
+    [("ab", "abcdef", 4), ("abc", "abcdefgh", 2), ("fgh", "abcdefgh", 2), ("abc", "abd", 1), ("A_b", "ab", 0)],
+)
+def test_what_goes_on_is_two_slips_away_at_most(one: str, other: str, slips: int) -> None:
+    assert distance(one, other) == distance(other, one) == slips
+    assert is_same(one, other) is (slips == 0)

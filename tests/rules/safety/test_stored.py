@@ -23,6 +23,8 @@ def missing(sent: Any, answer: Any, method: str = "POST", **more: Any) -> tuple[
         ({"list": [{"name": "a"}]}, {"list": [{"name": "sidecar"}, {"name": "a", "pull": "Always"}]}),
         ({"host": False, "tags": [], "note": "", "n": 0, "x": None, "y": {}}, {}),
         ({"labels": {"a": None}}, {"labels": {}}),
+        ({"a": 0}, {"a": ""}),
+        ({"a": [1, 2]}, {"a": [2, 1]}),
     ],
 )
 def test_held(sent: Any, answer: Any) -> None:
@@ -38,6 +40,13 @@ def test_held(sent: Any, answer: Any) -> None:
         ({"list": [{"name": "a", "env": ["x"]}]}, {"list": [{"name": "a"}]}, ("/body/list/0/env/0",)),
         ({"a/b": "x"}, {}, ("/body/a~1b",)),
         ({"a": 1}, [], ("/body/a",)),
+        ({"a": 0}, {"a": 5}, ("/body/a",)),
+        ({"a": False}, {"a": True}, ("/body/a",)),
+        ({"a": 0.0}, {}, ("/body/a",)),
+        ("text", {"a": 1}, ("/body",)),
+        ({"a": {"b": 1, "c": 0}}, {}, ("/body/a/b",)),
+        ({"a": [{"b": 1}]}, {"a": [7]}, ("/body/a/0/b",)),
+        ({"list": [{"a": 1, "b": 2}]}, {"list": [{"a": 9, "b": 9}, {"a": 1}]}, ("/body/list/0/b",)),
     ],
 )
 def test_dropped_or_changed(sent: Any, answer: Any, gone: tuple[str, ...]) -> None:
@@ -65,3 +74,47 @@ def test_what_was_dropped_is_named_where_it_stood_in_the_request() -> None:
     before = Request("POST", "/x", body={"titel": "t", "kept": 1})
     sent = Request("POST", "/x", body={"title": "t", "kept": 1, "added": 5})
     assert in_the_original(["/body/title", "/body/kept", "/body/added"], sent, before) == ["/body/titel", "/body/kept"]
+
+
+def nested(depth: int, value: Any = 1) -> Any:
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def test_what_is_nested_deeper_than_anybody_nests_counts_as_dropped() -> None:
+    assert missing(nested(100), nested(100)) == ()
+    assert missing(nested(101), nested(101)) == ("/body" + "/a" * 101,)
+
+
+def listed(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_lists_count_as_levels() -> None:
+    assert missing(listed(100), listed(100)) == ()
+    assert missing(listed(101), listed(101)) == ("/body" + "/0" * 101,)
+
+
+@pytest.mark.parametrize("patch", [[5], [{"op": "add", "path": 5, "value": 1}], [{"op": "add", "value": 1}]])
+def test_a_json_patch_that_is_none_puts_nothing(patch: Any) -> None:
+    assert missing(patch, {}, "PATCH") == ()
+
+
+def test_a_json_patch_into_a_list_is_found_in_the_list() -> None:
+    patch = [{"op": "add", "path": "/list/0", "value": "n"}]
+    assert missing(patch, {"list": ["m", "n"]}, "PATCH") == ()
+    assert missing(patch, {"list": ["m"]}, "PATCH") == ("/body/0/value",)
+    assert missing([{"op": "add", "path": "/list/-", "value": "n"}], {}, "PATCH") == ("/body/0/value",)
+    assert missing(patch, {"list": ["m"]}, "POST") == ("/body/0/op", "/body/0/path", "/body/0/value")
+
+
+def test_what_still_stands_in_the_request_is_not_where_another_was() -> None:
+    before = Request("POST", "/x", body={"old": "t", "name": "t"})
+    sent = Request("POST", "/x", body={"new": "t", "old": "t"})
+    assert in_the_original(["/body/new"], sent, before) == ["/body/name"]
+    both = Request("POST", "/x", body={"new": "t", "old": "t", "name": "t"})
+    assert in_the_original(["/body/new"], both, before) == []

@@ -1,0 +1,30 @@
+"""Requests and exchanges as plain data."""
+
+from __future__ import annotations
+
+from corrigible.schema.error import FeedbackError
+from corrigible.schema.exchange import Exchange, Protocol, Request, protocol_of
+
+
+def test_a_grpc_method_is_a_path() -> None:
+    assert [protocol_of(method) for method in ("/a.v1.B/C", "POST", "a/")] == [
+        Protocol.GRPC,
+        Protocol.HTTP,
+        Protocol.HTTP,
+    ]
+    assert Request("/a.v1.B/C", "").protocol is Protocol.GRPC
+    assert Request("/", "").protocol is Protocol.GRPC
+    assert Request("GET", "/a").protocol is Protocol.HTTP
+    assert (str(Protocol.HTTP), str(Protocol.GRPC)) == ("http", "grpc")
+
+
+def test_an_exchange_without_a_clock_is_at_the_beginning() -> None:
+    exchange = Exchange(Request("GET", "/a"), 400, {}, b"")
+    assert (exchange.id, exchange.started, exchange.elapsed, exchange.caller) == ("", 0.0, 0.0, "")
+    assert exchange.request.document() == {"method": "GET", "path": "/a", "query": {}, "headers": {}, "body": None}
+    assert exchange.request.form is False
+
+
+def test_an_error_names_all_of_its_problems() -> None:
+    error = FeedbackError(["a", "b"])
+    assert (str(error), error.problems) == ("a; b", ("a", "b"))
