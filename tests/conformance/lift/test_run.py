@@ -28,6 +28,7 @@ from corrigible.conformance.lift.log.record import Episode
 from corrigible.conformance.lift.log.store import LOG, opened, read
 from corrigible.conformance.lift.plan import digest_of, made
 from corrigible.conformance.lift.run.environment_pool import EnvironmentPool
+from corrigible.conformance.lift.run.manifest import code_files
 from corrigible.conformance.lift.run.resolve import ResolvedPlan, resolve_plan
 from corrigible.conformance.lift.run.worker_pool import RunProgress, feedback_caused_harm, run
 from corrigible.conformance.lift.tasks.task import TASKS
@@ -357,6 +358,14 @@ def test_a_domain_that_cannot_start_is_skipped_unless_it_was_named(monkeypatch: 
     assert "kubernetes" not in {job.domain for job in planned.jobs}
     with pytest.raises(UsageError, match="kubernetes cannot be started here"):
         resolve_plan(made({"domains": ["kubernetes"]}, "here"))
+
+
+def test_code_for_another_domain_alone_does_not_make_an_episode_new() -> None:
+    def parts(domain: str) -> set[str]:
+        return {part for path in code_files(domain) if "adapters" in path.parts for part in path.parts}
+
+    assert {"stripe", "github", "acme"} <= parts("")
+    assert "stripe" in parts("stripe") and not {"github", "acme", "etcd"} & parts("stripe")
 
 
 def test_keys_depend_on_all_that_determines_an_episode() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -14,6 +14,8 @@ from rich.text import Text
 
 from corrigible.conformance.lift.log.record import FAITHFUL
 from corrigible.conformance.lift.stats.comparison import Comparison
+from corrigible.conformance.lift.stats.conduct import Uptake
+from corrigible.conformance.lift.stats.effort import Effort
 from corrigible.conformance.lift.stats.estimate import Estimate
 from corrigible.conformance.lift.stats.group import POOLED
 from corrigible.conformance.lift.stats.rate import Rate
@@ -65,15 +67,15 @@ def _section(console: Console, section: Section) -> None:
     console.print(Text(f"{kind}: {section.episodes} episodes of {section.tasks} tasks", style="bold"))
     console.print(Text(one_line(section.claim, 1000)))
     parts: tuple[tuple[str, Table | None], ...] = (
-        ("Success, with Wilson's 95 % interval", _success(section)),
+        ("Success, with Wilson's 95 % interval", _grid(section, section.rates, _success)),
         (_family(section), _comparison(section.comparisons)),
         ("the same, as papers do: repeats of a task count as independent", _as_papers(section.comparisons)),
         ("Success by domain, %", _within(section.domains, section)),
         ("Success by what a repair needs beyond the answer, %", _within(section.needs, section)),
-        ("Succeeded after a first refusal", _recovered(section)),
-        ("Attempts to success, mean over tasks", _attempts(section)),
-        ("Suggestions followed, of those that another call came after", _uptake(section)),
-        ("Tokens per success", _tokens(section)),
+        ("Succeeded after a first refusal", _grid(section, section.efforts, _recovered)),
+        ("Attempts to success, mean over tasks", _grid(section, section.efforts, _attempts)),
+        ("Suggestions followed, of those that another call came after", _grid(section, section.uptakes, _uptake)),
+        ("Tokens per success", _grid(section, section.efforts, _tokens)),
         ("Reflections", _deaths(section)),
         (
             "Strategies of one model; pool A: attempts where the first got there late; B: solved where it never did",
@@ -127,26 +129,51 @@ def _who(agent: str) -> Text:
     return Text(one_line(agent, 60) if agent != POOLED else "all of them")
 
 
-def _grid(section: Section, cell: Callable[[str, str], str]) -> Table | None:
-    """Return a table of agents and arms; agents of whom there is nothing to say are left out."""
+class _Cell(Protocol):
+    """A figure of an agent under an arm."""
+
+    @property
+    def agent(self) -> str: ...
+    @property
+    def arm(self) -> str: ...
+
+
+_C = TypeVar("_C", bound=_Cell)
+
+
+def _grid(section: Section, figures: Sequence[_C], text: Callable[[_C], str | None]) -> Table | None:
+    """Return a table of agents and arms, without agents that have no figure. `text` returns None for no figure."""
     table = _table("agent", *(SHORT.get(arm, one_line(arm, 8)) for arm in section.arms))
-    for agent in dict.fromkeys(one.agent for one in section.rates):
-        cells = [cell(agent, arm) for arm in section.arms]
+    by_cell = {(figure.agent, figure.arm): text(figure) or "-" for figure in figures}
+    for agent in dict.fromkeys(rate.agent for rate in section.rates):
+        cells = [by_cell.get((agent, arm), "-") for arm in section.arms]
         if set(cells) != {"-"}:
             table.add_row(_who(agent), *cells)
     return table if table.row_count else None
 
 
-def _success(section: Section) -> Table | None:
-    found = {(one.agent, one.arm): one for one in section.rates}
+def _success(rate: Rate) -> str | None:
+    if rate.success.value is None:
+        return None
+    return f"{percent(rate.success.value)}\n{interval(rate.success)}\n{rate.successes}/{rate.success.n}"
 
-    def cell(agent: str, arm: str) -> str:
-        one = found.get((agent, arm))
-        if one is None or one.success.value is None:
-            return "-"
-        return f"{percent(one.success.value)}\n{interval(one.success)}\n{one.successes}/{one.success.n}"
 
-    return _grid(section, cell)
+def _recovered(effort: Effort) -> str | None:
+    share = effort.recovered.value
+    return None if share is None else f"{percent(share)}\nof {effort.refused}"
+
+
+def _attempts(effort: Effort) -> str | None:
+    return None if effort.attempts.value is None else f"{effort.attempts.value:.1f}"
+
+
+def _uptake(uptake: Uptake) -> str | None:
+    share = uptake.followed.value
+    return None if share is None else f"{percent(share)}\nof {uptake.offered}"
+
+
+def _tokens(effort: Effort) -> str | None:
+    return None if effort.tokens is None or effort.tokens_per_success is None else f"{effort.tokens_per_success:,.0f}"
 
 
 def percent(value: float) -> str:
@@ -210,54 +237,6 @@ def _within(found: Iterable[Rate], section: Section) -> Table | None:
         n = next((one.tasks for one in row if one is not None), 0)
         table.add_row(_who(agent), f"{one_line(within, 12)} ({n})", *shown)
     return table if 0 < table.row_count <= 60 else None
-
-
-def _recovered(section: Section) -> Table | None:
-    found = {(one.agent, one.arm): one for one in section.efforts}
-
-    def cell(agent: str, arm: str) -> str:
-        one = found.get((agent, arm))
-        return (
-            "-" if one is None or one.recovered.value is None else f"{percent(one.recovered.value)}\nof {one.refused}"
-        )
-
-    return _grid(section, cell)
-
-
-def _attempts(section: Section) -> Table | None:
-    found = {(one.agent, one.arm): one for one in section.efforts}
-
-    def cell(agent: str, arm: str) -> str:
-        one = found.get((agent, arm))
-        return "-" if one is None or one.attempts.value is None else f"{one.attempts.value:.1f}"
-
-    return _grid(section, cell)
-
-
-def _uptake(section: Section) -> Table | None:
-    found = {(one.agent, one.arm): one for one in section.uptakes}
-    if not found:
-        return None
-
-    def cell(agent: str, arm: str) -> str:
-        one = found.get((agent, arm))
-        if one is None or one.followed.value is None:
-            return "-"
-        return f"{percent(one.followed.value)}\nof {one.offered}"
-
-    return _grid(section, cell)
-
-
-def _tokens(section: Section) -> Table | None:
-    found = {(one.agent, one.arm): one for one in section.efforts if one.tokens is not None}
-    if not found:
-        return None
-
-    def cell(agent: str, arm: str) -> str:
-        one = found.get((agent, arm))
-        return "-" if one is None or one.tokens_per_success is None else f"{one.tokens_per_success:,.0f}"
-
-    return _grid(section, cell)
 
 
 def _deaths(section: Section) -> Table | None:

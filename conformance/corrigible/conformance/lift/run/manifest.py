@@ -52,10 +52,12 @@ def _folder(part: str) -> Path | None:
 
 @cache
 def code_digest(domain: str = "") -> str:
-    """Return the digest of the proxy and all it is made of, and of what plays episodes here.
+    """Return the digest of the code that an episode depends on: the proxy, and what plays and scores it here."""
+    return digest_of_files(code_files(domain))
 
-    For a domain, without what is there for other domains alone; packs have digests of their own.
-    """
+
+def code_files(domain: str = "") -> list[Path]:
+    """Return the files of that code. For a domain, without those of other domains; packs have digests of their own."""
     here = Path(__file__).parents[1]
     others = {name for name in environments() if name != domain} if domain else set()
     paths = [path for name in _OURS for path in _files(here / name)]
@@ -65,7 +67,7 @@ def code_digest(domain: str = "") -> str:
             inside = path.relative_to(root).parts if root is not None else ()
             if not (inside[0] == "packs" or (part == "adapters" and others.intersection(inside))):
                 paths.append(path)
-    return digest_of_files(paths)
+    return paths
 
 
 @cache
