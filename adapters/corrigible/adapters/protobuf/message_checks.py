@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -296,8 +297,8 @@ def _well_known(name: str, value: Json, rules: Rules, schema: Schema) -> tuple[s
         return _duration(value, rules.get("duration", {}), schema)
     if name == "google.protobuf.Timestamp" and isinstance(value, str):
         limits = rules.get("timestamp", {})
-        moments = {key: str(limits[key]) for key in ("const", "lt", "lte", "gt", "gte") if key in limits}
-        wrong = any(not _holds(key, _moment(value), _moment(limit)) for key, limit in moments.items())
+        moments = {key: str(limits[key]) for key in _TESTS if key in limits}
+        wrong = any(not _TESTS[key](_moment(value), _moment(limit)) for key, limit in moments.items())
         return ("not", schema) if wrong else (None, schema)
     if name == "google.protobuf.Any" and isinstance(value, Mapping):
         return _listed([str(value.get("@type", ""))], rules.get("any", {})), schema
@@ -326,7 +327,7 @@ def _duration(value: str, rules: Rules, schema: Schema) -> tuple[str | None, Sch
             if inside is not (key == "in"):
                 return "not", schema | ({"enum": limit} if key == "in" else {})
             continue
-        if key not in _TESTS or _holds(key, have, _span(str(limit))):
+        if key not in _TESTS or _TESTS[key](have, _span(str(limit))):
             continue
         least = next((_span(str(rules[one])) for one in ("gt", "gte") if one in rules), Decimal(0))
         if key == "const":
@@ -339,21 +340,13 @@ def _duration(value: str, rules: Rules, schema: Schema) -> tuple[str | None, Sch
     return None, schema
 
 
-_TESTS: Final = ("const", "lt", "lte", "gt", "gte")
-
-
-def _holds(key: str, have: Any, limit: Any) -> bool:
-    match key:
-        case "lt":
-            return bool(have < limit)
-        case "lte":
-            return bool(have <= limit)
-        case "gt":
-            return bool(have > limit)
-        case "gte":
-            return bool(have >= limit)
-        case _:
-            return bool(have == limit)
+_TESTS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "const": operator.eq,
+    "lt": operator.lt,
+    "lte": operator.le,
+    "gt": operator.gt,
+    "gte": operator.ge,
+}
 
 
 def _span(value: str) -> Decimal:
