@@ -1,4 +1,4 @@
-"""`conformance audit`: whether an answer can be had elsewhere than in the feedback."""
+"""`conformance audit`: whether fixes leak outside of the feedback."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _LONG = 2000
-"""Matters from which on a bar is shown."""
+"""The number of scopes from which a progress bar is shown."""
 
 
 def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "audit",
-        help="find answers that leak out of the feedback",
-        description="Take every fix that packs, look-ups, tasks and captures hold, and look for it wherever an agent"
-        " without feedback can see: diagnoses, answers in the modes verbose and traditional, prompts, success criteria."
+        help="find fixes that leak outside of the feedback",
+        description="Search for every fix of packs, look-ups, tasks and captures in all that an agent without feedback"
+        " sees: diagnoses, responses in the modes verbose and traditional, prompts, success criteria."
         " Exit status: 0 no leak, 1 a leak, 2 could not tell.",
     )
     parser.add_argument("packs", nargs="*", metavar="NAME_OR_PATH", help="rule packs; default: every built-in one")
@@ -40,18 +40,16 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--captures", type=Path, action="append", nargs="+", default=[], metavar="FILE", help="recorded exchanges"
     )
-    parser.add_argument(
-        "--strict", action="store_true", help="a third party's own words that hold the fix are a leak, too"
-    )
-    parser.add_argument("--certificate", type=Path, metavar="FILE", help="written only where there is no leak")
-    parser.add_argument("--json", action="store_true", help="everything that was found, for machines")
-    parser.add_argument("--all", action="store_true", help="list all that is disclosed, not only the first few")
+    parser.add_argument("--strict", action="store_true", help="count fixes in third parties' own texts as leaks, too")
+    parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the certificate, if there is no leak")
+    parser.add_argument("--json", action="store_true", help="print all results as JSON")
+    parser.add_argument("--all", action="store_true", help="list all disclosures, not only the first few")
     parser.add_argument("--corrigible", metavar="COMMAND", help="what renders packs; default: the one installed here")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit, say what was found, and return the exit status."""
+    """Audit, print the results, and return the exit status."""
     names: Sequence[str | None] = args.packs or [None]
     subjects = gather(
         names,
@@ -86,7 +84,7 @@ def _certify(path: Path, text: str, *, bad: bool) -> None:
 
 
 def report(result: Audit, *, strict: bool = False, whole: bool = False) -> Iterator[str]:
-    """Yield what people read: every leak, what is disclosed, and what it comes to."""
+    """Yield the lines of the report: leaks, disclosures, totals."""
     for hit in result.leaks:
         yield from _told("LEAK", hit)
     disclosed = result.disclosed

@@ -1,4 +1,4 @@
-"""`conformance lift`: what the feedback is worth to an agent."""
+"""`conformance lift`: how much the feedback helps an agent."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _OTHERS = ("compare", "tasks", "power", "paper", "serve", "report")
-"""Subcommands with a module of their own beside the run."""
+"""Subcommands in modules of their own."""
 
 
 def add(subparsers: Subparsers) -> None:
     """Add the command and its subcommands."""
     parser = subparsers.add_parser(
         "lift",
-        help="measure what the feedback is worth to an agent",
+        help="measure how much the feedback helps an agent",
         description="Play episodes (task, arm, agent, seed) against real servers, score them by the end state, and"
-        " compare. Scripted agents show that the payload is sufficient and safe, never what a model makes of it.",
+        " compare. Scripted agents show that the payload is sufficient and safe, never how a model uses it.",
     )
     inner = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(inner)
@@ -45,9 +45,9 @@ def _add_run(inner: Subparsers) -> None:
     parser = inner.add_parser(
         "run",
         help="play episodes",
-        description="Play every episode that the log in DIR does not have yet; run it again to go on after a stop."
-        " Options stand for a plan file, and win over it. Exit status: 0 ran, 1 an agent that does what the feedback"
-        " says did harm, 2 could not run, or not to the end.",
+        description="Play every episode that the log in DIR lacks; run it again to continue after a stop."
+        " Options override the plan file. Exit status: 0 ran, 1 an agent that follows the feedback did harm,"
+        " 2 could not run, or not to the end.",
     )
     lift_options.add(parser)
     parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=", ".join(Arm))

@@ -28,13 +28,17 @@ CERTIFICATE: Final = "certificate.json"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the shared options."""
-    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="what to play")
-    parser.add_argument("--out", type=Path, default=Path("lift"), metavar="DIR", help="where the log is; default: lift")
-    parser.add_argument("--domain", action="append", default=[], metavar="NAME", help="default: all that start here")
+    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="the plan")
+    parser.add_argument(
+        "--out", type=Path, default=Path("lift"), metavar="DIR", help="folder of the log; default: lift"
+    )
+    parser.add_argument(
+        "--domain", action="append", default=[], metavar="NAME", help="default: all that can be started here"
+    )
     parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="task ids, or domain/id")
     parser.add_argument("--seed", type=int, action="append", default=[], metavar="N", help="default: 0; repeats")
-    parser.add_argument("--attempts", type=int, metavar="N", help="at most, of each episode; default: 5")
-    parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of those that come with the suite")
+    parser.add_argument("--attempts", type=int, metavar="N", help="limit per episode; default: 5")
+    parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of the suite's own")
     parser.add_argument("--skip-audit", action="store_true", help="skip the leak audit of tasks and diagnoses")
 
 

@@ -20,7 +20,7 @@ def add(subparsers: Subparsers) -> None:
         "paper",
         help="recompute the paper's figures, and what clustering does to them",
         description='From the counts that "Structure Beats Verbosity for AI Agent Recovery" prints, recompute its'
-        " tables 2 and 4 and its Acme intervals; then say what is left when repeats of a task are not taken for"
+        " tables 2 and 4 and its Acme intervals; then show what remains if repeats of a task do not count as"
         " independent.",
     )
     parser.set_defaults(run=run)

@@ -16,8 +16,8 @@ def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "power",
         help="say how many tasks a comparison needs",
-        description="Repeats of a task are alike, so tasks are what counts: say how many of them show a difference of"
-        " two arms, or with --tasks what so many can show. McNemar's test of one pair per task.",
+        description="Say how many tasks show a difference of two arms, or with --tasks what so many can show. Repeats"
+        " of a task are alike and do not count. McNemar's test of one pair per task.",
     )
     parser.add_argument("--difference", type=float, action="append", metavar="SHARE", help="default: 0.1 0.15 0.2 0.3")
     parser.add_argument(
@@ -27,7 +27,7 @@ def add(subparsers: Subparsers) -> None:
         metavar="SHARE",
         help="of tasks with one success; default: 0.3 0.4",
     )
-    parser.add_argument("--tasks", type=int, metavar="N", help="what so many show")
+    parser.add_argument("--tasks", type=int, metavar="N", help="also say what so many tasks can show")
     parser.add_argument("--alpha", type=float, default=0.05)
     parser.add_argument("--power", type=float, default=0.8)
     parser.set_defaults(run=run)

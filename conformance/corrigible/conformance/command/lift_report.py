@@ -1,4 +1,4 @@
-"""`conformance lift report`: what a log comes to."""
+"""`conformance lift report`: the results of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "report",
-        help="what a log comes to",
+        help="show the results of a run",
         description="Compute every figure from the log of a run, and print it; write it as JSON or as one page with all"
         " episodes step by step. Nothing but the log is read. Exit status: 0 reported, 2 the log cannot be read.",
     )
@@ -36,7 +36,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print and write what was asked for."""
+    """Print the report and write the files."""
     try:
         from corrigible.conformance.lift.report import document, page, terminal
         from corrigible.conformance.lift.report.summary import summarise

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 ARMS: Final = (Arm.TRADITIONAL, Arm.VERBOSE, Arm.REFLECTIVE, Arm.PATCHES)
-"""Those that are served where none is named."""
+"""The default."""
 
 
 def add(subparsers: Subparsers) -> None:
@@ -30,12 +30,12 @@ def add(subparsers: Subparsers) -> None:
         "serve",
         help="measure an agent of your own",
         description="Hand out episodes over HTTP: POST /episodes answers a prompt and a base URL; the agent calls the"
-        " API there, POSTs /episodes/ID/finish, and is scored by the end state. Which arm it plays under is decided at"
-        " random, balanced, and told to nobody. Run it again with the same --out to go on.",
+        " API there, POSTs /episodes/ID/finish, and is scored by the end state. Arms are assigned at random, balanced,"
+        " and hidden from the agent. Run it again with the same --out to continue.",
     )
     lift_options.add(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="of 127.0.0.1; default: a free one")
-    parser.add_argument("--agent", default="external", metavar="NAME", help="how the log calls who plays")
+    parser.add_argument("--agent", default="external", metavar="NAME", help="the agent's name in the log")
     parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=f"default: {', '.join(ARMS)}")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 600")
     parser.set_defaults(run=run)

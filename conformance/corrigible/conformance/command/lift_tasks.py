@@ -1,4 +1,4 @@
-"""`conformance lift tasks`: what there is to be wanted of each API."""
+"""`conformance lift tasks`: the tasks of each API."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("domain", nargs="*", metavar="DOMAIN", help="default: all")
     parser.add_argument("--task-files", type=Path, default=TASKS, metavar="FOLDER", help="instead of the suite's own")
-    parser.add_argument("--prompts", action="store_true", help="with what an agent is told")
+    parser.add_argument("--prompts", action="store_true", help="with the prompts")
     parser.set_defaults(run=run)
 
 

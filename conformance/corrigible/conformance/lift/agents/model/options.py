@@ -1,4 +1,4 @@
-"""The options of `conformance lift run` that name models: a shorthand for agents of a plan.
+"""The options of `conformance lift run` for models: a shorthand for agents of a plan.
 
 Knows: argparse, names. Does not know: episodes, wire formats.
 """
@@ -27,15 +27,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--strategy", action="append", default=[], metavar="NAME,...", help=f"of {', '.join(STRATEGIES)}; default: none"
     )
-    group.add_argument("--base-url", default="", metavar="URL", help="of the provider's API, or of a local server")
-    group.add_argument("--local", action="store_true", help="what answers on this machine is a model, and no fake")
+    group.add_argument(
+        "--base-url", default="", metavar="URL", help="base URL of the provider's API or of a local server"
+    )
+    group.add_argument("--local", action="store_true", help="a server on this machine is a real model, not a fake")
     group.add_argument(
         "--first-request",
         choices=("fixed", "agent"),
         help="fixed (default): every episode starts with the task's request",
     )
     group.add_argument(
-        "--vocabulary", action="store_true", help="tell what the words of feedback mean, in every arm alike"
+        "--vocabulary", action="store_true", help="explain the words of feedback in the prompt, the same in every arm"
     )
     group.add_argument(
         "--set",
@@ -44,7 +46,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="any other setting: mode=json, temperature=0, max_tokens=8192, extra={reasoning_effort: low}",
     )
-    group.add_argument("--rate", type=float, metavar="N", help="requests a minute to one provider, of all episodes")
+    group.add_argument(
+        "--rate", type=float, metavar="N", help="requests per minute to one provider, all episodes together"
+    )
 
 
 def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
