@@ -197,14 +197,14 @@ def test_of_an_answer_so_much_is_read(spec: Path) -> None:
     limits = Limits()
     answer = {"errors": [{"message": "m" * 20_000, "field": f"f{n}"} for n in range(500)]}
     cut: Any = readable(answer, limits)
-    assert len(cut["errors"]) == limits.complaints
+    assert len(cut["errors"]) == limits.errors
     assert {len(one["message"]) for one in cut["errors"]} == {limits.text}
     request = Request("POST", "/things", body={"a": 1})
     exchange = Exchange(request, 400, {}, json.dumps(answer).encode(), "e", 1.0)
     try:
         next(Engine(load_profiles([], spec)).decide(exchange))
     except StopIteration as done:
-        assert len(done.value.case.errors) == limits.complaints
+        assert len(done.value.case.errors) == limits.errors
         assert done.value.case.body == answer, "where feedback goes is told by the whole answer"
 
 

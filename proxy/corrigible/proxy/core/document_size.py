@@ -48,10 +48,10 @@ def readable(document: Json, limits: Limits) -> Json:
     if isinstance(document, str):
         return document if len(document) <= _MOST_BLANKS else _BLANKS.sub(_SHORTENED, document[: limits.text])
     if isinstance(document, dict):
-        names = list(document)[: _MOST_MEMBERS * limits.complaints]
+        names = list(document)[: _MOST_MEMBERS * limits.errors]
         return {name[: limits.text]: readable(document[name], limits) for name in names}
     if isinstance(document, list):
-        return [readable(one, limits) for one in document[: limits.complaints]]
+        return [readable(one, limits) for one in document[: limits.errors]]
     return document
 
 
@@ -59,4 +59,4 @@ _MOST_BLANKS = 64
 _BLANKS = re.compile(rf"\s{{{_MOST_BLANKS},}}")
 _SHORTENED = " " * _MOST_BLANKS
 _MOST_MEMBERS = 4
-"""Members of one object, by the number of complaints."""
+"""Members of one object, by the number of errors."""

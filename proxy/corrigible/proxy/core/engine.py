@@ -180,7 +180,7 @@ class Engine:
             if errors:
                 if profile is not match.profile:
                     match = match_with(profile, exchange.request, presented=match.presented)
-                yield RefusalCase(exchange, match, body, text, errors[: self.limits.complaints])
+                yield RefusalCase(exchange, match, body, text, errors[: self.limits.errors])
 
     def _feedback(
         self,

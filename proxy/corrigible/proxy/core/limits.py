@@ -19,7 +19,7 @@ class Limits:
     """A request or an answer that holds more is not looked at."""
     depth: int = 100
     """Nor is one that is nested deeper: readers apply no edit to it either."""
-    complaints: int = 64
+    errors: int = 64
     """Of one answer; what it says beyond is not read."""
     text: int = 8192
     """Of one text in an answer this much is read."""
