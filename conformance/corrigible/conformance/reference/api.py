@@ -119,43 +119,43 @@ class Shop:
         with self._lock:
             self._stocks.pop(caller, None)
 
-    def respond(self, sent: HttpRequest) -> tuple[int, Json, bool]:
+    def respond(self, request: HttpRequest) -> tuple[int, Json, bool]:
         """Return status, body, and whether the caller is spoken to in problem documents."""
-        path, _, query = sent.target.partition("?")
+        path, _, query = request.target.partition("?")
         problem = path.startswith(PROBLEM + "/")
-        caller = sent.header("authorization") or ""
+        caller = request.header("authorization") or ""
         try:
-            status, body = self._served(sent, path.removeprefix(PROBLEM) if problem else path, query, caller)
+            status, body = self._served(request, path.removeprefix(PROBLEM) if problem else path, query, caller)
         except Refusal as refused:
             status, body = refused.status, (_problem if problem else _error)(refused)
         return status, body, problem
 
-    def _served(self, sent: HttpRequest, path: str, query: str, caller: str) -> tuple[int, Json]:
-        route = DESCRIPTION.route(sent.method, path)
+    def _served(self, request: HttpRequest, path: str, query: str, caller: str) -> tuple[int, Json]:
+        route = DESCRIPTION.route(request.method, path)
         if route is None:
             known = DESCRIPTION.methods(path)
             if known:
-                raise _refusal(405, "method_not_allowed", f"{sent.method} is not possible here.")
+                raise _refusal(405, "method_not_allowed", f"{request.method} is not possible here.")
             raise _refusal(404, "route_unknown", "There is nothing at this path.")
         if route.operation == "reset":
             self.reset(caller)
             return 200, {"reset": True}
         pairs = {name: value for name, value in parse_qsl(query, keep_blank_values=True)}
-        headers = {name.lower(): value for name, value in sent.headers}
-        body = _read(sent)
+        headers = {name.lower(): value for name, value in request.headers}
+        body = _read(request)
         faults = DESCRIPTION.breaches(route, query=pairs, headers=headers, body=body)
         if faults:
             raise Refusal(400, tuple(_complaint(fault) for fault in faults))
         call = Call(self.stock(caller), route.params, pairs, body, pairs.get("dry_run") == "true")
-        self._remember(call, headers, sent)
+        self._remember(call, headers, request)
         return _OPERATIONS[route.operation](call)
 
     @staticmethod
-    def _remember(call: Call, headers: Mapping[str, str], sent: HttpRequest) -> None:
+    def _remember(call: Call, headers: Mapping[str, str], request: HttpRequest) -> None:
         key = headers.get("idempotency-key")
-        if key is None or sent.method != "POST":
+        if key is None or request.method != "POST":
             return
-        if call.stock.keys.get(key, sent.body) != sent.body:
+        if call.stock.keys.get(key, request.body) != request.body:
             raise _refusal(
                 409,
                 "idempotency_key_reused",
@@ -163,14 +163,14 @@ class Shop:
                 "/headers/idempotency-key",
             )
         if not call.trial:
-            call.stock.keys[key] = sent.body
+            call.stock.keys[key] = request.body
 
 
-def _read(sent: HttpRequest) -> Json:
-    if not sent.body:
+def _read(request: HttpRequest) -> Json:
+    if not request.body:
         return None
     try:
-        return json.loads(sent.body)
+        return json.loads(request.body)
     except ValueError:
         raise _refusal(400, "body_unreadable", "The body is no JSON.") from None
 
@@ -286,8 +286,8 @@ def _create_order(call: Call) -> tuple[int, Json]:
     faults = list(_line_faults(call.body["lines"]))
     shipping = call.body.get("shipping")
     if shipping is not None and shipping["method"] not in _METHODS[shipping["country"]]:
-        said = "This way of shipping is not possible there."
-        faults.append(Complaint("shipping_method_unavailable", said, "/body/shipping/method"))
+        sentence = "This way of shipping is not possible there."
+        faults.append(Complaint("shipping_method_unavailable", sentence, "/body/shipping/method"))
     if faults:
         raise Refusal(422, tuple(faults))
     total = sum(_ITEMS[line["sku"]]["price"] * line["quantity"] for line in call.body["lines"])
@@ -307,8 +307,8 @@ def _line_faults(lines: list[dict[str, Json]]) -> list[Complaint]:
             out.append(Complaint("sku_unknown", "There is no such item.", f"/body/lines/{index}/sku"))
         elif line["quantity"] > item["stock"]:
             left = item["stock"]
-            said = f"Only {left} are in stock." if left else "None is in stock."
-            out.append(Complaint("out_of_stock", said, f"/body/lines/{index}/quantity"))
+            sentence = f"Only {left} are in stock." if left else "None is in stock."
+            out.append(Complaint("out_of_stock", sentence, f"/body/lines/{index}/quantity"))
     return out
 
 

@@ -57,9 +57,9 @@ class ApiServer:
         return answer(said.status, said.body)
 
 
-def is_dry_run(sent: HttpRequest) -> bool:
+def is_dry_run(request: HttpRequest) -> bool:
     """Whether a request asks for a dry run."""
-    return DRY_RUN in parse_qsl(sent.target.partition("?")[2])
+    return DRY_RUN in parse_qsl(request.target.partition("?")[2])
 
 
 def refusal(code: int, reason: str, message: str) -> Script:

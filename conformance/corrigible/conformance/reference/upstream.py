@@ -179,14 +179,14 @@ class Upstream(Listener):
                 if not self._say(connection, received):
                     return
 
-    def _known(self, sent: HttpRequest) -> Script | Answering:
-        script, target = self._scripts.get(sent.header(CASE) or "", (None, None))
-        if script is not None and target in (None, sent.target):
+    def _known(self, request: HttpRequest) -> Script | Answering:
+        script, target = self._scripts.get(request.header(CASE) or "", (None, None))
+        if script is not None and target in (None, request.target):
             return script
-        return self._asides.get(sent.header("authorization") or "", self.api)
+        return self._asides.get(request.header("authorization") or "", self.api)
 
-    def _is_early(self, sent: HttpRequest) -> bool:
-        known = self._known(sent)
+    def _is_early(self, request: HttpRequest) -> bool:
+        known = self._known(request)
         return isinstance(known, Script) and known.early
 
     def _say(self, connection: socket.socket, received: Received) -> bool:
@@ -244,8 +244,8 @@ def _read(
             case h11.EndOfMessage() if head is not None:
                 after = bytes(server.trailing_data[0])
                 whole = bytes(raw[: len(raw) - len(after)]) if after else bytes(raw)
-                sent = HttpRequest(head.method, head.target, head.headers, bytes(body))
-                return Received(sent, whole, time.time(), _plain(event)), after
+                request = HttpRequest(head.method, head.target, head.headers, bytes(body))
+                return Received(request, whole, time.time(), _plain(event)), after
             case _:
                 return None, b""
 

@@ -37,9 +37,9 @@ def _lines(total: int, every: float) -> Iterator[Callable[[Entry], None]]:
 
     def speak() -> None:
         after = f", the last one {last}" if last else ""
-        said = f"{time.monotonic() - began:5.0f} s  {done} of {total} checks, {failed} failed{after}"
+        sentence = f"{time.monotonic() - began:5.0f} s  {done} of {total} checks, {failed} failed{after}"
         with suppress(OSError, ValueError):  # nobody reads it any more
-            print(said, file=sys.stderr, flush=True)
+            print(sentence, file=sys.stderr, flush=True)
 
     with repeated_beside(speak, first=every, every=every, name="progress"):
         yield heard

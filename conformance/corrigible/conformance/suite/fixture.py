@@ -83,12 +83,12 @@ class TracingClient(HttpClient):
         super().__init__(url)
         self._who, self._note, self._overdue = who, note, overdue
 
-    def send(self, sent: HttpRequest, *, timeout: float = 10.0, line: KeepAlive | None = None) -> HttpResponse:
-        got = super().send(sent, timeout=timeout, line=line)
-        self._note(self._who, f"{shown_request(sent)}\n\n{shown_answer(got)}")
-        if self._overdue is not None and got.error is not None and "timed out" in got.error:
-            self._overdue(got.error)
-        return got
+    def send(self, request: HttpRequest, *, timeout: float = 10.0, line: KeepAlive | None = None) -> HttpResponse:
+        response = super().send(request, timeout=timeout, line=line)
+        self._note(self._who, f"{shown_request(request)}\n\n{shown_answer(response)}")
+        if self._overdue is not None and response.error is not None and "timed out" in response.error:
+            self._overdue(response.error)
+        return response
 
 
 @contextmanager
@@ -211,17 +211,19 @@ def _optional(name: str) -> Any:
         raise UsageError(f"{problem.name} is not installed: corrigible[conformance]") from None
 
 
-def shown_request(sent: HttpRequest) -> str:
-    return f"> {sent.method} {sent.target}\n{_shown(sent.headers, sent.body, '> ')}"
+def shown_request(request: HttpRequest) -> str:
+    return f"> {request.method} {request.target}\n{_shown(request.headers, request.body, '> ')}"
 
 
-def shown_answer(got: HttpResponse) -> str:
-    if got.status == 0:
-        return f"< {got.error}"
-    cut = f"\n< ({got.error})" if got.error else ""
-    early = "".join(f"< {status}\n" for status in got.informational)
-    trailers = f"\n{_shown(got.trailers, b'', '< ')}" if got.trailers else ""
-    return f"{early}< {got.status} {got.reason}\n{_shown(got.headers, got.body, '< ')}{trailers}{cut}"
+def shown_answer(response: HttpResponse) -> str:
+    if response.status == 0:
+        return f"< {response.error}"
+    cut = f"\n< ({response.error})" if response.error else ""
+    early = "".join(f"< {status}\n" for status in response.informational)
+    trailers = f"\n{_shown(response.trailers, b'', '< ')}" if response.trailers else ""
+    return (
+        f"{early}< {response.status} {response.reason}\n{_shown(response.headers, response.body, '< ')}{trailers}{cut}"
+    )
 
 
 def _shown(headers: Headers, body: bytes, mark: str) -> str:

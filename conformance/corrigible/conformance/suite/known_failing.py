@@ -34,5 +34,5 @@ def refuse_unmatched(known: Iterable[KnownFailing], chosen: Sequence[tuple[str, 
     stale = [entry for entry in known if not any(matches(entry.check, check, profile) for profile, check in chosen)]
     if stale:
         ids = {check.id for _, check in chosen}
-        said = 'known-failing "{}" matches no check of this run{}'
-        raise UsageError("\n".join(said.format(entry.check, did_you_mean(entry.check, ids)) for entry in stale))
+        sentence = 'known-failing "{}" matches no check of this run{}'
+        raise UsageError("\n".join(sentence.format(entry.check, did_you_mean(entry.check, ids)) for entry in stale))

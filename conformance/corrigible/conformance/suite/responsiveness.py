@@ -27,10 +27,10 @@ def holding(subject: Subject, *, timeout: float | None = None) -> str | None:
         return _over_http2(subject.grpc, timeout)
     if subject.target is None:
         return None
-    got = HttpClient(subject.target.url).send(_QUESTION, timeout=timeout)
-    if got.error is None or "timed out" not in got.error:
+    response = HttpClient(subject.target.url).send(_QUESTION, timeout=timeout)
+    if response.error is None or "timed out" not in response.error:
         return None
-    if got.status == 0:
+    if response.status == 0:
         return f"the subject takes connections and holds them: a plain GET had no answer after {timeout:g} s"
     return f"the subject does not end its answers: the one to a plain GET had no end after {timeout:g} s"
 

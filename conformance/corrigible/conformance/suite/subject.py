@@ -112,25 +112,25 @@ class Subject:
         return self.upstream
 
     def through(
-        self, sent: HttpRequest, script: Script | Answering | None = None, *, timeout: float = 10.0
+        self, request: HttpRequest, script: Script | Answering | None = None, *, timeout: float = 10.0
     ) -> HttpResponse:
         """Send through the subject as a new caller; the upstream answers by script, or as the reference API."""
         if script is not None:
             case = self.case()
-            self.behind.script(case, script, target=sent.target)
-            sent = sent.adding((CASE, case))
-        return self.wire.send(self._signed(sent), timeout=timeout)
+            self.behind.script(case, script, target=request.target)
+            request = request.adding((CASE, case))
+        return self.wire.send(self._signed(request), timeout=timeout)
 
-    def both(self, sent: HttpRequest, script: Script | Answering, *, timeout: float = 10.0) -> Pair:
+    def both(self, request: HttpRequest, script: Script | Answering, *, timeout: float = 10.0) -> Pair:
         """Send the same request straight to the upstream and through the subject."""
         upstream, case = self.behind, self.case()
-        upstream.script(case, script, target=sent.target)  # look-ups and dry runs may name the case too
-        signed = self._signed(sent.adding((CASE, case)))
+        upstream.script(case, script, target=request.target)  # look-ups and dry runs may name the case too
+        signed = self._signed(request.adding((CASE, case)))
         direct = (self.direct or HttpClient(upstream.url)).send(signed, timeout=timeout)
         before = upstream.received(case)
         through = self.wire.send(signed, timeout=timeout)
         after = upstream.received(case)[len(before) :]
         return Pair(direct, through, after[0] if after else None, before[0] if before else None)
 
-    def _signed(self, sent: HttpRequest) -> HttpRequest:
-        return sent if sent.header("authorization") is not None else sent.adding(self.caller())
+    def _signed(self, request: HttpRequest) -> HttpRequest:
+        return request if request.header("authorization") is not None else request.adding(self.caller())

@@ -164,11 +164,11 @@ class GrpcClient:
             return False
         return True
 
-    def open(self, sent: GrpcCall, requests: Iterator[bytes], timeout: float | None) -> Any:
+    def open(self, call: GrpcCall, requests: Iterator[bytes], timeout: float | None) -> Any:
         """Begin a call whose messages come from elsewhere."""
-        make: Any = self._channel.stream_stream(sent.method)
-        compression = grpc.Compression.Gzip if sent.compressed else None
-        return make(requests, metadata=sent.metadata, timeout=timeout, compression=compression)
+        make: Any = self._channel.stream_stream(call.method)
+        compression = grpc.Compression.Gzip if call.compressed else None
+        return make(requests, metadata=call.metadata, timeout=timeout, compression=compression)
 
     def send(self, sent: GrpcCall, *, timeout: float = 10.0) -> GrpcResult:
         """Make one call to its end. A refusal is an answer; nothing is raised."""

@@ -116,11 +116,11 @@ class HttpClient:
         self.url = url.rstrip("/")
         self.host, self.port = parts.hostname, parts.port or 80
 
-    def send(self, sent: HttpRequest, *, timeout: float = 10.0, line: KeepAlive | None = None) -> HttpResponse:
+    def send(self, request: HttpRequest, *, timeout: float = 10.0, line: KeepAlive | None = None) -> HttpResponse:
         """Send one request and read its answer to the end, within `timeout` seconds. What goes wrong is in `error`."""
         began = time.monotonic()
         if line is not None and (kept := line.taken()) is not None:
-            got = self._sent(kept, sent, began, timeout, line)
+            got = self._sent(kept, request, began, timeout, line)
             if got.status != 0:
                 return got
             # The other side may have hung up between two exchanges: it is asked again on a fresh connection.
@@ -128,12 +128,12 @@ class HttpClient:
             connection = socket.create_connection((self.host, self.port), timeout)
         except OSError as problem:
             return self._unanswered(problem, began)
-        return self._sent(connection, sent, began, timeout, line)
+        return self._sent(connection, request, began, timeout, line)
 
     def _sent(
         self,
         connection: socket.socket,
-        sent: HttpRequest,
+        request: HttpRequest,
         began: float,
         timeout: float,
         line: KeepAlive | None,
@@ -141,7 +141,7 @@ class HttpClient:
         """Have one exchange, and keep the connection on the line or close it."""
         kept = False
         try:
-            got, goes_on = _exchanged(connection, sent, f"{self.host}:{self.port}", began, timeout)
+            got, goes_on = _exchanged(connection, request, f"{self.host}:{self.port}", began, timeout)
             kept = goes_on and line is not None
             if kept and line is not None:
                 line.keep(connection)
@@ -153,25 +153,25 @@ class HttpClient:
                 connection.close()
 
     def _unanswered(self, problem: OSError, began: float) -> HttpResponse:
-        said = f"no answer from {self.url}: {problem.strerror or problem}"
-        return HttpResponse(0, "", (), b"", error=said, seconds=time.monotonic() - began)
+        sentence = f"no answer from {self.url}: {problem.strerror or problem}"
+        return HttpResponse(0, "", (), b"", error=sentence, seconds=time.monotonic() - began)
 
 
 def _exchanged(
-    connection: socket.socket, sent: HttpRequest, authority: str, began: float, timeout: float
+    connection: socket.socket, request: HttpRequest, authority: str, began: float, timeout: float
 ) -> tuple[HttpResponse, bool]:
     """Return what came, and whether another request may follow on the same connection."""
     connection.settimeout(timeout)
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST)
-    headers = list(sent.headers)
+    headers = list(request.headers)
     present = {name.lower() for name, _ in headers}
     if "host" not in present:
         headers.insert(0, ("Host", authority))
-    if "content-length" not in present and "transfer-encoding" not in present and sent.body:
-        headers.append(("Content-Length", str(len(sent.body))))
+    if "content-length" not in present and "transfer-encoding" not in present and request.body:
+        headers.append(("Content-Length", str(len(request.body))))
     fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-    head = h11.Request(method=sent.method, target=sent.target, headers=fields)
-    connection.sendall((client.send(head) or b"") + (client.send(h11.Data(sent.body)) or b""))
+    head = h11.Request(method=request.method, target=request.target, headers=fields)
+    connection.sendall((client.send(head) or b"") + (client.send(h11.Data(request.body)) or b""))
     connection.sendall(client.send(h11.EndOfMessage()) or b"")
     informational: list[int] = []
     answer: h11.Response | h11.InformationalResponse | None = None
@@ -227,32 +227,32 @@ def _plain(headers: h11.Headers) -> Headers:  # type: ignore[name-defined]  # h1
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw_items())
 
 
-def curl(url: str, sent: HttpRequest) -> str:
+def curl(url: str, request: HttpRequest) -> str:
     """Return the command line that sends this again."""
-    words = ["curl", "-i", "-X", sent.method, url + sent.target]
-    for name, value in sent.headers:
+    words = ["curl", "-i", "-X", request.method, url + request.target]
+    for name, value in request.headers:
         words += ["-H", f"{name}: {value}"]
-    if sent.body:
-        words += ["--data-binary", sent.body.decode("utf-8", "replace")]
+    if request.body:
+        words += ["--data-binary", request.body.decode("utf-8", "replace")]
     return shlex.join(words)
 
 
-def request_document(sent: HttpRequest) -> Request:
+def request_document(request: HttpRequest) -> Request:
     """Return the request document of section 2 of the contract for what was sent."""
-    path, _, query = sent.target.partition("?")
-    media = (sent.header("content-type") or "").partition(";")[0].strip().lower()
+    path, _, query = request.target.partition("?")
+    media = (request.header("content-type") or "").partition(";")[0].strip().lower()
     body: Json = None
     form = media == "application/x-www-form-urlencoded"
     if form:
-        body = _nested(parse_qsl(sent.body.decode(), keep_blank_values=True))
-    elif sent.body:
-        body = json.loads(sent.body)
+        body = _nested(parse_qsl(request.body.decode(), keep_blank_values=True))
+    elif request.body:
+        body = json.loads(request.body)
     named: dict[str, Json] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         had = named.get(name)
         named[name] = value if had is None else [*(had if isinstance(had, list) else [had]), value]
-    headers = {name.lower(): value for name, value in sent.headers if name.lower() not in _NOT_IN_DOCUMENTS}
-    return Request(sent.method, path, query=named, headers=headers, body=body, form=form)
+    headers = {name.lower(): value for name, value in request.headers if name.lower() not in _NOT_IN_DOCUMENTS}
+    return Request(request.method, path, query=named, headers=headers, body=body, form=form)
 
 
 def _nested(pairs: list[tuple[str, str]]) -> dict[str, Json]:

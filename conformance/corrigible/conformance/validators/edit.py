@@ -62,11 +62,11 @@ def _asked_for(told: AnnotatedError) -> Iterator[Finding]:
             where = f"Placeholder {number} of suggestion {stage.index}"
             split = parts(one.get("pointer"))
             if split is None or not split or split[0] not in _MEMBERS:
-                said = f"{where} has no JSON pointer into the request document."
-                yield Finding("SRF-OPS-01", said, "such as /body/name", one.get("pointer"), told.sent)
+                sentence = f"{where} has no JSON pointer into the request document."
+                yield Finding("SRF-OPS-01", sentence, "such as /body/name", one.get("pointer"), told.sent)
             elif told.description is not None and told.description.excludes(told.request, str(one["pointer"])):
-                said = f"{where} points at what the description of the API does not let the request hold."
-                yield Finding("SRF-OPS-05", said, "a member that may be there", one["pointer"], told.sent)
+                sentence = f"{where} points at what the description of the API does not let the request hold."
+                yield Finding("SRF-OPS-05", sentence, "a member that may be there", one["pointer"], told.sent)
 
 
 def _operation_problem(op: Json) -> str:
@@ -96,8 +96,8 @@ def _operation_problem(op: Json) -> str:
 def _applies(told: AnnotatedError) -> Iterator[Finding]:
     for stage in stages(told):
         if stage.after is None:
-            said = f"Suggestion {stage.index} does not apply to the request that was refused: {stage.problem}."
-            yield Finding("SRF-OPS-02", said, "a patch that applies", patch_of(stage.suggestion), told.sent)
+            sentence = f"Suggestion {stage.index} does not apply to the request that was refused: {stage.problem}."
+            yield Finding("SRF-OPS-02", sentence, "a patch that applies", patch_of(stage.suggestion), told.sent)
 
 
 def _guarded(told: AnnotatedError) -> Iterator[Finding]:
@@ -107,11 +107,11 @@ def _guarded(told: AnnotatedError) -> Iterator[Finding]:
         for number, op in enumerate(patch_of(stage.suggestion)):
             for element in _elements(current, op):
                 if not any(leads_to(element, test) for test in tested):
-                    said = (
+                    sentence = (
                         f"Operation {number} in the patch of suggestion {stage.index} edits {element}, "
                         "an element of an array, without a test of it before."
                     )
-                    yield Finding("SRF-OPS-03", said, {"op": "test", "path": element}, dict(op), told.sent)
+                    yield Finding("SRF-OPS-03", sentence, {"op": "test", "path": element}, dict(op), told.sent)
             if op.get("op") == "test":
                 tested.append(str(op["path"]))
             try:
@@ -156,10 +156,12 @@ def _described(told: AnnotatedError) -> Iterator[Finding]:
             touched = any(leads_to(place, breach.pointer) for place in edited)
             rerouted = "/path" in edited and breach.keyword == "required"
             if (touched or (breach.pointer, breach.keyword) not in known) and not rerouted:
-                said = (
+                sentence = (
                     f"Suggestion {stage.index} leads to a request that the API's own description refuses: {breach.said}"
                 )
-                yield Finding("SRF-OPS-05", said, f"{breach.keyword} holds at {breach.pointer}", stage.after, told.sent)
+                yield Finding(
+                    "SRF-OPS-05", sentence, f"{breach.keyword} holds at {breach.pointer}", stage.after, told.sent
+                )
 
 
 def _as_request(whole: Any, request: Request) -> Request:
@@ -188,8 +190,10 @@ def _parameters_agree(told: AnnotatedError) -> Iterator[Finding]:
             found = at(stage.after, place)
             if (found is not MISSING) if value is None else (found is MISSING or not same(found, value)):
                 got: Json = None if isinstance(found, Missing) else found
-                said = f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
-                yield Finding("SRF-OPS-06", said, value, got, told.sent)
+                sentence = (
+                    f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
+                )
+                yield Finding("SRF-OPS-06", sentence, value, got, told.sent)
 
 
 def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, Json]]:
@@ -214,11 +218,11 @@ def _alternatives(told: AnnotatedError) -> Iterator[Finding]:
                 other, had, theirs = seen[place]
                 marked = group is not None and group == theirs and group.get("relation") == "one_of"
                 if other != index and not same(had, value) and not marked and not isinstance(value, dict):
-                    said = (
+                    sentence = (
                         f"Suggestions {other} and {index} give {place} different values and are no group of "
                         "the relation one_of: a reader would apply both."
                     )
-                    yield Finding("SRF-OPS-07", said, "one_of", group, told.sent)
+                    yield Finding("SRF-OPS-07", sentence, "one_of", group, told.sent)
             seen.setdefault(place, (index, value, group))
     yield from _groups(told)
 
@@ -230,11 +234,11 @@ def _groups(told: AnnotatedError) -> Iterator[Finding]:
         if group is None:
             continue
         if not isinstance(group, Mapping) or group.get("relation") not in ("all", "one_of", "sequence"):
-            said = f"The group of suggestion {index} has no relation that there is."
-            yield Finding("SRF-OPS-07", said, ["all", "one_of", "sequence"], group, told.sent)
+            sentence = f"The group of suggestion {index} has no relation that there is."
+            yield Finding("SRF-OPS-07", sentence, ["all", "one_of", "sequence"], group, told.sent)
         elif relations.setdefault(str(group.get("id")), group["relation"]) != group["relation"]:
-            said = f"The group {group.get('id')} has two relations."
-            yield Finding("SRF-OPS-07", said, relations[str(group.get("id"))], group["relation"], told.sent)
+            sentence = f"The group {group.get('id')} has two relations."
+            yield Finding("SRF-OPS-07", sentence, relations[str(group.get("id"))], group["relation"], told.sent)
 
 
 def _earned(told: AnnotatedError) -> Iterator[Finding]:
@@ -243,22 +247,22 @@ def _earned(told: AnnotatedError) -> Iterator[Finding]:
         open_ones = bool(one.get("placeholders"))
         safety = one.get("safety") if isinstance(one.get("safety"), Mapping) else {}
         if open_ones != (level == "HAS_PLACEHOLDERS"):
-            said = f"Suggestion {index}: HAS_PLACEHOLDERS and placeholders go together."
-            yield Finding("SRF-OPS-08", said, "HAS_PLACEHOLDERS" if open_ones else "no such word", level, told.sent)
+            sentence = f"Suggestion {index}: HAS_PLACEHOLDERS and placeholders go together."
+            yield Finding("SRF-OPS-08", sentence, "HAS_PLACEHOLDERS" if open_ones else "no such word", level, told.sent)
         if level != "MACHINE_APPLICABLE":
             continue
         if not _proven(one):
-            said = (
+            sentence = (
                 f"Suggestion {index} calls itself MACHINE_APPLICABLE without evidence: neither verified, nor observed "
                 "20 times with a lower bound of 0.9."
             )
             got = {name: one.get(name) for name in ("verification", "confidence") if name in one}
-            yield Finding("SRF-OPS-08", said, "evidence", got, told.sent)
+            yield Finding("SRF-OPS-08", sentence, "evidence", got, told.sent)
         for flag in ("changes_intent", "requires_confirmation", "loses"):
             if safety and safety.get(flag):
-                said = f"Suggestion {index} calls itself MACHINE_APPLICABLE and says {flag} too."
+                sentence = f"Suggestion {index} calls itself MACHINE_APPLICABLE and says {flag} too."
                 yield Finding(
-                    "SRF-OPS-08", said, "neither intent changed, nor confirmation, nor loss", safety, told.sent
+                    "SRF-OPS-08", sentence, "neither intent changed, nor confirmation, nor loss", safety, told.sent
                 )
 
 
@@ -291,8 +295,8 @@ def _idempotent(told: AnnotatedError) -> Iterator[Finding]:
         except Unapplied:
             continue
         if not same(again, stage.after):
-            said = f"Applied a second time, the patch of suggestion {stage.index} changes the request once more."
-            yield Finding("SRF-OPS-10", said, stage.after, again, told.sent)
+            sentence = f"Applied a second time, the patch of suggestion {stage.index} changes the request once more."
+            yield Finding("SRF-OPS-10", sentence, stage.after, again, told.sent)
 
 
 def _credentials(told: AnnotatedError) -> Iterator[Finding]:
@@ -304,17 +308,17 @@ def _credentials(told: AnnotatedError) -> Iterator[Finding]:
                 continue
             named = split[1].lower() if len(split) > 1 else ""
             if not named or named in _CREDENTIALS:
-                said = f"Suggestion {index} reads or changes {place}: credentials are the caller's own."
-                yield Finding("SRF-OPS-11", said, "no such place", dict(op), told.sent)
+                sentence = f"Suggestion {index} reads or changes {place}: credentials are the caller's own."
+                yield Finding("SRF-OPS-11", sentence, "no such place", dict(op), told.sent)
             elif named in _KEYS and _reuses(op, told.request, named):
-                said = f"Suggestion {index} takes away or repeats an idempotency key."
-                yield Finding("SRF-OPS-11", said, "a fresh key, or none of it", dict(op), told.sent)
+                sentence = f"Suggestion {index} takes away or repeats an idempotency key."
+                yield Finding("SRF-OPS-11", sentence, "a fresh key, or none of it", dict(op), told.sent)
         for step in listed(one, "steps"):
             headers = step.get("headers")
             for name in headers if isinstance(headers, Mapping) else ():
                 if str(name).lower() in _CREDENTIALS:
-                    said = f"A step of suggestion {index} has the header {name}: credentials are the caller's own."
-                    yield Finding("SRF-OPS-11", said, "no such header", dict(step), told.sent)
+                    sentence = f"A step of suggestion {index} has the header {name}: credentials are the caller's own."
+                    yield Finding("SRF-OPS-11", sentence, "no such header", dict(step), told.sent)
 
 
 def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
@@ -331,8 +335,8 @@ def _stays_here(told: AnnotatedError) -> Iterator[Finding]:
         paths += [step.get("path") for step in listed(one, "steps")]
         for path in paths:
             if not isinstance(path, str) or not path.startswith("/") or path.startswith("//") or "\\" in path:
-                said = f"Suggestion {index} leads to what is no path on the same host."
-                yield Finding("SRF-OPS-02", said, "a path that begins with one /", path, told.sent)
+                sentence = f"Suggestion {index} leads to what is no path on the same host."
+                yield Finding("SRF-OPS-02", sentence, "a path that begins with one /", path, told.sent)
 
 
 def _waits_only(told: AnnotatedError) -> Iterator[Finding]:
@@ -340,8 +344,8 @@ def _waits_only(told: AnnotatedError) -> Iterator[Finding]:
         if base_action(one) == "WAIT_AND_RETRY" and any(
             not str(op["path"]).startswith("/headers/") for op in patch_of(one) if op["op"] != "test"
         ):
-            said = f"Suggestion {index} says to send the same request later, and changes it."
-            yield Finding("SRF-OPS-06", said, "no edit", patch_of(one), told.sent)
+            sentence = f"Suggestion {index} says to send the same request later, and changes it."
+            yield Finding("SRF-OPS-06", sentence, "no edit", patch_of(one), told.sent)
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (

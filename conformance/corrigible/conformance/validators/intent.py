@@ -45,8 +45,8 @@ def _flagged(told: AnnotatedError) -> Iterator[Finding]:
         for op in patch_of(stage.suggestion):
             why = _other(op, stage, limits)
             if why:
-                said = f"Suggestion {stage.index} {why}, which is not what was asked for, and does not say so."
-                yield Finding("SRF-OPS-09", said, {"changes_intent": True}, safety, told.sent)
+                sentence = f"Suggestion {stage.index} {why}, which is not what was asked for, and does not say so."
+                yield Finding("SRF-OPS-09", sentence, {"changes_intent": True}, safety, told.sent)
 
 
 def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> str:
@@ -76,8 +76,8 @@ def _harmless(told: AnnotatedError) -> Iterator[Finding]:
         for sent in [*listed(one, "steps"), stage.after or stage.before]:
             method = str(sent.get("method"))
             if not is_safe(method) and not _tries(sent.get("query")):
-                said = f"Suggestion {stage.index} says that it has no side effects, and leads to a {method}."
-                yield Finding("SRF-OPS-12", said, {"side_effects": "possible|certain"}, dict(safety), told.sent)
+                sentence = f"Suggestion {stage.index} says that it has no side effects, and leads to a {method}."
+                yield Finding("SRF-OPS-12", sentence, {"side_effects": "possible|certain"}, dict(safety), told.sent)
                 break
 
 
@@ -104,20 +104,22 @@ def _accounted(told: AnnotatedError) -> Iterator[Finding]:
         missing = [one for one in gone if not any(leads_to(str(p), one) for p in pointers)]
         overwritten = [one for one in missing if at(stage.after, one) is not MISSING]
         if overwritten and not flagged:
-            said = f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
-            yield Finding("SRF-OPS-09", said, {"changes_intent": True}, safety, told.sent)
+            sentence = (
+                f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
+            )
+            yield Finding("SRF-OPS-09", sentence, {"changes_intent": True}, safety, told.sent)
             missing = [one for one in missing if one not in overwritten]
         if missing:
             places = ", ".join(missing[:3])
-            said = f"What stood at {places} is nowhere after suggestion {stage.index}, and it does not say so."
-            yield Finding("SRF-OPS-13", said, {"loses": missing[:10]}, safety, told.sent)
+            sentence = f"What stood at {places} is nowhere after suggestion {stage.index}, and it does not say so."
+            yield Finding("SRF-OPS-13", sentence, {"loses": missing[:10]}, safety, told.sent)
         if pointers and not flagged:
-            said = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
-            yield Finding("SRF-OPS-13", said, {"changes_intent": True}, safety, told.sent)
+            sentence = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
+            yield Finding("SRF-OPS-13", sentence, {"changes_intent": True}, safety, told.sent)
         for pointer in pointers:
             if parts(pointer) is None or at(document(told.request), pointer) is MISSING:
-                said = f"Suggestion {stage.index} says that it loses what the request does not hold."
-                yield Finding("SRF-OPS-13", said, "a pointer into the refused request", pointer, told.sent)
+                sentence = f"Suggestion {stage.index} says that it loses what the request does not hold."
+                yield Finding("SRF-OPS-13", sentence, "a pointer into the refused request", pointer, told.sent)
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (_flagged, _harmless, _accounted)

@@ -41,11 +41,11 @@ def judge(told: AnnotatedError) -> Iterator[Finding]:
                 continue
             rivals = [value for value in as_near(old, listed) if value != new]
             if rivals and not choice:
-                said = f"Suggestion {stage.index} takes {new} for {old}, though {rivals[0]} is as near."
-                yield Finding("SRF-OPS-14", said, "a group one_of, or a question", dict(op), told.sent)
+                sentence = f"Suggestion {stage.index} takes {new} for {old}, though {rivals[0]} is as near."
+                yield Finding("SRF-OPS-14", sentence, "a group one_of, or a question", dict(op), told.sent)
             if _words(place) & DECISIVE and not _asks(one):
-                said = f"Suggestion {stage.index} guesses at {place}, on which much hangs, and asks nobody."
-                yield Finding("SRF-OPS-14", said, {"requires_confirmation": True}, one.get("safety"), told.sent)
+                sentence = f"Suggestion {stage.index} guesses at {place}, on which much hangs, and asks nobody."
+                yield Finding("SRF-OPS-14", sentence, {"requires_confirmation": True}, one.get("safety"), told.sent)
 
 
 def as_near(text: str, candidates: Sequence[Any]) -> list[str]:

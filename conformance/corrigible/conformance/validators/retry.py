@@ -64,8 +64,10 @@ def _not_blindly(told: AnnotatedError) -> Iterator[Finding]:
     names = {name.lower() for name in told.request.headers}
     keyed = any(key in names for key in _KEYS)
     if told.retry.get("same_request") is True and not is_safe(told.request.method) and not keyed:
-        said = f"The feedback says to repeat a {told.request.method} that has no idempotency key: it may happen twice."
-        yield Finding("SRF-RTY-02", said, {"same_request": False}, dict(told.retry), told.sent)
+        sentence = (
+            f"The feedback says to repeat a {told.request.method} that has no idempotency key: it may happen twice."
+        )
+        yield Finding("SRF-RTY-02", sentence, {"same_request": False}, dict(told.retry), told.sent)
 
 
 def is_safe(method: str) -> bool:
@@ -84,11 +86,11 @@ def _bounded(told: AnnotatedError) -> Iterator[Finding]:
     counted = isinstance(most, int) and not isinstance(most, bool)
     if most is ABSENT:
         if told.retry.get("same_request") is True:
-            said = "The feedback says to repeat the request and not how often at most."
-            yield Finding("SRF-RTY-04", said, f"1 to {_MOST_ATTEMPTS}", ABSENT, told.sent)
+            sentence = "The feedback says to repeat the request and not how often at most."
+            yield Finding("SRF-RTY-04", sentence, f"1 to {_MOST_ATTEMPTS}", ABSENT, told.sent)
     elif not counted or not 1 <= most <= _MOST_ATTEMPTS:
-        said = "The number of attempts is not one that ends."
-        yield Finding("SRF-RTY-04", said, f"1 to {_MOST_ATTEMPTS}", most, told.sent)
+        sentence = "The number of attempts is not one that ends."
+        yield Finding("SRF-RTY-04", sentence, f"1 to {_MOST_ATTEMPTS}", most, told.sent)
 
 
 def _keys(told: AnnotatedError) -> Iterator[Finding]:

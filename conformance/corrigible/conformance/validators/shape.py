@@ -33,8 +33,8 @@ def _type(told: AnnotatedError) -> Iterator[Finding]:
         yield Finding("SRF-COR-02", "The type of the feedback is not a registered one.", list(_TYPES), found, told.sent)
     recovery = told.feedback.get("recovery", ABSENT)
     if recovery is not ABSENT and recovery not in _RECOVERIES:
-        said = "The feedback's recovery is none of the words that there are."
-        yield Finding("SRF-COR-02", said, list(_RECOVERIES), recovery, told.sent)
+        sentence = "The feedback's recovery is none of the words that there are."
+        yield Finding("SRF-COR-02", sentence, list(_RECOVERIES), recovery, told.sent)
 
 
 def _message(told: AnnotatedError) -> Iterator[Finding]:
@@ -46,8 +46,8 @@ def _message(told: AnnotatedError) -> Iterator[Finding]:
 def _suggestions(told: AnnotatedError) -> Iterator[Finding]:
     found = told.feedback.get("suggestions", ABSENT)
     if not isinstance(found, list) or not found:
-        said = "The feedback has no suggestions."
-        yield Finding("SRF-COR-04", said, "an array that is not empty", found, told.sent)
+        sentence = "The feedback has no suggestions."
+        yield Finding("SRF-COR-04", sentence, "an array that is not empty", found, told.sent)
         return
     for index, one in enumerate(found):
         if not isinstance(one, Mapping):
@@ -58,30 +58,30 @@ def _actions(told: AnnotatedError) -> Iterator[Finding]:
     for index, one in told.suggestions:
         action, base = one.get("action", ABSENT), one.get("base_action", ABSENT)
         if not isinstance(action, str) or not _ACTION.fullmatch(action):
-            said = f"Suggestion {index} has no action in upper snake case."
-            yield Finding("SRF-COR-05", said, "such as MODIFY_PARAMS", action, told.sent)
+            sentence = f"Suggestion {index} has no action in upper snake case."
+            yield Finding("SRF-COR-05", sentence, "such as MODIFY_PARAMS", action, told.sent)
         elif action in BASE:
             if base not in (ABSENT, action):
-                said = f"Suggestion {index}: {action} is a base action, and yet rests on another one."
-                yield Finding("SRF-COR-05", said, action, base, told.sent)
+                sentence = f"Suggestion {index}: {action} is a base action, and yet rests on another one."
+                yield Finding("SRF-COR-05", sentence, action, base, told.sent)
         elif base not in BASE:
-            said = f"Suggestion {index}: {action} is no base action and names none that it rests on."
-            yield Finding("SRF-COR-05", said, list(BASE), base, told.sent)
+            sentence = f"Suggestion {index}: {action} is no base action and names none that it rests on."
+            yield Finding("SRF-COR-05", sentence, list(BASE), base, told.sent)
         elif action in told.vocabulary and told.vocabulary[action].base_action != base:
-            said = f"Suggestion {index}: {action} is registered with another base action."
-            yield Finding("SRF-COR-05", said, told.vocabulary[action].base_action, base, told.sent)
+            sentence = f"Suggestion {index}: {action} is registered with another base action."
+            yield Finding("SRF-COR-05", sentence, told.vocabulary[action].base_action, base, told.sent)
 
 
 def _parameters(told: AnnotatedError) -> Iterator[Finding]:
     for index, one in told.suggestions:
         found = one.get("parameters", ABSENT)
         if not isinstance(found, Mapping):
-            said = f"Suggestion {index} has no parameters object."
-            yield Finding("SRF-COR-06", said, "an object, maybe an empty one", found, told.sent)
+            sentence = f"Suggestion {index} has no parameters object."
+            yield Finding("SRF-COR-06", sentence, "an object, maybe an empty one", found, told.sent)
             continue
         if base_action(one) == "WAIT_AND_RETRY" and found:
-            said = f"Suggestion {index} waits, and yet has parameters: the wait belongs into retry."
-            yield Finding("SRF-COR-16", said, {}, found, told.sent)
+            sentence = f"Suggestion {index} waits, and yet has parameters: the wait belongs into retry."
+            yield Finding("SRF-COR-16", sentence, {}, found, told.sent)
         for problem in _unfit(told, one, found):
             yield Finding("SRF-COR-16", f"Suggestion {index}: {problem}", sent=told.sent, got=found)
 
@@ -99,21 +99,21 @@ def _unfit(told: AnnotatedError, suggestion: Mapping[str, Json], parameters: Map
 def _terminal_alone(told: AnnotatedError) -> Iterator[Finding]:
     final = [str(one.get("action")) for _, one in told.suggestions if base_action(one) in TERMINAL]
     if final and len(told.suggestions) > 1:
-        said = f"{final[0]} does not stand alone, though nothing comes after it."
+        sentence = f"{final[0]} does not stand alone, though nothing comes after it."
         got = [one.get("action") for _, one in told.suggestions]
-        yield Finding("SRF-COR-12", said, [final[0]], got, told.sent)
+        yield Finding("SRF-COR-12", sentence, [final[0]], got, told.sent)
     recovery = told.feedback.get("recovery", ABSENT)
     if final and recovery != "terminal":
-        said = f"With {final[0]} there is no way on, but recovery does not say so."
-        yield Finding("SRF-COR-12", said, "terminal", recovery, told.sent)
+        sentence = f"With {final[0]} there is no way on, but recovery does not say so."
+        yield Finding("SRF-COR-12", sentence, "terminal", recovery, told.sent)
     if recovery == "terminal" and told.suggestions and not final:
-        said = "The feedback is terminal, and yet the suggestion is none that ends the matter."
-        yield Finding("SRF-COR-12", said, sorted(TERMINAL), told.suggestions[0][1].get("action"), told.sent)
+        sentence = "The feedback is terminal, and yet the suggestion is none that ends the matter."
+        yield Finding("SRF-COR-12", sentence, sorted(TERMINAL), told.suggestions[0][1].get("action"), told.sent)
     for index, one in told.suggestions:
         edits = [name for name in ("patch", "steps", "placeholders") if one.get(name)]
         if base_action(one) in TERMINAL and edits:
-            said = f"Suggestion {index} ends the matter and still says what to send: {', '.join(edits)}."
-            yield Finding("SRF-COR-12", said, "neither patch, steps nor placeholders", edits, told.sent)
+            sentence = f"Suggestion {index} ends the matter and still says what to send: {', '.join(edits)}."
+            yield Finding("SRF-COR-12", sentence, "neither patch, steps nor placeholders", edits, told.sent)
 
 
 _ACTORS: Final = {
@@ -127,16 +127,16 @@ def _actors(told: AnnotatedError) -> Iterator[Finding]:
         known = _ACTORS.get(base_action(one))
         parameters = one.get("parameters")
         if known is not None and isinstance(parameters, Mapping) and parameters.get("actor") not in known:
-            said = f"Suggestion {index} ends the matter and does not say who can act."
-            yield Finding("SRF-COR-18", said, list(known), parameters.get("actor", ABSENT), told.sent)
+            sentence = f"Suggestion {index} ends the matter and does not say who can act."
+            yield Finding("SRF-COR-18", sentence, list(known), parameters.get("actor", ABSENT), told.sent)
 
 
 def _messages(told: AnnotatedError) -> Iterator[Finding]:
     for index, one in told.suggestions:
         found = one.get("message", ABSENT)
         if not isinstance(found, str) or not found.strip():
-            said = f"Suggestion {index} has no message of its own."
-            yield Finding("SRF-COR-13", said, "a text that is not empty", found, told.sent)
+            sentence = f"Suggestion {index} has no message of its own."
+            yield Finding("SRF-COR-13", sentence, "a text that is not empty", found, told.sent)
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (

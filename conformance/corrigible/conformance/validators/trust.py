@@ -40,11 +40,11 @@ def hidden(text: str) -> list[str]:
 def _clean(told: AnnotatedError) -> Iterator[Finding]:
     for place, text in texts(told.feedback):
         if names := hidden(text):
-            said = f"The text at {place} holds characters that nobody sees."
-            yield Finding("SRF-SEC-02", said, "visible characters", names, told.sent)
+            sentence = f"The text at {place} holds characters that nobody sees."
+            yield Finding("SRF-SEC-02", sentence, "visible characters", names, told.sent)
         if len(text) > _LONGEST:
-            said = f"The text at {place} is {len(text)} characters long."
-            yield Finding("SRF-SEC-02", said, f"at most {_LONGEST}", text[:80] + "...", told.sent)
+            sentence = f"The text at {place} is {len(text)} characters long."
+            yield Finding("SRF-SEC-02", sentence, f"at most {_LONGEST}", text[:80] + "...", told.sent)
 
 
 def _sourced(told: AnnotatedError) -> Iterator[Finding]:
@@ -55,19 +55,19 @@ def _sourced(told: AnnotatedError) -> Iterator[Finding]:
         evidence = one.get("evidence", ABSENT)
         kind = evidence.get("kind") if isinstance(evidence, Mapping) else None
         if kind not in _EVIDENCE:
-            said = f"Suggestion {index} does not say where it comes from."
-            yield Finding("SRF-SEC-03", said, {"kind": "|".join(_EVIDENCE)}, evidence, told.sent)
+            sentence = f"Suggestion {index} does not say where it comes from."
+            yield Finding("SRF-SEC-03", sentence, {"kind": "|".join(_EVIDENCE)}, evidence, told.sent)
         elif isinstance(evidence, Mapping) and not (evidence.get("rule") or evidence.get("pointer")):
-            said = f"The evidence of suggestion {index} names neither rule nor place."
-            yield Finding("SRF-SEC-03", said, "rule or pointer", dict(evidence), told.sent)
+            sentence = f"The evidence of suggestion {index} names neither rule nor place."
+            yield Finding("SRF-SEC-03", sentence, "rule or pointer", dict(evidence), told.sent)
 
 
 def _secretive(told: AnnotatedError) -> Iterator[Finding]:
     whole = json.dumps(told.feedback, ensure_ascii=False)
     for secret in told.secrets:
         if any(form in whole for form in forms(secret)):
-            said = "A secret of the request stands in the feedback."
-            yield Finding("SRF-SEC-05", said, "nothing of it", f"a text of {len(secret)} characters", told.sent)
+            sentence = "A secret of the request stands in the feedback."
+            yield Finding("SRF-SEC-05", sentence, "nothing of it", f"a text of {len(secret)} characters", told.sent)
 
 
 def forms(secret: str) -> set[str]:
@@ -83,8 +83,8 @@ def _counted(told: AnnotatedError) -> Iterator[Finding]:
         if isinstance(seen, Mapping):
             problem = _miscounted(seen)
             if problem:
-                said = f"The confidence of suggestion {index} cannot be worked out again: {problem}."
-                yield Finding("SRF-SEC-10", said, "successes, trials and their quotient", dict(seen), told.sent)
+                sentence = f"The confidence of suggestion {index} cannot be worked out again: {problem}."
+                yield Finding("SRF-SEC-10", sentence, "successes, trials and their quotient", dict(seen), told.sent)
 
 
 def _miscounted(seen: Mapping[str, Json]) -> str:

@@ -31,27 +31,27 @@ _GROWN: Final = frozenset(
 def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, HttpResponse]]:
     """Yield every answer with errors; the upstream of a proxy gives the vector's."""
     for vector in exchange(PROFILE):
-        asked = sent(vector.request)
-        got = subject.through(asked, script(vector.answer) if subject.upstream is not None else None)
-        yield vector, asked, answered(got)
+        request = sent(vector.request)
+        response = subject.through(request, script(vector.answer) if subject.upstream is not None else None)
+        yield vector, request, answered(response)
 
 
 def in_extensions(subject: Subject) -> Iterator[Finding]:
     """Feedback stands in the extensions of the error that it is about, and nowhere else."""
-    for vector, asked, got in refusals(subject):
-        body = body_of(got)
+    for vector, request, response in refusals(subject):
+        body = body_of(response)
         if MEMBER in body:
-            said = "feedback stands at the top, where GraphQL allows data, errors and extensions only"
-            yield Finding("SRF-GQL-01", said, ["data", "errors", "extensions"], sorted(body), asked)
+            sentence = "feedback stands at the top, where GraphQL allows data, errors and extensions only"
+            yield Finding("SRF-GQL-01", sentence, ["data", "errors", "extensions"], sorted(body), request)
         silent = any(way.get("silent") for way in vector.allowed)
         for number, error in enumerate(_errors(body)):
             extensions = error.get("extensions")
             if MEMBER in error:
-                said = f"feedback stands in error {number} itself, not in its extensions"
-                yield Finding("SRF-GQL-01", said, {"extensions": {MEMBER: "..."}}, error, asked)
+                sentence = f"feedback stands in error {number} itself, not in its extensions"
+                yield Finding("SRF-GQL-01", sentence, {"extensions": {MEMBER: "..."}}, error, request)
             elif not silent and not (isinstance(extensions, dict) and isinstance(extensions.get(MEMBER), dict)):
-                said = f"{vector.description} Error {number} has no {MEMBER} in its extensions"
-                yield Finding("SRF-GQL-01", said, {MEMBER: "..."}, extensions, asked)
+                sentence = f"{vector.description} Error {number} has no {MEMBER} in its extensions"
+                yield Finding("SRF-GQL-01", sentence, {MEMBER: "..."}, extensions, request)
 
 
 def _errors(body: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -61,22 +61,22 @@ def _errors(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def errors_kept(subject: Subject) -> Iterator[Finding]:
     """Message, path, locations, other extensions and data stay, and so does the number of errors."""
-    for vector, asked, got in refusals(subject):
-        if got.status != vector.answer["status"]:
-            yield Finding("SRF-TRN-03", "the status code changed", vector.answer["status"], got.status, asked)
+    for vector, request, response in refusals(subject):
+        if response.status != vector.answer["status"]:
+            yield Finding("SRF-TRN-03", "the status code changed", vector.answer["status"], response.status, request)
         grown = _GROWN - {"/errors"}
-        for difference in differences(encoded(vector.answer["body"]), got.body, grown=grown):
-            if not difference.pointer and MEMBER in body_of(got):
+        for difference in differences(encoded(vector.answer["body"]), response.body, grown=grown):
+            if not difference.pointer and MEMBER in body_of(response):
                 continue  # where feedback stands is judged by itself
-            yield finding("SRF-GQL-01", difference, asked)
+            yield finding("SRF-GQL-01", difference, request)
 
 
 def next_request(subject: Subject) -> Iterator[Finding]:
     """A reader who takes what all errors say ends where the vector allows it."""
-    for vector, asked, got in refusals(subject):
-        feedback = _together(_errors(body_of(got)))
+    for vector, request, response in refusals(subject):
+        feedback = _together(_errors(body_of(response)))
         if feedback is not None:
-            yield from leads(vector, feedback, vector.request, asked)
+            yield from leads(vector, feedback, vector.request, request)
 
 
 def _together(errors: list[dict[str, Any]]) -> Json | None:
@@ -88,10 +88,10 @@ def _together(errors: list[dict[str, Any]]) -> Json | None:
 
 
 def _said(subject: Subject) -> Iterator[AnnotatedError]:
-    for vector, asked, got in refusals(subject):
-        feedback = _together(_errors(body_of(got)))
+    for vector, request, response in refusals(subject):
+        feedback = _together(_errors(body_of(response)))
         if feedback is not None:
-            yield judged.told(asked, got, feedback, vector.request)
+            yield judged.told(request, response, feedback, vector.request)
 
 
 _ASKED: Final = HttpRequest(

@@ -31,9 +31,9 @@ _ELSEWHERE: Final = ("/jsonrpc", "/id", "/result/isError", "/error/code", "/erro
 def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, HttpResponse]]:
     """Yield every refused call; the upstream of a proxy gives the vector's answer."""
     for vector in exchange(PROFILE):
-        asked = sent(vector.request)
-        got = subject.through(asked, script(vector.answer) if subject.upstream is not None else None)
-        yield vector, asked, answered(got)
+        request = sent(vector.request)
+        response = subject.through(request, script(vector.answer) if subject.upstream is not None else None)
+        yield vector, request, answered(response)
 
 
 def _at(body: Json, *names: str) -> Json:
@@ -46,43 +46,43 @@ def _at(body: Json, *names: str) -> Json:
 
 def kind_kept(subject: Subject) -> Iterator[Finding]:
     """A tool error stays a tool error, a protocol error a protocol error with its code and message; the id stays."""
-    for vector, asked, got in refusals(subject):
-        native, body = vector.answer["body"], body_of(got)
+    for vector, request, response in refusals(subject):
+        native, body = vector.answer["body"], body_of(response)
         for names in (("jsonrpc",), ("id",), ("result", "isError"), ("error", "code"), ("error", "message")):
             expected, said = _at(native, *names), _at(body, *names)
             if type(expected) is not type(said) or expected != said:
-                yield Finding("SRF-MCP-01", f"{'.'.join(names)} changed", expected, said, asked)
-        if got.status != vector.answer["status"]:
-            yield Finding("SRF-TRN-03", "the status code changed", vector.answer["status"], got.status, asked)
+                yield Finding("SRF-MCP-01", f"{'.'.join(names)} changed", expected, said, request)
+        if response.status != vector.answer["status"]:
+            yield Finding("SRF-TRN-03", "the status code changed", vector.answer["status"], response.status, request)
 
 
 def answer_kept(subject: Subject) -> Iterator[Finding]:
     """What the tool said comes first, as it was."""
-    for vector, asked, got in refusals(subject):
-        if not set(vector.answer["body"]) <= set(body_of(got)):
+    for vector, request, response in refusals(subject):
+        if not set(vector.answer["body"]) <= set(body_of(response)):
             continue  # of another kind: judged by itself
-        for difference in differences(encoded(vector.answer["body"]), got.body, grown=_GROWN):
+        for difference in differences(encoded(vector.answer["body"]), response.body, grown=_GROWN):
             lone = difference.pointer == "/result" and "structuredContent" in difference.said
             if not (lone or "isError" in difference.said or difference.pointer.startswith(_ELSEWHERE)):
-                yield finding("SRF-TRN-05", difference, asked)
+                yield finding("SRF-TRN-05", difference, request)
 
 
 def text_item(subject: Subject) -> Iterator[Finding]:
     """A tool error gets one more text item that is JSON; a protocol error gets the member in its data."""
-    for vector, asked, got in refusals(subject):
-        body = body_of(got)
+    for vector, request, response in refusals(subject):
+        body = body_of(response)
         silent = any(way.get("silent") for way in vector.allowed)
         if isinstance(vector.answer["body"].get("error"), dict):
             data = _at(body, "error", "data")
             if not (isinstance(data, dict) and isinstance(data.get(MEMBER), dict)) and not silent:
-                said = f"{vector.description} error.data has no {MEMBER}"
-                yield Finding("SRF-MCP-02", said, {MEMBER: "..."}, data, asked)
+                sentence = f"{vector.description} error.data has no {MEMBER}"
+                yield Finding("SRF-MCP-02", sentence, {MEMBER: "..."}, data, request)
             continue
         added = _added(vector.answer["body"], body)
         if not added and not silent:
-            yield Finding("SRF-MCP-02", f"{vector.description} No item was added to content", sent=asked, got=body)
+            yield Finding("SRF-MCP-02", f"{vector.description} No item was added to content", sent=request, got=body)
         for item in added:
-            yield from _item(item, asked)
+            yield from _item(item, request)
 
 
 def _added(native: Mapping[str, Any], body: Mapping[str, Any]) -> list[Any]:
@@ -90,41 +90,43 @@ def _added(native: Mapping[str, Any], body: Mapping[str, Any]) -> list[Any]:
     return after[len(before) :] if isinstance(before, list) and isinstance(after, list) else []
 
 
-def _item(item: Json, asked: HttpRequest) -> Iterator[Finding]:
+def _item(item: Json, request: HttpRequest) -> Iterator[Finding]:
     text = item.get("text") if isinstance(item, dict) and item.get("type") == "text" else None
     if not isinstance(text, str):
-        yield Finding("SRF-MCP-02", "an added item is no text item", {"type": "text", "text": "{...}"}, item, asked)
+        yield Finding("SRF-MCP-02", "an added item is no text item", {"type": "text", "text": "{...}"}, item, request)
         return
     try:
         said = json.loads(text)
     except ValueError:
         said = None
     if not (isinstance(said, dict) and isinstance(said.get(MEMBER), dict)):
-        yield Finding("SRF-MCP-02", f"an added text item is no JSON object with {MEMBER}", {MEMBER: "..."}, text, asked)
+        yield Finding(
+            "SRF-MCP-02", f"an added text item is no JSON object with {MEMBER}", {MEMBER: "..."}, text, request
+        )
 
 
 def structured_content(subject: Subject) -> Iterator[Finding]:
     """structuredContent is described by the tool's outputSchema: it stays, and none is made."""
-    for vector, asked, got in refusals(subject):
+    for vector, request, response in refusals(subject):
         expected = _at(vector.answer["body"], "result", "structuredContent")
-        said = _at(body_of(got), "result", "structuredContent")
+        said = _at(body_of(response), "result", "structuredContent")
         if expected != said:
-            yield Finding("SRF-MCP-03", "structuredContent is not what the tool gave", expected, said, asked)
+            yield Finding("SRF-MCP-03", "structuredContent is not what the tool gave", expected, said, request)
 
 
 def next_request(subject: Subject) -> Iterator[Finding]:
     """A reader of the feedback ends where the vector allows it."""
-    for vector, asked, got in refusals(subject):
-        feedback = find(body_of(got))
+    for vector, request, response in refusals(subject):
+        feedback = find(body_of(response))
         if feedback is not None:
-            yield from leads(vector, feedback, vector.request, asked)
+            yield from leads(vector, feedback, vector.request, request)
 
 
 def _said(subject: Subject) -> Iterator[AnnotatedError]:
-    for vector, asked, got in refusals(subject):
-        feedback = find(body_of(got))
+    for vector, request, response in refusals(subject):
+        feedback = find(body_of(response))
         if feedback is not None:
-            yield judged.told(asked, got, feedback, vector.request)
+            yield judged.told(request, response, feedback, vector.request)
 
 
 def _call(method: str, **params: Json) -> HttpRequest:

@@ -28,8 +28,8 @@ _TYPES: Final[Mapping[str, type]] = {
 """RFC 9457 section 3.1: members of another type are ignored."""
 
 
-def _media(got: HttpResponse) -> str:
-    return (got.header("content-type") or "").partition(";")[0].strip().lower()
+def _media(response: HttpResponse) -> str:
+    return (response.header("content-type") or "").partition(";")[0].strip().lower()
 
 
 def extension(subject: Subject) -> Iterator[Finding]:
@@ -40,15 +40,15 @@ def extension(subject: Subject) -> Iterator[Finding]:
         if one.feedback is None:
             continue  # that it is missing is judged where feedback is counted
         if _media(one.got) != MEDIA:
-            said = f"{by.name}: feedback came in another media type"
-            yield Finding("SRF-PRB-01", said, MEDIA, _media(one.got), one.sent)
+            sentence = f"{by.name}: feedback came in another media type"
+            yield Finding("SRF-PRB-01", sentence, MEDIA, _media(one.got), one.sent)
         if not isinstance(body.get(MEMBER), dict):
-            said = f"{by.name}: feedback is no extension member of the problem"
-            yield Finding("SRF-PRB-01", said, [*body, MEMBER], sorted(body), one.sent)
+            sentence = f"{by.name}: feedback is no extension member of the problem"
+            yield Finding("SRF-PRB-01", sentence, [*body, MEMBER], sorted(body), one.sent)
         for name, kind in _TYPES.items():
             if name in body and not isinstance(body[name], kind):
-                said = f"{by.name}: {name} is of no type that RFC 9457 gives it"
-                yield Finding("SRF-PRB-01", said, str(kind), body[name], one.sent)
+                sentence = f"{by.name}: {name} is of no type that RFC 9457 gives it"
+                yield Finding("SRF-PRB-01", sentence, str(kind), body[name], one.sent)
 
 
 def kept(subject: Subject) -> Iterator[Finding]:
@@ -56,16 +56,16 @@ def kept(subject: Subject) -> Iterator[Finding]:
     if subject.direct is None:
         raise CouldNotTell("what the problem was is only known of the suite's own upstream")
     for by in error_requests(subject):
-        asked: HttpRequest = as_sent(by.request).adding(ASK)
-        native = subject.direct.send(asked.adding(subject.caller()))
-        got = answered(subject, asked.adding(subject.caller()))
+        request: HttpRequest = as_sent(by.request).adding(ASK)
+        native = subject.direct.send(request.adding(subject.caller()))
+        response = answered(subject, request.adding(subject.caller()))
         if _media(native) != MEDIA:
             raise CouldNotTell(f"{by.name}: the upstream gave no problem document")
-        if native.header("content-type") != got.header("content-type"):
-            expected, said = native.header("content-type"), got.header("content-type")
-            yield Finding("SRF-PRB-01", f"{by.name}: the media type changed", expected, said, asked)
-        for difference in differences(native.body, got.body, grown=frozenset({""})):
-            yield finding("SRF-PRB-01", difference, asked)
+        if native.header("content-type") != response.header("content-type"):
+            expected, said = native.header("content-type"), response.header("content-type")
+            yield Finding("SRF-PRB-01", f"{by.name}: the media type changed", expected, said, request)
+        for difference in differences(native.body, response.body, grown=frozenset({""})):
+            yield finding("SRF-PRB-01", difference, request)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *roles: str) -> Check:

@@ -49,54 +49,58 @@ def _in_mode(request: Request, mode: str, **more: str) -> HttpRequest:
     return sent(Request(request.method, request.path, {"mode": mode, **more}, request.headers, request.body))
 
 
-def _ask(subject: Subject, asked: HttpRequest, answer: Mapping[str, Any]) -> HttpResponse:
+def _ask(subject: Subject, request: HttpRequest, answer: Mapping[str, Any]) -> HttpResponse:
     """Return the subject's answer. In front of this API a proxy leaves `mode` to it, and is asked by `Prefer`."""
     if subject.upstream is None:
-        return answered(subject.through(asked))
-    mode = asked.target.partition("mode=")[2].partition("&")[0]
-    return answered(subject.through(asked.adding(("Prefer", f"recovery-feedback={mode}")), script(answer)))
+        return answered(subject.through(request))
+    mode = request.target.partition("mode=")[2].partition("&")[0]
+    return answered(subject.through(request.adding(("Prefer", f"recovery-feedback={mode}")), script(answer)))
 
 
 def refusals(subject: Subject, mode: str) -> Iterator[tuple[Exchange, HttpRequest, HttpResponse]]:
     """Yield every refusal of the vectors as a mode shows it."""
     for vector in exchange(PROFILE):
-        asked = _in_mode(vector.request, mode)
-        yield vector, asked, _ask(subject, asked, vector.answer)
+        request = _in_mode(vector.request, mode)
+        yield vector, request, _ask(subject, request, vector.answer)
 
 
 def refused_with_success(subject: Subject) -> Iterator[Finding]:
     """A refusal is a 200 that says no, in every mode; an acceptance one that says yes."""
     for mode in MODES:
-        for _, asked, got in refusals(subject, mode):
-            success = body_of(got).get("success")
-            if (got.status, success) != (200, False):
+        for _, request, response in refusals(subject, mode):
+            success = body_of(response).get("success")
+            if (response.status, success) != (200, False):
                 yield Finding(
-                    "SRF-RCP-01", "a refusal is not 200 with success false", [200, False], [got.status, success], asked
+                    "SRF-RCP-01",
+                    "a refusal is not 200 with success false",
+                    [200, False],
+                    [response.status, success],
+                    request,
                 )
-        for asked, got in _acceptances(subject, mode):
-            success = body_of(got).get("success")
-            if (got.status, success) != (200, True):
-                said = "a recipe without fault is not 200 with success true"
-                yield Finding("SRF-RCP-01", said, [200, True], [got.status, success], asked)
+        for request, response in _acceptances(subject, mode):
+            success = body_of(response).get("success")
+            if (response.status, success) != (200, True):
+                sentence = "a recipe without fault is not 200 with success true"
+                yield Finding("SRF-RCP-01", sentence, [200, True], [response.status, success], request)
 
 
 def _acceptances(subject: Subject, mode: str) -> Iterator[tuple[HttpRequest, HttpResponse]]:
     for path, body in _ACCEPTED.items():
-        asked = HttpRequest("POST", f"{path}?mode={mode}", _JSON, body)
-        yield asked, _ask(subject, asked, {"status": 200, "body": _ACCEPTANCE})
+        request = HttpRequest("POST", f"{path}?mode={mode}", _JSON, body)
+        yield request, _ask(subject, request, {"status": 200, "body": _ACCEPTANCE})
 
 
 def errors_listed(subject: Subject) -> Iterator[Finding]:
     """The verbose and the reflective mode list what is wrong, each with a code and a message."""
     for mode in ("traditional_verbose", "reflective"):
-        for _, asked, got in refusals(subject, mode):
-            listed = body_of(got).get(ERRORS)
+        for _, request, response in refusals(subject, mode):
+            listed = body_of(response).get(ERRORS)
             if not isinstance(listed, list) or not listed:
-                yield Finding("SRF-RCP-02", f"a refusal in mode {mode} lists no {ERRORS}", "[...]", listed, asked)
+                yield Finding("SRF-RCP-02", f"a refusal in mode {mode} lists no {ERRORS}", "[...]", listed, request)
                 continue
             for one in listed:
                 if not (isinstance(one, dict) and _text(one.get("code")) and _text(one.get("message"))):
-                    yield Finding("SRF-RCP-02", "an error has no text as its code and message", sent=asked, got=one)
+                    yield Finding("SRF-RCP-02", "an error has no text as its code and message", sent=request, got=one)
 
 
 def _text(value: Json) -> bool:
@@ -144,36 +148,39 @@ def same_rules(subject: Subject) -> Iterator[Finding]:
         found: dict[str, Json] = {}
         for mode in ("traditional_verbose", "reflective"):
             for query in ({}, {"validation": "strict"}):
-                asked = _in_mode(vector.request, mode, **query)
-                listed = body_of(_ask(subject, asked, vector.answer)).get(ERRORS)
+                request = _in_mode(vector.request, mode, **query)
+                listed = body_of(_ask(subject, request, vector.answer)).get(ERRORS)
                 found["&".join([f"mode={mode}", *(f"{n}={v}" for n, v in query.items())])] = listed
         first, *others = found.values()
         if any(other != first for other in others):
-            said = f"{vector.description} What is wrong depends on the mode, or on saying validation=strict"
-            yield Finding("SRF-RCP-05", said, first, found, _in_mode(vector.request, "reflective"))
+            sentence = f"{vector.description} What is wrong depends on the mode, or on saying validation=strict"
+            yield Finding("SRF-RCP-05", sentence, first, found, _in_mode(vector.request, "reflective"))
 
 
 def absent_on_success(subject: Subject) -> Iterator[Finding]:
     """A recipe that is accepted gets no feedback in any mode."""
     for mode in MODES:
-        for asked, got in _acceptances(subject, mode):
-            if MEMBER in body_of(got):
+        for request, response in _acceptances(subject, mode):
+            if MEMBER in body_of(response):
                 yield Finding(
-                    "SRF-COR-07", f"mode {mode} gives feedback for a success", got=body_of(got)[MEMBER], sent=asked
+                    "SRF-COR-07",
+                    f"mode {mode} gives feedback for a success",
+                    got=body_of(response)[MEMBER],
+                    sent=request,
                 )
 
 
 def action_names(subject: Subject) -> Iterator[Finding]:
     """The original's six actions, or base actions; those that are no base action name theirs."""
     base = {str(one) for one in BASE_ACTIONS}
-    for _, asked, got in refusals(subject, "reflective"):
-        for suggestion in _suggestions(body_of(got)):
+    for _, request, response in refusals(subject, "reflective"):
+        for suggestion in _suggestions(body_of(response)):
             action = suggestion.get("action")
             if action not in ACTIONS | base:
-                yield Finding("SRF-RCP-06", "an action is none of this API", sorted(ACTIONS | base), action, asked)
+                yield Finding("SRF-RCP-06", "an action is none of this API", sorted(ACTIONS | base), action, request)
             elif action not in base and suggestion.get("base_action") not in base:
-                said = f"{action} does not say which base action it rests on"
-                yield Finding("SRF-RCP-06", said, sorted(base), suggestion.get("base_action"), asked)
+                sentence = f"{action} does not say which base action it rests on"
+                yield Finding("SRF-RCP-06", sentence, sorted(base), suggestion.get("base_action"), request)
 
 
 def _suggestions(body: Mapping[str, Any]) -> list[Any]:
@@ -184,21 +191,21 @@ def _suggestions(body: Mapping[str, Any]) -> list[Any]:
 
 def next_request(subject: Subject) -> Iterator[Finding]:
     """The next request is one that the API accepts, or there is none where nothing helps."""
-    for vector, asked, got in refusals(subject, "reflective"):
-        feedback = body_of(got).get(MEMBER)
+    for vector, request, response in refusals(subject, "reflective"):
+        feedback = body_of(response).get(MEMBER)
         if feedback is None:
             continue  # that is judged by itself
-        yield from leads(vector, feedback, vector.request, asked)
+        yield from leads(vector, feedback, vector.request, request)
 
 
 _VOCABULARY: Final = {name: Registered("MODIFY_PARAMS", {}) for name in ACTIONS - {"MODIFY_PARAMS"}}
 
 
 def _said(subject: Subject) -> Iterator[AnnotatedError]:
-    for vector, asked, got in refusals(subject, "reflective"):
-        feedback = body_of(got).get(MEMBER)
+    for vector, request, response in refusals(subject, "reflective"):
+        feedback = body_of(response).get(MEMBER)
         if feedback is not None:
-            yield judged.told(asked, got, feedback, vector.request, _VOCABULARY)
+            yield judged.told(request, response, feedback, vector.request, _VOCABULARY)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:

@@ -53,8 +53,10 @@ def _ask(group: Group, subject: Subject) -> Iterator[Finding]:
                 )
             failures += isinstance(answer, NoAnswer)
             if failures > _MOST_RESTARTS:
-                said = f"The reader failed to answer {failures} times: the vectors after {vector.id} were not asked."
-                yield from (Finding(one, said) for one in _required(group.vectors[number:]))
+                sentence = (
+                    f"The reader failed to answer {failures} times: the vectors after {vector.id} were not asked."
+                )
+                yield from (Finding(one, sentence) for one in _required(group.vectors[number:]))
                 return
 
 

@@ -51,38 +51,38 @@ class Calls:
         messages = tuple(grpc_shop.request(method, document) for document in documents)
         return self.signed(GrpcCall(method, messages, metadata), mode=mode)
 
-    def signed(self, sent: GrpcCall, *, mode: str | None = "reflective") -> GrpcCall:
+    def signed(self, call: GrpcCall, *, mode: str | None = "reflective") -> GrpcCall:
         asked = ((PREFERENCE, mode),) if mode is not None else ()
-        return sent.adding(("authorization", self.subject.caller()[1]), *asked)
+        return call.adding(("authorization", self.subject.caller()[1]), *asked)
 
-    def through(self, sent: GrpcCall, answer: Answer | Answering | None = None, *, timeout: float = 10.0) -> GrpcResult:
+    def through(self, call: GrpcCall, answer: Answer | Answering | None = None, *, timeout: float = 10.0) -> GrpcResult:
         """Call through the subject; the upstream answers as told, or as the shop."""
         if answer is not None:
-            sent = self.scripted(sent, answer)
-        return self.target.send(sent, timeout=timeout)
+            call = self.scripted(call, answer)
+        return self.target.send(call, timeout=timeout)
 
-    def both(self, sent: GrpcCall, answer: Answer | Answering) -> Pair:
+    def both(self, call: GrpcCall, answer: Answer | Answering) -> Pair:
         """Make the same call straight to the upstream and through the subject."""
-        sent = self.scripted(sent, answer)
-        case = str(sent.value(CASE))
-        direct = self.direct.send(sent)
+        call = self.scripted(call, answer)
+        case = str(call.value(CASE))
+        direct = self.direct.send(call)
         before = self.upstream.received(case)
-        through = self.target.send(sent)
+        through = self.target.send(call)
         after = self.upstream.received(case)[len(before) :]
-        return Pair(sent, direct, through, before[0] if before else None, after[0] if after else None)
+        return Pair(call, direct, through, before[0] if before else None, after[0] if after else None)
 
-    def scripted(self, sent: GrpcCall, answer: Answer | Answering) -> GrpcCall:
+    def scripted(self, call: GrpcCall, answer: Answer | Answering) -> GrpcCall:
         """Return the call under a fresh case that is answered so, and whatever else is asked in its caller's name."""
         case = self.subject.case()
         self.upstream.script(case, answer)
-        self.upstream.script(str(sent.value("authorization")), answer)
-        return sent.adding((CASE, case))
+        self.upstream.script(str(call.value("authorization")), answer)
+        return call.adding((CASE, case))
 
     def finding(
-        self, requirement: str, said: str, sent: GrpcCall, expected: Json | Absent = ABSENT, got: Json | Absent = ABSENT
+        self, requirement: str, said: str, call: GrpcCall, expected: Json | Absent = ABSENT, got: Json | Absent = ABSENT
     ) -> Finding:
         """Return a finding with the line that makes the call again."""
-        return Finding(requirement, said, expected, got, line=grpcurl(self.target.address, sent))
+        return Finding(requirement, said, expected, got, line=grpcurl(self.target.address, call))
 
 
 @contextmanager

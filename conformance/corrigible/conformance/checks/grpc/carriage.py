@@ -80,10 +80,10 @@ def _replies(count: int) -> tuple[bytes, ...]:
 def feedback_only_on_refusals(subject: Subject) -> Iterable[Finding]:
     """A call that went well says nothing about recovery."""
     with calling(subject) as calls:
-        got = calls.through(sent := calls.sent("CreateOrder", _ORDER))
-        if got.code == 0 and got.details:
-            said = "A call that went well has feedback in its trailers."
-            yield calls.finding("SRF-COR-07", said, sent, [], [one.hex() for one in got.details])
+        result = calls.through(call := calls.sent("CreateOrder", _ORDER))
+        if result.code == 0 and result.details:
+            sentence = "A call that went well has feedback in its trailers."
+            yield calls.finding("SRF-COR-07", sentence, call, [], [one.hex() for one in result.details])
 
 
 def every_kind(subject: Subject) -> Iterable[Finding]:
@@ -105,8 +105,8 @@ def every_kind(subject: Subject) -> Iterable[Finding]:
                 pair = calls.both(calls.signed(sent), answer)
                 for what, expected, got in differences(pair):
                     if what in ("code", "message", "messages"):
-                        said = f"A {kind} call that is refused {where} ends with another {what}."
-                        yield calls.finding("SRF-GRP-04", said, sent, expected, got)
+                        sentence = f"A {kind} call that is refused {where} ends with another {what}."
+                        yield calls.finding("SRF-GRP-04", sentence, sent, expected, got)
         yield from _feedback_for_every_kind(calls)
 
 
@@ -120,19 +120,19 @@ def _feedback_for_every_kind(calls: Calls) -> Iterator[Finding]:
         ("bidirectional", calls.sent("NegotiateOrders", unknown)),
     )
     for kind, sent in live:
-        got = calls.through(sent)
-        if got.code == 3 and got.feedback is None:
-            said = f"A {kind} call of one message is refused for a known reason, and no feedback comes."
-            yield calls.finding("SRF-GRP-04", said, sent)
+        result = calls.through(sent)
+        if result.code == 3 and result.feedback is None:
+            sentence = f"A {kind} call of one message is refused for a known reason, and no feedback comes."
+            yield calls.finding("SRF-GRP-04", sentence, sent)
     violation = bad_request(Violation("name", "NOT_AN_ORDER_NAME", "must begin with orders/"))
     for where, answer in {
         "behind headers": refusal(3, "no", violation, headers_first=True, initial=(("x-early", "1"),)),
         "behind messages": refusal(3, "no", violation, messages=_replies(2)),
     }.items():
-        got = calls.through(sent := calls.sent("WatchOrder", {"name": "1"}), answer)
-        if got.code == 3 and got.feedback is None:
-            said = f"A refusal {where} is known, and no feedback comes."
-            yield calls.finding("SRF-GRP-04", said, sent)
+        result = calls.through(sent := calls.sent("WatchOrder", {"name": "1"}), answer)
+        if result.code == 3 and result.feedback is None:
+            sentence = f"A refusal {where} is known, and no feedback comes."
+            yield calls.finding("SRF-GRP-04", sentence, sent)
 
 
 def unlisted_pass(subject: Subject) -> Iterable[Finding]:
@@ -146,22 +146,22 @@ def unlisted_pass(subject: Subject) -> Iterable[Finding]:
         }
         for where, answer in tried.items():
             for method in ("/unlisted.v1.Thing/Do", f"/{SERVICE}/Unlisted"):
-                sent = calls.signed(GrpcCall(method, (b"\x0a\x01x",)), mode="none")
-                pair = calls.both(sent, answer)
+                call = calls.signed(GrpcCall(method, (b"\x0a\x01x",)), mode="none")
+                pair = calls.both(call, answer)
                 for what, expected, got in differences(pair):
                     if what != "grpc-status-details-bin":
-                        said = f"{method} is in no description; of {where} the {what} changed."
-                        yield calls.finding("SRF-GRP-06", said, sent, expected, got)
+                        sentence = f"{method} is in no description; of {where} the {what} changed."
+                        yield calls.finding("SRF-GRP-06", sentence, call, expected, got)
                 if pair.received is None:
-                    said = f"{method} is in no description, and never reached the upstream."
-                    yield calls.finding("SRF-GRP-06", said, sent)
+                    sentence = f"{method} is in no description, and never reached the upstream."
+                    yield calls.finding("SRF-GRP-06", sentence, call)
         for method in ("/unlisted.v1.Thing/Nothing", f"/{SERVICE}/Nothing"):
-            sent = calls.signed(GrpcCall(method, (b"",)), mode="none")
-            direct, through = calls.direct.send(sent), calls.target.send(sent)
+            call = calls.signed(GrpcCall(method, (b"",)), mode="none")
+            direct, through = calls.direct.send(call), calls.target.send(call)
             if (direct.code, direct.message) != (through.code, through.message):
-                said = f"The upstream has no {method}; what it says of that is not what arrives."
+                sentence = f"The upstream has no {method}; what it says of that is not what arrives."
                 sides = ([named(one.code), one.message] for one in (direct, through))
-                yield calls.finding("SRF-GRP-06", said, sent, *sides)
+                yield calls.finding("SRF-GRP-06", sentence, call, *sides)
 
 
 def metadata_kept(subject: Subject) -> Iterable[Finding]:
@@ -176,29 +176,29 @@ def metadata_kept(subject: Subject) -> Iterable[Finding]:
             pair = calls.both(calls.sent("WatchOrder", {"name": "1"}), answer)
             for what, expected, got in differences(pair):
                 if what in ("headers (initial metadata)", "trailing metadata"):
-                    said = f"The {what} of a refusal that is {where} changed."
-                    yield calls.finding("SRF-GRP-07", said, pair.sent, expected, got)
+                    sentence = f"The {what} of a refusal that is {where} changed."
+                    yield calls.finding("SRF-GRP-07", sentence, pair.sent, expected, got)
 
 
 def requests_kept(subject: Subject) -> Iterable[Finding]:
     """What reaches the upstream is what was sent, metadata and messages."""
     with calling(subject) as calls:
         for kind, name, there, back in _KINDS:
-            sent = calls.signed(_kind(name, there)).adding(*_METADATA)
-            pair = calls.both(sent, Answer(messages=_replies(back)))
+            call = calls.signed(_kind(name, there)).adding(*_METADATA)
+            pair = calls.both(call, Answer(messages=_replies(back)))
             if pair.received is None or pair.asked is None:
-                yield calls.finding("SRF-TRN-12", f"A {kind} call never reached the upstream.", sent)
+                yield calls.finding("SRF-TRN-12", f"A {kind} call never reached the upstream.", call)
                 continue
             expected, got = _own(pair.asked.metadata), _own(pair.received.metadata)
             missing = [entry for entry in expected if entry not in got]
             kept = [entry for entry in got if entry in expected]
             if missing or kept != expected:
-                said = f"The metadata of a {kind} call reaches the upstream changed."
-                yield calls.finding("SRF-TRN-12", said, sent, shown(tuple(expected)), shown(tuple(got)))
+                sentence = f"The metadata of a {kind} call reaches the upstream changed."
+                yield calls.finding("SRF-TRN-12", sentence, call, shown(tuple(expected)), shown(tuple(got)))
             if pair.asked.messages != pair.received.messages:
-                said = f"The messages of a {kind} call reach the upstream changed."
+                sentence = f"The messages of a {kind} call reach the upstream changed."
                 sides = (shown_messages(tuple(one.messages)) for one in (pair.asked, pair.received))
-                yield calls.finding("SRF-TRN-12", said, sent, *sides)
+                yield calls.finding("SRF-TRN-12", sentence, call, *sides)
 
 
 def _own(metadata: Metadata) -> list[tuple[str, str | bytes]]:
@@ -209,13 +209,13 @@ def preference_forwarded(subject: Subject) -> Iterable[Finding]:
     """What a caller asks for arrives at the upstream: it may speak for itself."""
     with calling(subject) as calls:
         for mode in ("none", "verbose", "reflective"):
-            sent = calls.scripted(calls.sent("CreateOrder", _ORDER, mode=mode), Answer(messages=(b"",)))
-            calls.target.send(sent)
-            received = calls.upstream.received(str(sent.value(CASE)))
+            call = calls.scripted(calls.sent("CreateOrder", _ORDER, mode=mode), Answer(messages=(b"",)))
+            calls.target.send(call)
+            received = calls.upstream.received(str(call.value(CASE)))
             got = received[0].value(PREFERENCE) if received else None
             if got != mode:
-                said = f"The metadata {PREFERENCE}: {mode} of the caller does not reach the upstream."
-                yield calls.finding("SRF-NEG-04", said, sent, mode, got)
+                sentence = f"The metadata {PREFERENCE}: {mode} of the caller does not reach the upstream."
+                yield calls.finding("SRF-NEG-04", sentence, call, mode, got)
 
 
 def streams_flow(subject: Subject) -> Iterable[Finding]:
@@ -223,20 +223,20 @@ def streams_flow(subject: Subject) -> Iterable[Finding]:
     with calling(subject) as calls:
         release = threading.Event()
         answer = Answer(messages=(b"\x0a\x01a", b"\x0a\x01b"), hold=release)
-        sent = calls.scripted(calls.sent("WatchOrder", {"name": "orders/1"}), answer)
-        if _first(calls, sent, iter(sent.messages), release) is None:
-            said = f"The first message of a stream is not there {_SOON:.0f} seconds after the upstream sent it."
-            yield calls.finding("SRF-TRN-09", said, sent)
+        call = calls.scripted(calls.sent("WatchOrder", {"name": "orders/1"}), answer)
+        if _first(calls, call, iter(call.messages), release) is None:
+            sentence = f"The first message of a stream is not there {_SOON:.0f} seconds after the upstream sent it."
+            yield calls.finding("SRF-TRN-09", sentence, call)
         more = threading.Event()
 
         def talking() -> Iterator[bytes]:
             yield b"\x0a\x01a"
             more.wait(_SOON + 1)
 
-        sent = calls.scripted(calls.sent("NegotiateOrders", {"name": "a"}), Answer(echo=True))
-        if _first(calls, sent, talking(), more) is None:
-            said = "In a bidirectional call nothing comes back while the caller has not ended his stream."
-            yield calls.finding("SRF-TRN-09", said, sent)
+        call = calls.scripted(calls.sent("NegotiateOrders", {"name": "a"}), Answer(echo=True))
+        if _first(calls, call, talking(), more) is None:
+            sentence = "In a bidirectional call nothing comes back while the caller has not ended his stream."
+            yield calls.finding("SRF-TRN-09", sentence, call)
 
 
 def _first(calls: Calls, sent: GrpcCall, requests: Iterator[bytes], then: threading.Event) -> bytes | None:
@@ -257,20 +257,20 @@ def deadlines_pass(subject: Subject) -> Iterable[Finding]:
     """The upstream knows how long the caller waits, and hears when that is over."""
     with calling(subject) as calls:
         sent = calls.scripted(calls.sent("WatchOrder", {"name": "orders/1"}), Answer(pause=_SOON + 5))
-        got = calls.target.send(sent, timeout=0.5)
+        result = calls.target.send(sent, timeout=0.5)
         received = calls.upstream.received(str(sent.value(CASE)))
-        if got.code != 4:
-            said = "A call past its deadline ends otherwise."
-            yield calls.finding("SRF-GRP-07", said, sent, "DEADLINE_EXCEEDED", named(got.code))
+        if result.code != 4:
+            sentence = "A call past its deadline ends otherwise."
+            yield calls.finding("SRF-GRP-07", sentence, sent, "DEADLINE_EXCEEDED", named(result.code))
         if not received:
             yield calls.finding("SRF-GRP-07", "A call with a deadline never reached the upstream.", sent)
             return
         if received[0].remaining is None or received[0].remaining > 0.6:
-            said = "The deadline of a call does not reach the upstream."
-            yield calls.finding("SRF-GRP-07", said, sent, "<= 0.6 seconds", received[0].remaining)
+            sentence = "The deadline of a call does not reach the upstream."
+            yield calls.finding("SRF-GRP-07", sentence, sent, "<= 0.6 seconds", received[0].remaining)
         if not received[0].cancelled.wait(_SOON):
-            said = "The upstream goes on with a call whose deadline is over."
-            yield calls.finding("SRF-GRP-07", said, sent)
+            sentence = "The upstream goes on with a call whose deadline is over."
+            yield calls.finding("SRF-GRP-07", sentence, sent)
         free = calls.scripted(calls.sent("WatchOrder", {"name": "orders/1"}), Answer())
         call = calls.target.open(free, iter(free.messages), None)
         giving_up = threading.Timer(_SOON, call.cancel)
@@ -280,8 +280,8 @@ def deadlines_pass(subject: Subject) -> Iterable[Finding]:
         giving_up.cancel()
         unlimited = calls.upstream.received(str(free.value(CASE)))
         if unlimited and unlimited[0].remaining is not None:
-            said = "A call without a deadline has one when it reaches the upstream."
-            yield calls.finding("SRF-GRP-07", said, free, None, unlimited[0].remaining)
+            sentence = "A call without a deadline has one when it reaches the upstream."
+            yield calls.finding("SRF-GRP-07", sentence, free, None, unlimited[0].remaining)
 
 
 def cancellation_passes(subject: Subject) -> Iterable[Finding]:
@@ -294,8 +294,8 @@ def cancellation_passes(subject: Subject) -> Iterable[Finding]:
         if received is None:
             yield calls.finding("SRF-GRP-07", "A call never reached the upstream.", sent)
         elif not received.cancelled.wait(_SOON):
-            said = f"A caller gave up; {_SOON:.0f} seconds later the upstream does not know."
-            yield calls.finding("SRF-GRP-07", said, sent)
+            sentence = f"A caller gave up; {_SOON:.0f} seconds later the upstream does not know."
+            yield calls.finding("SRF-GRP-07", sentence, sent)
 
 
 def _arrived(calls: Calls, case: str) -> Any:
@@ -328,5 +328,5 @@ def health_and_reflection(subject: Subject) -> Iterable[Finding]:
                 yield calls.finding("SRF-GRP-07", why, sent, _plain(direct), _plain(through))
 
 
-def _plain(got: GrpcResult) -> list[object]:
-    return [named(got.code), got.message, shown_messages(got.messages)]
+def _plain(result: GrpcResult) -> list[object]:
+    return [named(result.code), result.message, shown_messages(result.messages)]

@@ -92,16 +92,16 @@ class Tried:
 def tried(calls: Calls) -> Iterator[Tried]:
     """Make every call through the subject, as the caller of a fresh shop."""
     for case in CASES:
-        sent = calls.sent(case.method, case.document)
-        yield Tried(case, sent, calls.through(sent))
+        call = calls.sent(case.method, case.document)
+        yield Tried(case, call, calls.through(call))
 
 
-def reasons(got: GrpcResult) -> frozenset[str]:
+def reasons(result: GrpcResult) -> frozenset[str]:
     """Return the shop's words for what is wrong."""
     from google.rpc import error_details_pb2 as known
 
     found = set[str]()
-    for detail in got.status.details if got.status is not None else ():
+    for detail in result.status.details if result.status is not None else ():
         if detail.Is(known.BadRequest.DESCRIPTOR):
             found |= {one.reason for one in known.BadRequest.FromString(detail.value).field_violations}
         elif detail.Is(known.ErrorInfo.DESCRIPTOR):
@@ -109,9 +109,9 @@ def reasons(got: GrpcResult) -> frozenset[str]:
     return frozenset(found)
 
 
-def following(sent: GrpcCall, found: Next) -> GrpcCall:
+def following(call: GrpcCall, found: Next) -> GrpcCall:
     """Return the call that a reader makes next. Raises ParseError where it is none of the shop's."""
     method = found.request.method if found.request.method.startswith("/") else f"/{found.request.method}"
     if method not in grpc_shop.METHODS:
         raise json_format.ParseError(f"{method} is no method of the shop")
-    return GrpcCall(method, (grpc_shop.request(method, found.request.body or {}),), sent.metadata)
+    return GrpcCall(method, (grpc_shop.request(method, found.request.body or {}),), call.metadata)

@@ -80,16 +80,18 @@ def _annotated(calls: Calls) -> Iterator[tuple[GrpcCall, GrpcResult]]:
         raise NotApplicable("nothing that the shop refuses gets feedback")
 
 
-def _judged(calls: Calls, sent: GrpcCall, got: GrpcResult, wanted: frozenset[str]) -> Iterator[Finding]:
-    told = AnnotatedError(request_document(sent), got.feedback, _STATUS.get(got.code, 400), secrets=_secrets(sent))
+def _judged(calls: Calls, call: GrpcCall, result: GrpcResult, wanted: frozenset[str]) -> Iterator[Finding]:
+    told = AnnotatedError(
+        request_document(call), result.feedback, _STATUS.get(result.code, 400), secrets=_secrets(call)
+    )
     for finding in judged(told, wanted):
-        if finding.requirement == "SRF-RTY-02" and sent.method in _READING:
+        if finding.requirement == "SRF-RTY-02" and call.method in _READING:
             continue  # over gRPC every call looks like one that writes
-        yield replace(finding, sent=None, line=grpcurl(calls.target.address, sent))
+        yield replace(finding, sent=None, line=grpcurl(calls.target.address, call))
 
 
-def _secrets(sent: GrpcCall) -> tuple[str, ...]:
-    return (str(sent.value("authorization")).removeprefix("Bearer "), _SECRET)
+def _secrets(call: GrpcCall) -> tuple[str, ...]:
+    return (str(call.value("authorization")).removeprefix("Bearer "), _SECRET)
 
 
 def feedback_present(subject: Subject) -> Iterable[Finding]:
@@ -97,8 +99,8 @@ def feedback_present(subject: Subject) -> Iterable[Finding]:
     with calling(subject) as calls:
         for one in tried(calls):
             if one.got.code == 3 and one.got.feedback is None:
-                said = f"{one.case.title[0].upper()}{one.case.title[1:]} is refused, and no feedback comes."
-                yield calls.finding("SRF-COR-01", said, one.sent)
+                sentence = f"{one.case.title[0].upper()}{one.case.title[1:]} is refused, and no feedback comes."
+                yield calls.finding("SRF-COR-01", sentence, one.sent)
 
 
 def every_error(subject: Subject) -> Iterable[Finding]:
@@ -118,8 +120,8 @@ def same_again(subject: Subject) -> Iterable[Finding]:
         for one, other in zip(tried(calls), tried(calls), strict=True):
             before, after = (_without_loop(side.got.feedback) for side in (one, other))
             if before != after:
-                said = f"Two new callers meet {one.case.title} in the same way, and are told different things."
-                yield calls.finding("SRF-COR-10", said, one.sent, before, after)
+                sentence = f"Two new callers meet {one.case.title} in the same way, and are told different things."
+                yield calls.finding("SRF-COR-10", sentence, one.sent, before, after)
 
 
 def _without_loop(feedback: Mapping[str, Json] | None) -> Json:
@@ -132,27 +134,29 @@ def other_modes(subject: Subject) -> Iterable[Finding]:
         for case in CASES:
             native = calls.direct.send(calls.sent(case.method, case.document, mode=None))
             for mode in ("none", "traditional", "verbose"):
-                got = calls.through(sent := calls.sent(case.method, case.document, mode=mode))
-                if got.feedback is not None:
-                    said = f"{case.title[0].upper()}{case.title[1:]} gets feedback in the mode {mode}."
-                    yield calls.finding("SRF-COR-08", said, sent, None, dict(got.feedback))
-                if (got.code, reasons(got)) != (native.code, reasons(native)):
-                    said = f"In the mode {mode}, {case.title} is refused otherwise."
-                    sides = ([one.code, *sorted(reasons(one))] for one in (native, got))
-                    yield calls.finding("SRF-COR-09", said, sent, *sides)
+                result = calls.through(call := calls.sent(case.method, case.document, mode=mode))
+                if result.feedback is not None:
+                    sentence = f"{case.title[0].upper()}{case.title[1:]} gets feedback in the mode {mode}."
+                    yield calls.finding("SRF-COR-08", sentence, call, None, dict(result.feedback))
+                if (result.code, reasons(result)) != (native.code, reasons(native)):
+                    sentence = f"In the mode {mode}, {case.title} is refused otherwise."
+                    sides = ([one.code, *sorted(reasons(one))] for one in (native, result))
+                    yield calls.finding("SRF-COR-09", sentence, call, *sides)
 
 
 def none_honoured(subject: Subject) -> Iterable[Finding]:
     """In the mode none everything is the upstream's, byte by byte; a word nobody knows is as none said."""
     with calling(subject) as calls:
         for case in CASES:
-            sent = calls.sent(case.method, case.document, mode="none")
+            call = calls.sent(case.method, case.document, mode="none")
             direct = calls.direct.send(calls.sent(case.method, case.document, mode="none"))
-            through = calls.target.send(sent)
+            through = calls.target.send(call)
             if direct.trailing != through.trailing:
-                said = f"With recovery-feedback: none, the trailers of a refusal ({case.title}) are not the upstream's."
+                sentence = (
+                    f"With recovery-feedback: none, the trailers of a refusal ({case.title}) are not the upstream's."
+                )
                 expected, got = ([one.hex() for one in side.details] for side in (direct, through))
-                yield calls.finding("SRF-NEG-01", said, sent, expected, got)
+                yield calls.finding("SRF-NEG-01", sentence, call, expected, got)
 
 
 def unknown_words(subject: Subject) -> Iterable[Finding]:
@@ -161,11 +165,11 @@ def unknown_words(subject: Subject) -> Iterable[Finding]:
         for case in CASES[:3]:
             plain = calls.through(calls.sent(case.method, case.document, mode=None))
             for word in ("loud", "", "reflective!"):
-                got = calls.through(sent := calls.sent(case.method, case.document, mode=word))
-                if (plain.code, _without_loop(plain.feedback)) != (got.code, _without_loop(got.feedback)):
-                    said = f"The metadata recovery-feedback: {word} means nothing, and still changes the answer."
-                    expected, found = _without_loop(plain.feedback), _without_loop(got.feedback)
-                    yield calls.finding("SRF-NEG-05", said, sent, expected, found)
+                result = calls.through(call := calls.sent(case.method, case.document, mode=word))
+                if (plain.code, _without_loop(plain.feedback)) != (result.code, _without_loop(result.feedback)):
+                    sentence = f"The metadata recovery-feedback: {word} means nothing, and still changes the answer."
+                    expected, found = _without_loop(plain.feedback), _without_loop(result.feedback)
+                    yield calls.finding("SRF-NEG-05", sentence, call, expected, found)
 
 
 def mended(subject: Subject) -> Iterable[Finding]:
@@ -187,20 +191,20 @@ def _mended(calls: Calls, one: Tried) -> Iterator[Finding]:
         return
     expected = {"next": Next, "terminal": Terminal, "ask": NeedsInput}.get(case.leads)
     if expected is not None and not isinstance(found, expected):
-        said = f"For {case.title} a reader of the feedback is led elsewhere."
-        yield calls.finding("SRF-COR-14", said, sent, case.leads, _led(found))
+        sentence = f"For {case.title} a reader of the feedback is led elsewhere."
+        yield calls.finding("SRF-COR-14", sentence, sent, case.leads, _led(found))
     if not isinstance(found, Next):
         return
     try:
         after = calls.direct.send(following(sent, found))
     except (json_format.ParseError, TypeError, ValueError) as problem:
-        said = f"For {case.title} the feedback leads to what is no message of the method."
-        yield calls.finding("SRF-OPS-05", said, sent, "a message of its type", f"{found.request.body}: {problem}")
+        sentence = f"For {case.title} the feedback leads to what is no message of the method."
+        yield calls.finding("SRF-OPS-05", sentence, sent, "a message of its type", f"{found.request.body}: {problem}")
         return
     again = (reasons(after) & reasons(one.got)) - case.left
     if again or (after.code and not case.left and case.leads != "anything"):
-        said = f"What the feedback makes of {case.title} is refused again."
-        yield calls.finding("SRF-COR-14", said, sent, "OK", [after.code, after.message, *sorted(reasons(after))])
+        sentence = f"What the feedback makes of {case.title} is refused again."
+        yield calls.finding("SRF-COR-14", sentence, sent, "OK", [after.code, after.message, *sorted(reasons(after))])
 
 
 def _led(found: Next | Terminal | NeedsInput) -> Json:
@@ -238,8 +242,8 @@ def numbers_typed(subject: Subject) -> Iterable[Finding]:
                 places += [(str(op.get("path")), op["value"]) for op in patch_of(one) if "value" in op]
                 for pointer, value in places:
                     for place, expected, found in _mistyped(method.input_type, pointer, value):
-                        said = f"Suggestion {index} has another type at {place} than canonical proto-JSON."
-                        yield calls.finding("SRF-GRP-05", said, sent, expected, found)
+                        sentence = f"Suggestion {index} has another type at {place} than canonical proto-JSON."
+                        yield calls.finding("SRF-GRP-05", sentence, sent, expected, found)
 
 
 def _mistyped(message: Any, pointer: str, value: Json) -> Iterator[tuple[str, str, Json]]:
@@ -286,19 +290,19 @@ def waits_mirrored(subject: Subject) -> Iterable[Finding]:
     with calling(subject) as calls:
         spoken = 0
         for name, seconds in (("GetOrder", 7), ("CreateOrder", 7), ("WatchOrder", 61)):
-            sent = calls.sent(name, {"name": "orders/1"})
-            got = calls.through(sent, _exhausted(seconds))
-            if got.feedback is None:
+            call = calls.sent(name, {"name": "orders/1"})
+            result = calls.through(call, _exhausted(seconds))
+            if result.feedback is None:
                 continue
             spoken += 1
-            retry: Json = got.feedback.get("retry") or {}
+            retry: Json = result.feedback.get("retry") or {}
             after = retry.get("after_seconds")
-            if got.feedback.get("recovery") != "terminal" and after != seconds:
-                said = "The refusal says in RetryInfo when to come back; the feedback says something else."
-                yield calls.finding("SRF-RTY-01", said, sent, seconds, after)
-            if sent.method not in _READING and retry.get("same_request") is True:
-                said = "The feedback says to repeat a call that writes: it may happen twice."
-                yield calls.finding("SRF-RTY-02", said, sent, {"same_request": False}, dict(retry))
+            if result.feedback.get("recovery") != "terminal" and after != seconds:
+                sentence = "The refusal says in RetryInfo when to come back; the feedback says something else."
+                yield calls.finding("SRF-RTY-01", sentence, call, seconds, after)
+            if call.method not in _READING and retry.get("same_request") is True:
+                sentence = "The feedback says to repeat a call that writes: it may happen twice."
+                yield calls.finding("SRF-RTY-02", sentence, call, {"same_request": False}, dict(retry))
         if not spoken:
             raise NotApplicable("nothing is said about calls that are refused for their number")
 
@@ -316,8 +320,8 @@ def failed_look_ups(subject: Subject) -> Iterable[Finding]:
             pair = calls.both(sent, answer)
             for what, expected, got in differences(pair):
                 if what in ("code", "message"):
-                    said = f"Nothing can be looked up for a refusal, and its {what} changes."
-                    yield calls.finding("SRF-TRN-08", said, sent, expected, got)
+                    sentence = f"Nothing can be looked up for a refusal, and its {what} changes."
+                    yield calls.finding("SRF-TRN-08", sentence, sent, expected, got)
 
 
 def vectors(subject: Subject) -> Iterable[Finding]:
@@ -325,15 +329,15 @@ def vectors(subject: Subject) -> Iterable[Finding]:
     with calling(subject) as calls:
         for one in vector.exchange("grpc"):
             message = grpc_shop.request(one.request.method, one.request.body or {})
-            sent = calls.signed(GrpcCall(one.request.method, (message,)))
+            call = calls.signed(GrpcCall(one.request.method, (message,)))
             details = [_detail(said) for said in one.answer.get("details", ())]
-            got = calls.through(sent, refusal(one.answer["code"], one.answer["message"], *details))
-            if got.feedback is None:
+            result = calls.through(call, refusal(one.answer["code"], one.answer["message"], *details))
+            if result.feedback is None:
                 continue
             # How a number is written is SRF-GRP-05's matter; here it counts where it leads.
-            if problem := vector.leads_to(one.allowed, _whole(got.feedback), one.request):
+            if problem := vector.leads_to(one.allowed, _whole(result.feedback), one.request):
                 said = f"{one.id}: {problem}."
-                yield calls.finding("SRF-COR-14", said, sent, [dict(way) for way in one.allowed], dict(got.feedback))
+                yield calls.finding("SRF-COR-14", said, call, [dict(way) for way in one.allowed], dict(result.feedback))
 
 
 def _whole(value: Json) -> Json:

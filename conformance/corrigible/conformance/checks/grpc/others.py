@@ -43,8 +43,8 @@ def others(subject: Subject) -> Iterable[Finding]:
     """Three messages of some kilobytes that unpack to very much: they may be refused, and nobody waits for them."""
     large = b"\x12" + _varint(_LARGE) + b"a" * _LARGE
     with calling(subject) as calls:
-        sent = GrpcCall(grpc_shop.path("CreateOrder"), (large,), compressed=True)
-        scripted = calls.scripted(calls.signed(sent), Answer(3, "the order cannot be placed"))
+        call = GrpcCall(grpc_shop.path("CreateOrder"), (large,), compressed=True)
+        scripted = calls.scripted(calls.signed(call), Answer(3, "the order cannot be placed"))
         small = calls.sent("ListProducts", {})
 
         def finding(sentence: str, expected: Json, got: Json) -> Finding:
@@ -56,7 +56,7 @@ def others(subject: Subject) -> Iterable[Finding]:
             if result.code == _DEADLINE:
                 said = "A message that unpacks to 48 MiB has no answer in ten seconds."
                 expected = "an answer, or a refusal"
-                yield calls.finding("SRF-TRN-13", said, GrpcCall(sent.method), expected, named(result.code))
+                yield calls.finding("SRF-TRN-13", said, GrpcCall(call.method), expected, named(result.code))
             yield from noted.findings("sends a message that unpacks to 48 MiB", finding)
 
 

@@ -58,8 +58,8 @@ def status_kept(subject: Subject) -> Iterable[Finding]:
 def _code_and_message(calls: Calls, pair: Pair, where: str) -> Iterator[Finding]:
     for what, expected, got in differences(pair):
         if what in ("code", "message"):
-            said = f"The {what} of a refusal {where} is not the upstream's."
-            yield calls.finding("SRF-GRP-01", said, pair.sent, expected, got)
+            sentence = f"The {what} of a refusal {where} is not the upstream's."
+            yield calls.finding("SRF-GRP-01", sentence, pair.sent, expected, got)
 
 
 def details_kept(subject: Subject) -> Iterable[Finding]:
@@ -125,19 +125,19 @@ def room_kept(subject: Subject) -> Iterable[Finding]:
             pair = _told(calls, _sized(size))
             yield from _room(calls, pair, f"native details of about {size} bytes")
         items = [{"sku": f"unheard-{number}", "quantity": 99} for number in range(40)]
-        sent = calls.sent("CreateOrder", {"customerEmail": "A@EXAMPLE.COM", "items": items})
-        pair = Pair(sent, calls.direct.send(sent), calls.target.send(sent), None, None)
+        call = calls.sent("CreateOrder", {"customerEmail": "A@EXAMPLE.COM", "items": items})
+        pair = Pair(call, calls.direct.send(call), calls.target.send(call), None, None)
         yield from _room(calls, pair, "some eighty complaints at once")
         with (
             GrpcClient(calls.upstream.address, usual=True) as direct,
             GrpcClient(calls.target.address, usual=True) as target,
         ):
             for size in _USUAL_SIZES:
-                sent = calls.scripted(calls.sent("WatchOrder", {"name": "1"}), _sized(size))
-                plain, got = direct.send(sent), target.send(sent)
+                call = calls.scripted(calls.sent("WatchOrder", {"name": "1"}), _sized(size))
+                plain, got = direct.send(call), target.send(call)
                 if plain.code == 3 and got.code != 3:
                     why = f"A client with the usual limits loses the status that stands beside details of {size} bytes."
-                    yield calls.finding("SRF-GRP-03", why, sent, named(plain.code), f"{named(got.code)}: {got.message}")
+                    yield calls.finding("SRF-GRP-03", why, call, named(plain.code), f"{named(got.code)}: {got.message}")
 
 
 def _sized(size: int) -> Answer:
@@ -159,8 +159,10 @@ def _room(calls: Calls, pair: Pair, said: str) -> Iterator[Finding]:
         yield calls.finding("SRF-GRP-03", why, pair.sent, f"<= {MOST_TRAILERS}", got.size)
 
 
-def _weight(got: GrpcResult) -> int:
-    return sum(len(detail.SerializeToString()) for detail in (got.status.details if got.status is not None else ()))
+def _weight(result: GrpcResult) -> int:
+    return sum(
+        len(detail.SerializeToString()) for detail in (result.status.details if result.status is not None else ())
+    )
 
 
 def unread_refusals_kept(subject: Subject) -> Iterable[Finding]:

@@ -32,15 +32,15 @@ def noting(subject: Subject, who: str) -> Callable[[GrpcCall, GrpcResult], None]
     return lambda sent, got: subject.note(who, shown(sent, got))
 
 
-def shown(sent: GrpcCall, got: GrpcResult) -> str:
+def shown(call: GrpcCall, result: GrpcResult) -> str:
     """Return a call and how it ended."""
-    lines = [f"> {sent.method}", *_metadata(sent.metadata, "> ")]
-    lines += _messages(sent.method, sent.messages, grpc_shop.request_document)
-    lines += ["", *_metadata(got.initial, "< ")]
-    lines += _messages(sent.method, got.messages, grpc_shop.reply_document)
-    lines += [f"< grpc-status: {got.code}", f"< grpc-message: {got.message}", *_metadata(got.trailing, "< ")]
-    if got.feedback is not None:
-        lines += ["", f"feedback: {json.dumps(got.feedback, indent=2, ensure_ascii=False, default=str)}"]
+    lines = [f"> {call.method}", *_metadata(call.metadata, "> ")]
+    lines += _messages(call.method, call.messages, grpc_shop.request_document)
+    lines += ["", *_metadata(result.initial, "< ")]
+    lines += _messages(call.method, result.messages, grpc_shop.reply_document)
+    lines += [f"< grpc-status: {result.code}", f"< grpc-message: {result.message}", *_metadata(result.trailing, "< ")]
+    if result.feedback is not None:
+        lines += ["", f"feedback: {json.dumps(result.feedback, indent=2, ensure_ascii=False, default=str)}"]
     return "\n".join(lines)
 
 
@@ -62,23 +62,23 @@ def _bytes(value: bytes) -> str:
     return f"({len(value)} bytes) {value[:_SHOWN].hex(' ')}"
 
 
-def request_document(sent: GrpcCall) -> Request:
+def request_document(call: GrpcCall) -> Request:
     """Return the request document of section 2.2 of the contract for what was sent."""
-    headers = {key: value for key, value in sent.metadata if isinstance(value, str) and key not in _NOT_IN_DOCUMENTS}
-    body = grpc_shop.request_document(sent.method, sent.messages[0]) if len(sent.messages) == 1 else None
-    return Request(sent.method, "", headers=headers, body=body)
+    headers = {key: value for key, value in call.metadata if isinstance(value, str) and key not in _NOT_IN_DOCUMENTS}
+    body = grpc_shop.request_document(call.method, call.messages[0]) if len(call.messages) == 1 else None
+    return Request(call.method, "", headers=headers, body=body)
 
 
-def grpcurl(address: str, sent: GrpcCall) -> str:
+def grpcurl(address: str, call: GrpcCall) -> str:
     """Return the command line that makes this call again."""
     words = ["grpcurl", "-plaintext"]
-    for key, value in sent.metadata:
+    for key, value in call.metadata:
         words += ["-H", f"{key}: {base64.b64encode(value).decode() if isinstance(value, bytes) else value}"]
-    if sent.method in grpc_shop.METHODS:
+    if call.method in grpc_shop.METHODS:
         words += ["-protoset", str(grpc_shop.DESCRIPTORS)]
         try:
-            said = [json.dumps(grpc_shop.request_document(sent.method, one)) for one in sent.messages]
+            said = [json.dumps(grpc_shop.request_document(call.method, one)) for one in call.messages]
         except DecodeError:
             said = []
         words += ["-d", " ".join(said)]
-    return shlex.join([*words, address, sent.method.lstrip("/")])
+    return shlex.join([*words, address, call.method.lstrip("/")])

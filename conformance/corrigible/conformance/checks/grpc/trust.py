@@ -42,17 +42,17 @@ def no_word_obeyed(subject: Subject) -> Iterable[Finding]:
             if _IDENTIFIER.fullmatch(text):
                 continue  # a name may be repeated as one
             for where, answer in _share(number, [*_poisoned(text)]):
-                got = calls.through(sent := calls.sent("CreateOrder", _ORDER), answer)
-                if got.feedback is None:
+                result = calls.through(call := calls.sent("CreateOrder", _ORDER), answer)
+                if result.feedback is None:
                     continue
                 spoken += 1
-                whole = json.dumps(got.feedback, ensure_ascii=False)
+                whole = json.dumps(result.feedback, ensure_ascii=False)
                 if any(mark in whole for mark in marks):
-                    said = f"Text that the upstream put into {where} stands in the feedback."
-                    yield calls.finding("SRF-SEC-01", said, sent, "none of it", dict(got.feedback))
-                if names := [name for one in _texts(got.feedback) for name in hidden(one)]:
-                    said = f"Characters that nobody sees came from {where} into the feedback."
-                    yield calls.finding("SRF-SEC-02", said, sent, "visible characters", names)
+                    sentence = f"Text that the upstream put into {where} stands in the feedback."
+                    yield calls.finding("SRF-SEC-01", sentence, call, "none of it", dict(result.feedback))
+                if names := [name for one in _texts(result.feedback) for name in hidden(one)]:
+                    sentence = f"Characters that nobody sees came from {where} into the feedback."
+                    yield calls.finding("SRF-SEC-02", sentence, call, "visible characters", names)
         if not spoken:
             raise NotApplicable("no refusal with free text gets feedback")
 
@@ -125,13 +125,13 @@ def secrets_stay(subject: Subject) -> Iterable[Finding]:
             document = {**_ORDER, "accessToken": field}
             metadata = (("authorization", f"Bearer {token}"), ("x-api-key", key), ("cookie", f"session={key}"))
             message = request(path("CreateOrder"), document)
-            sent = GrpcCall(path("CreateOrder"), (message,), (*metadata, (PREFERENCE, "reflective")))
-            got = calls.through(sent, answer)
-            whole = json.dumps(dict(got.feedback or {}), ensure_ascii=False)
+            call = GrpcCall(path("CreateOrder"), (message,), (*metadata, (PREFERENCE, "reflective")))
+            result = calls.through(call, answer)
+            whole = json.dumps(dict(result.feedback or {}), ensure_ascii=False)
             for secret, what in zip(_SECRETS, ("the authorization", "an API key", "a secret field"), strict=True):
                 if any(form in whole for form in forms(secret)):
-                    said = f"The feedback repeats {what} of the call."
-                    yield calls.finding("SRF-SEC-05", said, sent, "nothing of it", "it stands in the feedback")
+                    sentence = f"The feedback repeats {what} of the call."
+                    yield calls.finding("SRF-SEC-05", sentence, call, "nothing of it", "it stands in the feedback")
 
 
 def look_ups(subject: Subject) -> Iterable[Finding]:
@@ -144,11 +144,11 @@ def look_ups(subject: Subject) -> Iterable[Finding]:
             if call.method == sent.method or call.method.startswith("/grpc."):
                 continue
             if call.value("authorization") != sent.value("authorization"):
-                said = f"{call.method} was looked up with other credentials than the caller's."
-                yield calls.finding("SRF-SEC-07", said, sent, "the caller's", "another's, or none")
+                sentence = f"{call.method} was looked up with other credentials than the caller's."
+                yield calls.finding("SRF-SEC-07", sentence, sent, "the caller's", "another's, or none")
             if not call.method.rpartition("/")[2].startswith(("Get", "List")):
-                said = f"{call.method} was called on the way to feedback, and it writes."
-                yield calls.finding("SRF-SEC-07", said, sent, "calls that only read", call.method)
+                sentence = f"{call.method} was called on the way to feedback, and it writes."
+                yield calls.finding("SRF-SEC-07", sentence, sent, "calls that only read", call.method)
 
 
 def no_oracle(subject: Subject) -> Iterable[Finding]:
@@ -160,11 +160,11 @@ def no_oracle(subject: Subject) -> Iterable[Finding]:
         return Answer(7, "the products are none of your business")
 
     with calling(subject) as calls:
-        got = calls.through(sent := calls.sent("CreateOrder", _ORDER), closed)
-        whole = json.dumps(dict(got.feedback or {}), ensure_ascii=False)
+        result = calls.through(call := calls.sent("CreateOrder", _ORDER), closed)
+        whole = json.dumps(dict(result.feedback or {}), ensure_ascii=False)
         if told := [name for name in PRODUCTS if name in whole]:
-            said = "The caller may not list the products, and the feedback names some."
-            yield calls.finding("SRF-SEC-06", said, sent, [], told)
+            sentence = "The caller may not list the products, and the feedback names some."
+            yield calls.finding("SRF-SEC-06", sentence, call, [], told)
 
 
 def loops_end(subject: Subject) -> Iterable[Finding]:
@@ -194,25 +194,27 @@ def _loop(calls: Calls, metadata: Any) -> Iterator[Finding]:
     if actions[0] in ("ESCALATE", "NO_RECOVERY_AVAILABLE"):
         raise CouldNotTell("a misspelt product gets no advice that could be followed")
     if actions[-1] != "ESCALATE":
-        said = f"The same error came back {_ROUNDS} times to a caller who followed the advice, and no ESCALATE comes."
-        yield calls.finding("SRF-SEC-08", said, first, "ESCALATE", actions)
+        sentence = (
+            f"The same error came back {_ROUNDS} times to a caller who followed the advice, and no ESCALATE comes."
+        )
+        yield calls.finding("SRF-SEC-08", sentence, first, "ESCALATE", actions)
     other = calls.scripted(calls.sent("CreateOrder", _ORDER), _unsold)
     if _action(calls.target.send(other)) == "ESCALATE":
-        said = "One caller went in circles, and another one who calls for the first time is told to give up."
-        yield calls.finding("SRF-SEC-08", said, other, actions[0], "ESCALATE")
+        sentence = "One caller went in circles, and another one who calls for the first time is told to give up."
+        yield calls.finding("SRF-SEC-08", sentence, other, actions[0], "ESCALATE")
 
 
-def _obeyed(sent: GrpcCall, got: GrpcResult) -> GrpcCall:
+def _obeyed(call: GrpcCall, result: GrpcResult) -> GrpcCall:
     """Return what a reader sends next; the same again where there is nothing to do."""
-    if got.feedback is None:
-        return sent
+    if result.feedback is None:
+        return call
     try:
-        found = apply(dict(got.feedback), request_document(sent))
-        return following(sent, found) if isinstance(found, Next) else sent
+        found = apply(dict(result.feedback), request_document(call))
+        return following(call, found) if isinstance(found, Next) else call
     except (ReaderError, json_format.ParseError, TypeError, ValueError):
-        return sent
+        return call
 
 
-def _action(got: GrpcResult) -> str:
-    suggestions: Json = (got.feedback or {}).get("suggestions") or [{}]
+def _action(result: GrpcResult) -> str:
+    suggestions: Json = (result.feedback or {}).get("suggestions") or [{}]
     return str(suggestions[0].get("base_action") or suggestions[0].get("action", "")).upper()

@@ -56,30 +56,30 @@ def _present(subject: Subject) -> Iterator[Finding]:
     mute = [one for one in refused(subject) if one.feedback is None]
     asked = error_requests(subject)
     if len(mute) == len(asked):
-        said = f"None of {len(mute)} refused requests was answered with recovery_feedback."
-        yield Finding("SRF-COR-01", said, {MEMBER: "an object"}, _members(mute[0].got), mute[0].sent)
+        sentence = f"None of {len(mute)} refused requests was answered with recovery_feedback."
+        yield Finding("SRF-COR-01", sentence, {MEMBER: "an object"}, _members(mute[0].got), mute[0].sent)
         return
     for one in mute:
-        said = f"The answer to {one.by.name} carries no recovery_feedback."
-        yield Finding("SRF-COR-01", said, {MEMBER: "an object"}, _members(one.got), one.sent)
+        sentence = f"The answer to {one.by.name} carries no recovery_feedback."
+        yield Finding("SRF-COR-01", sentence, {MEMBER: "an object"}, _members(one.got), one.sent)
 
 
-def _members(got: HttpResponse) -> Json:
+def _members(response: HttpResponse) -> Json:
     try:
-        body = got.json()
+        body = response.json()
     except ValueError:
-        return f"{got.status} with a body that is no JSON"
+        return f"{response.status} with a body that is no JSON"
     return sorted(body) if isinstance(body, dict) else body
 
 
 def _absent_on_success(subject: Subject) -> Iterator[Finding]:
     for sent in _accepted(subject):
-        got = answered(subject, sent.adding(ASK, subject.caller()))
-        if not 200 <= got.status < 300:
-            raise CouldNotTell(f"{sent.method} {sent.target} was refused with {got.status}")
-        if got.feedback is not None or MEMBER.encode() in got.body or _linked(got):
-            said = "An answer that accepts a request carries feedback."
-            yield Finding("SRF-COR-07", said, None, got.feedback or _shown(got), sent)
+        response = answered(subject, sent.adding(ASK, subject.caller()))
+        if not 200 <= response.status < 300:
+            raise CouldNotTell(f"{sent.method} {sent.target} was refused with {response.status}")
+        if response.feedback is not None or MEMBER.encode() in response.body or _linked(response):
+            sentence = "An answer that accepts a request carries feedback."
+            yield Finding("SRF-COR-07", sentence, None, response.feedback or _shown(response), sent)
 
 
 def _accepted(subject: Subject) -> list[HttpRequest]:
@@ -101,12 +101,12 @@ def _accepted(subject: Subject) -> list[HttpRequest]:
     ]
 
 
-def _linked(got: HttpResponse) -> bool:
-    return any("recovery-feedback" in value for value in got.values("link"))
+def _linked(response: HttpResponse) -> bool:
+    return any("recovery-feedback" in value for value in response.values("link"))
 
 
-def _shown(got: HttpResponse) -> str:
-    return got.body[:200].decode("utf-8", "backslashreplace")
+def _shown(response: HttpResponse) -> str:
+    return response.body[:200].decode("utf-8", "backslashreplace")
 
 
 def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
@@ -115,8 +115,8 @@ def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
         for mode in ("none", "traditional", "verbose"):
             other = provoked(subject, one, subject.caller(), [("Prefer", f"recovery-feedback={mode}")])
             if other.feedback is not None or _linked(other.got) or MEMBER.encode() in other.got.body:
-                said = f"The answer to {one.name} carries feedback, though the mode is {mode}."
-                yield Finding("SRF-COR-08", said, None, other.feedback or _shown(other.got), other.sent)
+                sentence = f"The answer to {one.name} carries feedback, though the mode is {mode}."
+                yield Finding("SRF-COR-08", sentence, None, other.feedback or _shown(other.got), other.sent)
         spoke = spoke or provoked(subject, one, subject.caller()).feedback is not None
     if not spoke:
         yield silent(len(error_requests(subject)), "SRF-COR-08")
@@ -134,19 +134,19 @@ def _same_in_every_mode(subject: Subject) -> Iterator[Finding]:
         plain = by_mode["none"]
         for mode, other in by_mode.items():
             if other.got.status != plain.got.status:
-                said = f"The status of the answer to {one.name} depends on the mode: {mode}."
-                yield Finding("SRF-COR-09", said, plain.got.status, other.got.status, other.sent)
+                sentence = f"The status of the answer to {one.name} depends on the mode: {mode}."
+                yield Finding("SRF-COR-09", sentence, plain.got.status, other.got.status, other.sent)
         codes = {mode: _codes(by_mode[mode].got) for mode in ("verbose", "reflective")}
         if codes["verbose"] != codes["reflective"]:
-            said = f"Verbose and reflective mode diagnose {one.name} with different codes."
-            yield Finding("SRF-COR-09", said, codes["verbose"], codes["reflective"], by_mode["reflective"].sent)
+            sentence = f"Verbose and reflective mode diagnose {one.name} with different codes."
+            yield Finding("SRF-COR-09", sentence, codes["verbose"], codes["reflective"], by_mode["reflective"].sent)
     if not spoke:
         yield silent(len(error_requests(subject)), "SRF-COR-09")
 
 
-def _codes(got: HttpResponse) -> list[Json]:
+def _codes(response: HttpResponse) -> list[Json]:
     try:
-        body = got.json()
+        body = response.json()
     except ValueError:
         return []
     listed = body.get("validation_errors") if isinstance(body, dict) else None
@@ -163,8 +163,8 @@ def _deterministic(subject: Subject) -> Iterator[Finding]:
         # Keys are fresh by their nature, and the loop counts.
         before, after = (_settled(refused.feedback) for refused in (first, second))
         if before != after:
-            said = f"The same refusal ({one.name}) got different feedback the second time."
-            yield Finding("SRF-COR-10", said, before, after, second.sent)
+            sentence = f"The same refusal ({one.name}) got different feedback the second time."
+            yield Finding("SRF-COR-10", sentence, before, after, second.sent)
     if not spoke:
         yield silent(len(asked), "SRF-COR-10")
 
@@ -220,21 +220,21 @@ def _followed(subject: Subject, one: Refused) -> Iterator[Finding]:
         return
     match follows:
         case Next() if by.way in ("ends", "asks"):
-            said = f"After {by.name} nothing can be sent by itself, and yet the feedback says what to send."
-            yield Finding("SRF-COR-14", said, by.way, one.feedback, one.sent)
+            sentence = f"After {by.name} nothing can be sent by itself, and yet the feedback says what to send."
+            yield Finding("SRF-COR-14", sentence, by.way, one.feedback, one.sent)
         case Next():
             yield from follow(subject, one, follows)
         case Terminal() if by.way not in ("ends", None):
-            said = f"The feedback about {by.name} sees no way out, and there is one."
-            yield Finding("SRF-COR-14", said, by.way, one.feedback, one.sent)
+            sentence = f"The feedback about {by.name} sees no way out, and there is one."
+            yield Finding("SRF-COR-14", sentence, by.way, one.feedback, one.sent)
         case NeedsInput() if by.way == "chooses" and follows.choices:
             for choice in follows.choices:
                 picked = apply(one.feedback, document, confirm=True, pick=choice.index)
                 if isinstance(picked, Next):
                     yield from follow(subject, one, picked, fresh=True)
         case NeedsInput() if by.way not in ("asks", "chooses", None):
-            said = f"The feedback about {by.name} leaves a reader without a next request: {follows.reason}."
-            yield Finding("SRF-COR-14", said, by.way, one.feedback, one.sent)
+            sentence = f"The feedback about {by.name} leaves a reader without a next request: {follows.reason}."
+            yield Finding("SRF-COR-14", sentence, by.way, one.feedback, one.sent)
         case _:
             return
 
@@ -246,16 +246,16 @@ def follow(
     caller = subject.caller() if fresh else one.caller
     credentials = [caller, *((n, v) for n, v in one.sent.headers if n.lower() == "cookie")]
     for step in follows.steps:
-        got = answered(subject, _again(step).adding(*credentials, ASK))
-        if got.status >= 400:
-            said = f"A step that the feedback about {one.by.name} names is refused with {got.status}."
-            yield Finding("SRF-COR-14", said, "an accepted step", _shown(got), _again(step))
+        response = answered(subject, _again(step).adding(*credentials, ASK))
+        if response.status >= 400:
+            sentence = f"A step that the feedback about {one.by.name} names is refused with {response.status}."
+            yield Finding("SRF-COR-14", sentence, "an accepted step", _shown(response), _again(step))
             return
-    sent = _again(follows.request).adding(*credentials, ASK)
-    got = answered(subject, sent)
-    if got.status >= 400:
-        said = f"The request that the feedback about {one.by.name} leads to is refused with {got.status}."
-        yield Finding("SRF-COR-14", said, "an accepted request", _shown(got), sent)
+    request = _again(follows.request).adding(*credentials, ASK)
+    response = answered(subject, request)
+    if response.status >= 400:
+        sentence = f"The request that the feedback about {one.by.name} leads to is refused with {response.status}."
+        yield Finding("SRF-COR-14", sentence, "an accepted request", _shown(response), request)
         return
     state = one.by.state
     if state is None or subject.direct is None or not look:
@@ -263,8 +263,10 @@ def follow(
     looked = subject.direct.send(HttpRequest("GET", str(state["path"]), (caller,)))
     held = looked.json().get(state["member"]) if looked.status == 200 else f"{looked.status}"
     if difference(state["value"], held) is not None:
-        said = f"After the repair of {one.by.name} the API holds something else at {state['path']}, {state['member']}."
-        yield Finding("SRF-COR-14", said, state["value"], held, sent)
+        sentence = (
+            f"After the repair of {one.by.name} the API holds something else at {state['path']}, {state['member']}."
+        )
+        yield Finding("SRF-COR-14", sentence, state["value"], held, request)
 
 
 def _again(request: Request) -> HttpRequest:
@@ -290,11 +292,11 @@ def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
     for method, path in _ROUTES:
         for script in said:
             body = {"note": "x"} if method in ("POST", "PUT") else None
-            sent = as_sent(Request(method, base + path, body=body)).adding(ASK, subject.caller())
-            feedback = subject.through(sent, script).feedback
+            request = as_sent(Request(method, base + path, body=body)).adding(ASK, subject.caller())
+            feedback = subject.through(request, script).feedback
             if feedback is not None and feedback.get("recovery") == "terminal":
                 text = f"{method} {path} is not known here, and that is called the end."
-                yield Finding("SRF-COR-17", text, "nothing, or a way on", dict(feedback), sent)
+                yield Finding("SRF-COR-17", text, "nothing, or a way on", dict(feedback), request)
 
 
 CHECKS: tuple[Check, ...] = (

@@ -25,13 +25,13 @@ def _run(one: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
         return _NO_TRIAL if is_trial(received.sent) else said
 
     def run(subject: Subject) -> Iterator[Finding]:
-        sent = as_sent(one.request).adding(ASK, subject.caller())
+        request = as_sent(one.request).adding(ASK, subject.caller())
         with standing_in(subject, says):
-            got = answered(subject, sent)
-        problem = vector.leads_to(one.allowed, got.feedback, request_document(sent))
+            response = answered(subject, request)
+        problem = vector.leads_to(one.allowed, response.feedback, request_document(request))
         if problem is not None:
             text = f"{one.description} Not so here: {problem}."
-            yield Finding(one.requirements[0], text, [dict(a) for a in one.allowed], got.feedback, sent)
+            yield Finding(one.requirements[0], text, [dict(a) for a in one.allowed], response.feedback, request)
 
     return run
 

@@ -86,14 +86,14 @@ def _ask(subject: Subject, spec: Path) -> tuple[Answer, ...]:
     pace = _Pace(1 / float(said.get("rate", _RATE)))
     answers: list[Answer] = []
     for one in made.requests:
-        sent = one.sent.adding(*_credentials(subject))
-        got = _patiently(subject, sent, pace)
+        request = one.sent.adding(*_credentials(subject))
+        got = _patiently(subject, request, pace)
         if got.status == 0 or got.error is not None:
             raise CouldNotTell(f"{one.operation} ({one.what}) got no whole answer: {got.error}")
         if got.status == 429:
             subject.remark(f"After {len(answers)} requests the API wanted no more for now (429): --rate asks slower.")
             break
-        answers.append(Answer(one, sent, got, told(subject, sent, got, _secrets(sent))))
+        answers.append(Answer(one, request, got, told(subject, request, got, _secrets(request))))
     _count(subject, answers, made.left_out)
     return tuple(answers)
 
@@ -108,19 +108,19 @@ def _credentials(subject: Subject) -> list[tuple[str, str]]:
     return [*own, ("Prefer", f"recovery-feedback=reflective; caller={name}")]
 
 
-def _secrets(sent: HttpRequest) -> tuple[str, ...]:
-    return tuple(re.findall(r"[\w-]{12,}", sent.header("authorization") or ""))
+def _secrets(request: HttpRequest) -> tuple[str, ...]:
+    return tuple(re.findall(r"[\w-]{12,}", request.header("authorization") or ""))
 
 
-def _patiently(subject: Subject, sent: HttpRequest, pace: _Pace) -> HttpResponse:
+def _patiently(subject: Subject, request: HttpRequest, pace: _Pace) -> HttpResponse:
     """Send, and wait once where the API says how long."""
     pace.wait()
-    got = subject.wire.send(sent)
-    after = got.header("retry-after") or ""
-    if got.status == 429 and after.isdecimal() and float(after) <= _TIMEOUT:
+    response = subject.wire.send(request)
+    after = response.header("retry-after") or ""
+    if response.status == 429 and after.isdecimal() and float(after) <= _TIMEOUT:
         time.sleep(float(after))
-        got = subject.wire.send(sent)
-    return got
+        response = subject.wire.send(request)
+    return response
 
 
 def _count(subject: Subject, answers: Sequence[Answer], left_out: Sequence[str]) -> None:
@@ -165,24 +165,26 @@ def _answered(subject: Subject) -> Iterator[Finding]:
     if not refused:
         raise NotApplicable("no request that breaks the description was refused with 400 or 422")
     if len(mute) == len(refused):
-        said = f"None of {len(refused)} requests that were refused for breaking the description got recovery_feedback."
+        sentence = (
+            f"None of {len(refused)} requests that were refused for breaking the description got recovery_feedback."
+        )
     elif mute:
         operations = len({one.by.operation for one in mute})
-        said = (
+        sentence = (
             f"{len(mute)} of {len(refused)} requests that were refused for breaking the description got no "
             f"recovery_feedback, in {operations} operation{'s' * (operations > 1)}; "
             f"for one {mute[0].by.operation}, with this wrong: {mute[0].by.what}."
         )
     else:
         return
-    yield Finding("SRF-COR-01", said, {MEMBER: "an object"}, _native(mute[0].got), mute[0].sent)
+    yield Finding("SRF-COR-01", sentence, {MEMBER: "an object"}, _native(mute[0].got), mute[0].sent)
 
 
-def _native(got: HttpResponse) -> Json:
+def _native(response: HttpResponse) -> Json:
     try:
-        body = got.json()
+        body = response.json()
     except (ValueError, RecursionError):
-        return f"{got.status} with a body that is no JSON"
+        return f"{response.status} with a body that is no JSON"
     return body
 
 
@@ -217,8 +219,8 @@ def _summed_up(found: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Fin
         answer, finding = min(group, key=lambda one: _size(one[0]))
         count = len({id(one) for one, _ in group})
         where = f"{answer.by.operation}, with this wrong: {answer.by.what}"
-        said = f"{finding.said} ({where}; so in {count} of {of} refusals)"
-        yield Finding(finding.requirement, said, finding.expected, finding.got, answer.sent)
+        sentence = f"{finding.said} ({where}; so in {count} of {of} refusals)"
+        yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent)
 
 
 def _mends(subject: Subject) -> Iterator[Finding]:
@@ -243,18 +245,18 @@ def _mended(subject: Subject, one: Answer, pace: _Pace) -> Iterator[Finding]:
         return  # it ends, it asks, or the same request is to be sent again: nothing that would mend anything
     spec = description(subject)
     if spec is not None and (left := _left(spec, document, follows.request)):
-        said = "What the feedback makes of the request breaks the description where it did before"
-        yield Finding("SRF-COR-14", f"{said}: {left[0].said}.", "that place mended", left[0].pointer)
+        sentence = "What the feedback makes of the request breaks the description where it did before"
+        yield Finding("SRF-COR-14", f"{sentence}: {left[0].said}.", "that place mended", left[0].pointer)
         return
     reads = all(request.method in ("GET", "HEAD") for request in (*follows.steps, follows.request))
     if not (reads or _unsafe(subject)):
         return
     for request in (*follows.steps, follows.request):
         pace.wait()
-        got = subject.wire.send(_again(request, one.sent))
-    if got.status >= 400 and _complaint(got) == _complaint(one.got):
-        said = "The request that the feedback leads to is refused with the very same words."
-        yield Finding("SRF-COR-14", said, "another answer", _native(got))
+        response = subject.wire.send(_again(request, one.sent))
+    if response.status >= 400 and _complaint(response) == _complaint(one.got):
+        sentence = "The request that the feedback leads to is refused with the very same words."
+        yield Finding("SRF-COR-14", sentence, "another answer", _native(response))
 
 
 def _same(one: Request, other: Request) -> bool:
@@ -289,9 +291,9 @@ def _again(request: Request, first: HttpRequest) -> HttpRequest:
     return made.adding(*((name, value) for name, value in first.headers if name.lower() in own))
 
 
-def _complaint(got: HttpResponse) -> Json:
+def _complaint(response: HttpResponse) -> Json:
     """Return what an answer says apart from feedback."""
-    body = _native(got)
+    body = _native(response)
     return {n: v for n, v in body.items() if n != MEMBER} if isinstance(body, Mapping) else body
 
 

@@ -252,15 +252,15 @@ def _not_repeated(subject: Subject) -> Iterator[Finding]:
         yield silent(count, "SRF-SEC-01")
 
 
-def _repeated(place: Place, payload: Payload, sent: HttpRequest, feedback: Mapping[str, Json]) -> Iterator[Finding]:
+def _repeated(place: Place, payload: Payload, request: HttpRequest, feedback: Mapping[str, Json]) -> Iterator[Finding]:
     whole = json.dumps(feedback, ensure_ascii=False)
     found = [form for form in (payload.text, *payload.markers) if form in whole or json.dumps(form)[1:-1] in whole]
     if found:
-        said = f"A text of the upstream ({payload.kind}) got into the feedback from {place.name}."
-        yield Finding("SRF-SEC-01", said, f"nothing of {payload.id}", dict(feedback), sent)
+        sentence = f"A text of the upstream ({payload.kind}) got into the feedback from {place.name}."
+        yield Finding("SRF-SEC-01", sentence, f"nothing of {payload.id}", dict(feedback), request)
     if names := hidden("".join(text for _, text in texts(feedback))):
-        said = f"Characters that nobody sees got into the feedback from {place.name}."
-        yield Finding("SRF-SEC-02", said, f"nothing of {payload.id}", names, sent)
+        sentence = f"Characters that nobody sees got into the feedback from {place.name}."
+        yield Finding("SRF-SEC-02", sentence, f"nothing of {payload.id}", names, request)
 
 
 CHECKS: tuple[Check, ...] = (

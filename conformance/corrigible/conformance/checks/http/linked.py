@@ -39,8 +39,8 @@ def for_its_caller_alone(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-SEC-12", sentence, "nothing of it", theirs.status, HttpRequest("GET", target, headers))
 
 
-def _target(got: HttpResponse) -> str | None:
-    found = next((match for value in got.values("link") if (match := _LINK.search(value))), None)
+def _target(response: HttpResponse) -> str | None:
+    found = next((match for value in response.values("link") if (match := _LINK.search(value))), None)
     return found[1] if found is not None and found[1].startswith("/") else None
 
 

@@ -33,8 +33,8 @@ def _each_by_itself(subject: Subject, one: Refused) -> Iterator[Finding]:
             continue  # the core checks say so
         if isinstance(picked, Next):
             for found in follow(subject, one, picked, fresh=True, look=False):
-                said = f"Alternative {index} of {one.by.name} is none: {found.said}"
-                yield Finding("SRF-OPS-07", said, found.expected, found.got, found.sent)
+                sentence = f"Alternative {index} of {one.by.name} is none: {found.said}"
+                yield Finding("SRF-OPS-07", sentence, found.expected, found.got, found.sent)
 
 
 def _judged(name: str, title: str, requirement: str) -> Check:

@@ -93,17 +93,17 @@ def _obedient(subject: Subject) -> Iterator[Finding]:
     """Apply what is said, and get the same error for it."""
     base = "/problem" if subject.profile == "problem+json" else ""
     caller, said = subject.caller(), []
-    sent = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
+    request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
     with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
         for _ in range(5):
-            feedback = answered(subject, sent.adding(ASK, caller)).feedback
+            feedback = answered(subject, request.adding(ASK, caller)).feedback
             said.append(feedback)
             try:
-                follows = apply(feedback or {"suggestions": []}, request_document(sent), confirm=True)
+                follows = apply(feedback or {"suggestions": []}, request_document(request), confirm=True)
             except ContractError:
                 continue
             if isinstance(follows, Next):
-                sent = as_sent(follows.request)
+                request = as_sent(follows.request)
     yield from _ended(said, "An agent that does what it is told, and is refused for the same reason,")
 
 
@@ -135,8 +135,8 @@ def _next_alternative(subject: Subject) -> Iterator[Finding]:
             if isinstance(outcome, Next):
                 request = Request("POST", "/v1/orders", body=outcome.request.body)
     if follows[0] is None or follows[0] == follows[1]:
-        said = "An alternative that was tried and refused leads the second time too, though there is another."
-        yield Finding("SRF-SEC-08", said, "another alternative", follows)
+        sentence = "An alternative that was tried and refused leads the second time too, though there is another."
+        yield Finding("SRF-SEC-08", sentence, "another alternative", follows)
 
 
 def _strangers(subject: Subject) -> Iterator[Finding]:
@@ -179,18 +179,18 @@ def _insisting(subject: Subject) -> Iterator[Finding]:
 def _uncounted(subject: Subject) -> Iterator[Finding]:
     """Answers that showed no suggestions were no advice that failed: what follows is the first time."""
     base = "/problem" if subject.profile == "problem+json" else ""
-    sent = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
+    request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
     with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
-        fresh = answered(subject, sent.adding(ASK, subject.caller())).feedback
+        fresh = answered(subject, request.adding(ASK, subject.caller())).feedback
         caller = subject.caller()
         for mode in ("verbose", "none", "traditional", "verbose"):
-            answered(subject, sent.adding(("Prefer", f"recovery-feedback={mode}"), caller))
-        later = answered(subject, sent.adding(ASK, caller)).feedback
+            answered(subject, request.adding(("Prefer", f"recovery-feedback={mode}"), caller))
+        later = answered(subject, request.adding(ASK, caller)).feedback
     if fresh is None:
         yield silent(1, "SRF-SEC-08")
     elif later is None or later.get("suggestions") != fresh.get("suggestions"):
-        said = "Answers in modes without suggestions count as attempts: the first advice is another one after them."
-        yield Finding("SRF-SEC-08", said, fresh, None if later is None else dict(later))
+        sentence = "Answers in modes without suggestions count as attempts: the first advice is another one after them."
+        yield Finding("SRF-SEC-08", sentence, fresh, None if later is None else dict(later))
 
 
 _MISTAKES: Final = ({"limit": "500"}, {"statuss": "draft"}, {"sort": "creatd"}, {"created_after": "2026/12/24"})
@@ -201,8 +201,8 @@ def _mistakes(subject: Subject) -> Iterator[Finding]:
     base = "/problem" if subject.profile == "problem+json" else ""
     caller, said = subject.caller(), []
     for query in _MISTAKES:
-        sent = as_sent(Request("GET", f"{base}/v1/orders", query))
-        said.append(answered(subject, sent.adding(ASK, caller)).feedback)
+        request = as_sent(Request("GET", f"{base}/v1/orders", query))
+        said.append(answered(subject, request.adding(ASK, caller)).feedback)
     if all(one is None for one in said):
         yield silent(len(said), "SRF-SEC-08")
     for query, feedback in zip(_MISTAKES, said, strict=True):

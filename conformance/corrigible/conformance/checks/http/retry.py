@@ -97,8 +97,8 @@ def _asked(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
             script = native(subject.profile, wait.status, wait.code, "Not just now.", headers=wait.headers(time.time()))
             with standing_in(subject, lambda received, script=script: script):  # type: ignore[misc]
                 sent = as_sent(request).adding(ASK, subject.caller())
-                got = answered(subject, sent)
-            yield f"{wait.name}, {name}", wait, told(subject, sent, got)
+                response = answered(subject, sent)
+            yield f"{wait.name}, {name}", wait, told(subject, sent, response)
 
 
 def _passed_on(subject: Subject) -> Iterator[Finding]:

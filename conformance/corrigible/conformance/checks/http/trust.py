@@ -40,11 +40,11 @@ _PROXY: Final = frozenset({"proxy"})
 _ORDER: Final = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
 
 
-def _sent_meanwhile(subject: Subject, since: int, asked: HttpRequest) -> list[HttpRequest]:
+def _sent_meanwhile(subject: Subject, since: int, request: HttpRequest) -> list[HttpRequest]:
     """Return what the upstream was asked besides the call itself: look-ups and trials."""
     others = [one.sent for one in subject.behind.requests[since:]]
     for index, one in enumerate(others):
-        if one.method == asked.method and one.target == asked.target and one.body == asked.body:
+        if one.method == request.method and one.target == request.target and one.body == request.body:
             return others[:index] + others[index + 1 :]
     return others
 
@@ -61,32 +61,32 @@ def _secrets_stay(subject: Subject) -> Iterator[Finding]:
         if sent.header("authorization") is None:
             sent = sent.adding(subject.caller())
         with standing_in(subject, _only(sent, script)):
-            got = answered(subject, sent)
-        spoke += got.feedback is not None
-        one = told(subject, sent, got, secrets)
+            response = answered(subject, sent)
+        spoke += response.feedback is not None
+        one = told(subject, sent, response, secrets)
         yield from _repeats(one.feedback, secrets, "the feedback", sent)
-        yield from _repeats(_added(got, script), secrets, "a header that was added", sent)
+        yield from _repeats(_added(response, script), secrets, "a header that was added", sent)
     if not spoke:
         yield silent(len(cases), "SRF-SEC-05")
 
 
-def _repeats(said: Json, secrets: tuple[str, ...], where: str, sent: HttpRequest) -> Iterator[Finding]:
+def _repeats(said: Json, secrets: tuple[str, ...], where: str, request: HttpRequest) -> Iterator[Finding]:
     whole = json.dumps(said, ensure_ascii=False)
     for secret in secrets:
         if any(form in whole for form in forms(secret)):
             text = f"A secret of the request stands in {where}."
-            yield Finding("SRF-SEC-05", text, "nothing of it", said, sent)
+            yield Finding("SRF-SEC-05", text, "nothing of it", said, request)
 
 
-def _added(got: HttpResponse, script: Script | None) -> list[tuple[str, str]]:
+def _added(response: HttpResponse, script: Script | None) -> list[tuple[str, str]]:
     """Return the headers that the upstream did not send."""
     native_bytes = b"".join(part for part in (script.parts if script else ()) if isinstance(part, bytes)).lower()
-    return [(name, value) for name, value in got.headers if value.lower().encode("latin-1") not in native_bytes]
+    return [(name, value) for name, value in response.headers if value.lower().encode("latin-1") not in native_bytes]
 
 
-def _only(sent: HttpRequest, script: Script | None) -> Answering:
+def _only(request: HttpRequest, script: Script | None) -> Answering:
     def says(received: Received) -> Script | None:
-        mine = received.sent.method == sent.method and received.sent.target == sent.target
+        mine = received.sent.method == request.method and received.sent.target == request.target
         return script if mine and not is_trial(received.sent) else None
 
     return says
@@ -138,8 +138,8 @@ def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
             if who:
                 earlier.append(who)
         for stray in elsewhere.requests:
-            said = "A server of another origin was called, because an answer of the upstream names it."
-            yield Finding("SRF-SEC-07", said, "no call", f"{stray.sent.method} {stray.sent.target}")
+            sentence = "A server of another origin was called, because an answer of the upstream names it."
+            yield Finding("SRF-SEC-07", sentence, "no call", f"{stray.sent.method} {stray.sent.target}")
     if not spoke:
         yield silent(len(error_requests(subject)), "SRF-SEC-07")
 
@@ -147,8 +147,8 @@ def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
 class _Asked:
     """One refusal and what the upstream was asked meanwhile."""
 
-    def __init__(self, sent: HttpRequest, got: HttpResponse, others: list[HttpRequest]) -> None:
-        self.sent, self.feedback, self.others = sent, got.feedback, others
+    def __init__(self, request: HttpRequest, response: HttpResponse, others: list[HttpRequest]) -> None:
+        self.sent, self.feedback, self.others = request, response.feedback, others
 
 
 def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
@@ -190,28 +190,28 @@ def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
 def _observed(subject: Subject, request: Request, credentials: list[tuple[str, str]]) -> _Asked:
     sent = as_sent(request).adding(ASK, *credentials)
     before = len(subject.behind.requests)
-    got = answered(subject, sent)
-    return _Asked(sent, got, _sent_meanwhile(subject, before, sent))
+    response = answered(subject, sent)
+    return _Asked(sent, response, _sent_meanwhile(subject, before, sent))
 
 
-def _is_a_lookup(asked: HttpRequest) -> Iterator[Finding]:
-    if asked.method != "GET" and not is_trial(asked):
-        said = "The upstream was asked to do something besides the call itself."
-        yield Finding("SRF-SEC-07", said, "GET, or a dry run", f"{asked.method} {asked.target}")
-    path = unquote(asked.target.partition("?")[0])
+def _is_a_lookup(request: HttpRequest) -> Iterator[Finding]:
+    if request.method != "GET" and not is_trial(request):
+        sentence = "The upstream was asked to do something besides the call itself."
+        yield Finding("SRF-SEC-07", sentence, "GET, or a dry run", f"{request.method} {request.target}")
+    path = unquote(request.target.partition("?")[0])
     if not re.fullmatch(r"(?:/problem)?/v1/[\w.@/-]*", path) or "/../" in f"{path}/" or "//" in path:
-        said = "A look-up leads somewhere that the caller's values made up."
-        yield Finding("SRF-SEC-07", said, "a path of the API", asked.target)
+        sentence = "A look-up leads somewhere that the caller's values made up."
+        yield Finding("SRF-SEC-07", sentence, "a path of the API", request.target)
 
 
-def _is_by(asked: HttpRequest, call: HttpRequest, earlier: list[str]) -> Iterator[Finding]:
+def _is_by(request: HttpRequest, call: HttpRequest, earlier: list[str]) -> Iterator[Finding]:
     for name in ("authorization", "cookie", "x-api-key"):
-        own, found = call.header(name), asked.header(name)
+        own, found = call.header(name), request.header(name)
         if found != own:
-            said = f"A look-up has another {name} than the call it is for."
+            sentence = f"A look-up has another {name} than the call it is for."
             if found in earlier:
-                said = f"A look-up has the {name} of an earlier caller."
-            yield Finding("SRF-SEC-07", said, own, found, call)
+                sentence = f"A look-up has the {name} of an earlier caller."
+            yield Finding("SRF-SEC-07", sentence, own, found, call)
 
 
 # --- claims ---
@@ -238,14 +238,14 @@ def _verified(refused: Refused, others: list[HttpRequest]) -> Iterator[Finding]:
         claim = stage.suggestion.get("verification")
         if not isinstance(claim, Mapping) or claim.get("status") != "verified":
             if isinstance(claim, Mapping) and claim.get("status") == "refuted":
-                said = f"Suggestion {stage.index} is refuted by its own account, and still sent."
-                yield Finding("SRF-SEC-09", said, "no such suggestion", dict(claim), refused.sent)
+                sentence = f"Suggestion {stage.index} is refuted by its own account, and still sent."
+                yield Finding("SRF-SEC-09", sentence, "no such suggestion", dict(claim), refused.sent)
             continue
         problem = _untrue(claim, refused, stage.after, tried, reads)
         if problem:
-            said = f"Suggestion {stage.index} about {refused.by.name} says it is verified: {problem}."
+            sentence = f"Suggestion {stage.index} about {refused.by.name} says it is verified: {problem}."
             yield Finding(
-                "SRF-SEC-09", said, [f"{one.method} {one.target}" for one in others], dict(claim), refused.sent
+                "SRF-SEC-09", sentence, [f"{one.method} {one.target}" for one in others], dict(claim), refused.sent
             )
 
 
@@ -294,8 +294,8 @@ def _evidence_is_true(subject: Subject) -> Iterator[Finding]:
                 template = str(lookup).partition(" ")[2].partition("?")[0]
                 pattern = re.compile(re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(template)))
                 if not any(pattern.fullmatch(path) for path in made):
-                    said = f"Suggestion {index} about {one.name} names a look-up that was never made."
-                    yield Finding("SRF-SEC-03", said, made, lookup, refused.sent)
+                    sentence = f"Suggestion {index} about {one.name} names a look-up that was never made."
+                    yield Finding("SRF-SEC-03", sentence, made, lookup, refused.sent)
 
 
 def _forbidding(profile: str) -> Answering:
@@ -317,12 +317,12 @@ def _no_oracle(subject: Subject) -> Iterator[Finding]:
         spoke = spoke or first.feedback is not None
         with standing_in(subject, _forbidding(subject.profile)):
             sent = as_sent(request).adding(ASK, subject.caller())
-            got = answered(subject, sent)
-        whole = json.dumps(got.feedback, ensure_ascii=False) if got.feedback is not None else ""
+            response = answered(subject, sent)
+        whole = json.dumps(response.feedback, ensure_ascii=False) if response.feedback is not None else ""
         for value in values:
             if value in whole:
-                said = "The feedback holds what this caller may not read."
-                yield Finding("SRF-SEC-06", said, "no value of a look-up that was refused", got.feedback, sent)
+                sentence = "The feedback holds what this caller may not read."
+                yield Finding("SRF-SEC-06", sentence, "no value of a look-up that was refused", response.feedback, sent)
     if not spoke:
         yield silent(len(calls), "SRF-SEC-06")
 

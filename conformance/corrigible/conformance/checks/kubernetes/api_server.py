@@ -64,11 +64,11 @@ def serving(subject: Subject) -> Iterator[None]:
         upstream.api = before
 
 
-def _to(asked: HttpRequest, said: Script) -> Answering:
+def _to(request: HttpRequest, said: Script) -> Answering:
     """Answer a request by script. Dry runs of it may name the same case: they are for the API server."""
 
     def answering(received: Received) -> Script:
-        same = (received.sent.method, received.sent.target) == (asked.method, asked.target)
+        same = (received.sent.method, received.sent.target) == (request.method, request.target)
         return said if same else api_server()(received)
 
     return answering
@@ -78,48 +78,48 @@ def refusals(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
     """Yield every refusal of the vectors, asked for directly and through the subject."""
     with serving(subject):
         for vector in exchange(PROFILE):
-            asked = sent(vector.request)
-            pair = subject.both(asked, _to(asked, script(vector.answer)))
+            request = sent(vector.request)
+            pair = subject.both(request, _to(request, script(vector.answer)))
             answered(pair.through)
-            yield vector, asked, pair
+            yield vector, request, pair
 
 
 def status_kept(subject: Subject) -> Iterator[Finding]:
     """The status line, and every native member of the Status, stay."""
-    for _, asked, pair in refusals(subject):
+    for _, request, pair in refusals(subject):
         if pair.through.status != pair.direct.status:
-            yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, asked)
+            yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, request)
         for difference in differences(pair.direct.body, pair.through.body, grown=GROWN):
             requirement = "SRF-K8S-02" if difference.pointer.startswith("/details/causes") else "SRF-TRN-05"
-            yield finding(requirement, difference, asked)
+            yield finding(requirement, difference, request)
 
 
 def causes(subject: Subject) -> Iterator[Finding]:
     """What is suggested stands in the causes too, after the native ones."""
-    for _, asked, pair in refusals(subject):
+    for _, request, pair in refusals(subject):
         if MEMBER not in body_of(pair.through) or carried(causes_of(body_of(pair.direct))):
             continue
         native, got = causes_of(body_of(pair.direct)), causes_of(body_of(pair.through))
-        yield from added_causes(native, got, asked)
+        yield from added_causes(native, got, request)
 
 
-def added_causes(native: list[Any], got: list[Any], asked: HttpRequest) -> Iterator[Finding]:
+def added_causes(native: list[Any], got: list[Any], request: HttpRequest) -> Iterator[Finding]:
     """Judge the causes that came to those of the upstream: marked as ours, after the others, readable to people."""
     ours = [cause for cause in got if isinstance(cause, dict) and cause.get("reason") == CAUSE]
     if not ours:
-        said = f"there is feedback, and no cause with the reason {CAUSE} that clients would show"
-        yield Finding("SRF-K8S-02", said, [*native, {"reason": CAUSE, "message": "..."}], got, asked)
+        sentence = f"there is feedback, and no cause with the reason {CAUSE} that clients would show"
+        yield Finding("SRF-K8S-02", sentence, [*native, {"reason": CAUSE, "message": "..."}], got, request)
         return
     if got[len(got) - len(ours) :] != ours:
         yield Finding(
-            "SRF-K8S-02", "causes of the feedback stand between the native ones", [*native, *ours], got, asked
+            "SRF-K8S-02", "causes of the feedback stand between the native ones", [*native, *ours], got, request
         )
     for cause in ours:
         message = cause.get("message")
         if not isinstance(message, str) or not message.strip():
-            yield Finding("SRF-K8S-02", "a cause of the feedback has no message", "text", message, asked)
+            yield Finding("SRF-K8S-02", "a cause of the feedback has no message", "text", message, request)
         if not isinstance(cause.get("field", ""), str):
-            yield Finding("SRF-K8S-02", "a cause names its field by something else than text", "text", cause, asked)
+            yield Finding("SRF-K8S-02", "a cause names its field by something else than text", "text", cause, request)
 
 
 def causes_of(said: Json) -> list[Any]:
@@ -136,77 +136,81 @@ def carried(found: list[Any]) -> bool:
 
 def warnings(subject: Subject) -> Iterator[Finding]:
     """Who writes is warned in lines that fit a terminal; the warnings of the upstream stay first."""
-    for _, asked, pair in refusals(subject):
+    for _, request, pair in refusals(subject):
         native, got = pair.direct.values("warning"), pair.through.values("warning")
         if got[: len(native)] != native:
-            yield Finding("SRF-TRN-05", "the upstream's own warnings changed", native, got, asked)
+            yield Finding("SRF-TRN-05", "the upstream's own warnings changed", native, got, request)
             continue
         ours = got[len(native) :]
         if MEMBER not in body_of(pair.through) or carried(causes_of(body_of(pair.direct))):
             continue
-        if asked.method not in _READS and not ours:
-            yield Finding("SRF-K8S-03", "there is feedback for a write, and no Warning header", "299 ...", got, asked)
+        if request.method not in _READS and not ours:
+            yield Finding("SRF-K8S-03", "there is feedback for a write, and no Warning header", "299 ...", got, request)
         for value in ours:
-            yield from _warning(value, asked)
+            yield from _warning(value, request)
 
 
-def _warning(value: str, asked: HttpRequest) -> Iterator[Finding]:
+def _warning(value: str, request: HttpRequest) -> Iterator[Finding]:
     read = _WARNING.fullmatch(value)
     if read is None or read["code"] != "299":
-        yield Finding("SRF-K8S-03", "a Warning header that clients cannot read", '299 agent "text"', value, asked)
+        yield Finding("SRF-K8S-03", "a Warning header that clients cannot read", '299 agent "text"', value, request)
         return
     text = re.sub(r"\\(.)", r"\1", read["text"])
     if len(text) > LONGEST:
-        said = f"a warning of {len(text)} characters, {LONGEST} are shown whole"
-        yield Finding("SRF-K8S-03", said, text[:LONGEST], text, asked)
+        sentence = f"a warning of {len(text)} characters, {LONGEST} are shown whole"
+        yield Finding("SRF-K8S-03", sentence, text[:LONGEST], text, request)
 
 
 def next_request(subject: Subject) -> Iterator[Finding]:
     """A reader of the feedback ends where the vector allows it."""
-    for vector, asked, pair in refusals(subject):
+    for vector, request, pair in refusals(subject):
         feedback = body_of(pair.through).get(MEMBER)
         silent = any(way.get("silent") for way in vector.allowed)
         if feedback is None and not silent:
-            yield Finding("SRF-COR-01", f"{vector.description} There is no recovery_feedback in the Status", sent=asked)
+            yield Finding(
+                "SRF-COR-01", f"{vector.description} There is no recovery_feedback in the Status", sent=request
+            )
             continue
-        yield from leads(vector, feedback, vector.request, asked)
+        yield from leads(vector, feedback, vector.request, request)
 
 
 def _said(subject: Subject) -> Iterator[AnnotatedError]:
-    for vector, asked, pair in refusals(subject):
+    for vector, request, pair in refusals(subject):
         feedback = body_of(pair.through).get(MEMBER)
         if feedback is not None:
-            yield judged.told(asked, pair.through, feedback, vector.request)
+            yield judged.told(request, pair.through, feedback, vector.request)
 
 
 def no_writes(subject: Subject) -> Iterator[Finding]:
     """What a proxy sends of its own accord reads, or is a dry run."""
     with serving(subject):
         for vector in exchange(PROFILE):
-            asked = sent(vector.request).adding(subject.caller())
-            answered(subject.through(asked, _to(asked, script(vector.answer))))
+            request = sent(vector.request).adding(subject.caller())
+            answered(subject.through(request, _to(request, script(vector.answer))))
             own = [
-                one.sent for one in subject.behind.requests if one.sent.header("authorization") == asked.headers[-1][1]
+                one.sent
+                for one in subject.behind.requests
+                if one.sent.header("authorization") == request.headers[-1][1]
             ]
-            first, *more = own or [asked]
-            if (first.method, first.target) != (asked.method, asked.target):
-                said = "another request than the caller's went out first"
-                yield Finding("SRF-K8S-04", said, asked.target, first.target, asked)
+            first, *more = own or [request]
+            if (first.method, first.target) != (request.method, request.target):
+                sentence = "another request than the caller's went out first"
+                yield Finding("SRF-K8S-04", sentence, request.target, first.target, request)
             for one in more:
                 if one.method not in _READS and not is_dry_run(one):
-                    said = "a write that is no dry run went out beside the caller's own request"
-                    yield Finding("SRF-K8S-04", said, "nothing", f"{one.method} {one.target}", asked)
+                    sentence = "a write that is no dry run went out beside the caller's own request"
+                    yield Finding("SRF-K8S-04", sentence, "nothing", f"{one.method} {one.target}", request)
 
 
 def dry_run_kept(subject: Subject) -> Iterator[Finding]:
     """A caller's dry run reaches the API server as one, and its answer passes."""
     with serving(subject):
-        asked = HttpRequest("POST", f"{_PODS}?dryRun=All", (_JSON,), _POD)
-        pair = subject.both(asked, answer(201, _POD, (_JSON,)))
-        if pair.received is None or pair.received.sent.target != asked.target:
+        request = HttpRequest("POST", f"{_PODS}?dryRun=All", (_JSON,), _POD)
+        pair = subject.both(request, answer(201, _POD, (_JSON,)))
+        if pair.received is None or pair.received.sent.target != request.target:
             got = pair.received.sent.target if pair.received else "nothing"
-            yield Finding("SRF-K8S-04", "a dry run did not arrive as it was sent", asked.target, got, asked)
-        yield from found("SRF-K8S-04", "the answer to a dry run", pair, asked)
+            yield Finding("SRF-K8S-04", "a dry run did not arrive as it was sent", request.target, got, request)
+        yield from found("SRF-K8S-04", "the answer to a dry run", pair, request)
 
 
 _TABLE: Final = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "columnDefinitions": [], "rows": []}
@@ -267,13 +271,13 @@ def unread(subject: Subject) -> Iterator[Finding]:
     with serving(subject):
         for what, (asked, said) in _UNREAD.items():
             pair = subject.both(asked, said)
-            got = answered(pair.through)
-            if (got.status, got.header("content-type"), got.body) != (
+            response = answered(pair.through)
+            if (response.status, response.header("content-type"), response.body) != (
                 pair.direct.status,
                 pair.direct.header("content-type"),
                 pair.direct.body,
             ):
-                yield Finding("SRF-TRN-02", f"{what} changed", repr(pair.direct.body), repr(got.body), asked)
+                yield Finding("SRF-TRN-02", f"{what} changed", repr(pair.direct.body), repr(response.body), asked)
 
 
 def _event(kind: str, value: Json) -> bytes:
@@ -297,19 +301,21 @@ def _streamed(media: str, parts: tuple[bytes, ...]) -> Script:
 def streams(subject: Subject) -> Iterator[Finding]:
     """A watch and a followed log arrive as they happen, and unchanged."""
     for what, (asked, media, parts) in {"a watch": _WATCH, "a followed log": _LOG}.items():
-        got = answered(subject.through(asked, _streamed(media, parts)))
-        if got.body != b"".join(parts):
-            yield Finding("SRF-TRN-01", f"{what} has other bytes", b"".join(parts).decode(), got.body.decode(), asked)
-        early = [when for when, size in got.arrivals if size >= len(parts[0])]
-        late = [when for when, size in got.arrivals if size >= len(got.body)]
+        response = answered(subject.through(asked, _streamed(media, parts)))
+        if response.body != b"".join(parts):
+            yield Finding(
+                "SRF-TRN-01", f"{what} has other bytes", b"".join(parts).decode(), response.body.decode(), asked
+            )
+        early = [when for when, size in response.arrivals if size >= len(parts[0])]
+        late = [when for when, size in response.arrivals if size >= len(response.body)]
         if early and late and late[0] - early[0] < _GAP / 2:
-            said = f"{what} was held back: its first part came with its last one"
-            yield Finding("SRF-TRN-09", said, f"{_GAP:g} s apart", f"{late[0] - early[0]:.2f} s apart", asked)
+            sentence = f"{what} was held back: its first part came with its last one"
+            yield Finding("SRF-TRN-09", sentence, f"{_GAP:g} s apart", f"{late[0] - early[0]:.2f} s apart", asked)
 
 
 def upgrades(subject: Subject) -> Iterator[Finding]:
     """`kubectl exec` leaves HTTP behind; the upstream's consent reaches the caller."""
-    asked = HttpRequest(
+    request = HttpRequest(
         "GET",
         f"{_PODS}/p/exec?command=true&stdout=true",
         (
@@ -324,12 +330,12 @@ def upgrades(subject: Subject) -> Iterator[Finding]:
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n"
     )
-    got: HttpResponse = subject.through(asked, Script((consent, Pause(0.2)), close=True), timeout=5.0)
-    if got.status != 101:
-        yield Finding("SRF-TRN-09", "an upgrade to another protocol did not pass", 101, got.status, asked)
-    elif got.header("sec-websocket-accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=":
-        expected, said = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", got.header("sec-websocket-accept")
-        yield Finding("SRF-TRN-09", "the consent to an upgrade changed", expected, said, asked)
+    response: HttpResponse = subject.through(request, Script((consent, Pause(0.2)), close=True), timeout=5.0)
+    if response.status != 101:
+        yield Finding("SRF-TRN-09", "an upgrade to another protocol did not pass", 101, response.status, request)
+    elif response.header("sec-websocket-accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=":
+        expected, said = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", response.header("sec-websocket-accept")
+        yield Finding("SRF-TRN-09", "the consent to an upgrade changed", expected, said, request)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:

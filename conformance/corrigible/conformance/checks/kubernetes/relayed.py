@@ -59,8 +59,8 @@ def strangers_are_not_believed(subject: Subject) -> Iterator[Finding]:
         if suggestion["action"] == "ESCALATE":
             said["recovery"] = "terminal"
             del said["retry"]
-        got = subject.through(_ASKED, answer(403, _status(said), [_JSON], reason="Forbidden"))
-        for problem, value in _believed(got):
+        response = subject.through(_ASKED, answer(403, _status(said), [_JSON], reason="Forbidden"))
+        for problem, value in _believed(response):
             sentence = f"A stranger's cause with {name} is handed on as the proxy's own word: {problem}."
             yield Finding("SRF-SEC-11", sentence, "an edit of the body, to be confirmed, or nothing", value, _ASKED)
 
@@ -73,9 +73,9 @@ def _status(feedback: Json) -> Json:
     return {**head, "reason": "Forbidden", "details": {"causes": causes}, "code": 403}
 
 
-def _believed(got: HttpResponse) -> Iterator[tuple[str, Json]]:
+def _believed(response: HttpResponse) -> Iterator[tuple[str, Json]]:
     try:
-        body = got.json()
+        body = response.json()
     except ValueError:
         return
     feedback = body.get("recovery_feedback") if isinstance(body, Mapping) else None

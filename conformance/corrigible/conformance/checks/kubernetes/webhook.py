@@ -68,10 +68,10 @@ def asked_for(review: Json) -> Request:
 def denials(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
     """Yield every denial of the vectors, asked for directly and through the subject."""
     for vector in exchange(PROFILE):
-        asked = sent(vector.request).adding(_AGENT)
-        pair = subject.both(asked, script(vector.answer))
+        request = sent(vector.request).adding(_AGENT)
+        pair = subject.both(request, script(vector.answer))
         answered(pair.through)
-        yield vector, asked, pair
+        yield vector, request, pair
 
 
 def _response(said: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -81,17 +81,17 @@ def _response(said: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def verdict_kept(subject: Subject) -> Iterator[Finding]:
     """A denial stays one, about the same question, in the same form."""
-    for _, asked, pair in denials(subject):
+    for _, request, pair in denials(subject):
         if pair.through.status != pair.direct.status:
-            yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, asked)
+            yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, request)
         native, got = body_of(pair.direct), body_of(pair.through)
         for name in ("apiVersion", "kind"):
             if got.get(name) != native[name]:
-                yield Finding("SRF-K8S-02", f"{name} of the review changed", native[name], got.get(name), asked)
+                yield Finding("SRF-K8S-02", f"{name} of the review changed", native[name], got.get(name), request)
         for name in ("uid", "allowed"):
             if _response(got).get(name) != _response(native)[name]:
                 expected, said = _response(native)[name], _response(got).get(name)
-                yield Finding("SRF-K8S-01", f"{name} of a denial changed", expected, said, asked)
+                yield Finding("SRF-K8S-01", f"{name} of a denial changed", expected, said, request)
 
 
 _ELSEWHERE: Final = re.compile("/apiVersion|/kind|/response/(uid|allowed|patch|patchType)")
@@ -100,33 +100,33 @@ _ELSEWHERE: Final = re.compile("/apiVersion|/kind|/response/(uid|allowed|patch|p
 
 def denial_kept(subject: Subject) -> Iterator[Finding]:
     """What the webhook said of its reasons stays, in its order; causes and warnings come after its own."""
-    for _, asked, pair in denials(subject):
+    for _, request, pair in denials(subject):
         for difference in differences(pair.direct.body, pair.through.body, grown=_GROWN):
             if not _ELSEWHERE.fullmatch(difference.pointer):
-                yield finding("SRF-TRN-05", difference, asked)
+                yield finding("SRF-TRN-05", difference, request)
 
 
 def form(subject: Subject) -> Iterator[Finding]:
     """Feedback stands in a cause, as JSON text; nothing stands where the API server would drop or refuse it."""
-    for vector, asked, pair in denials(subject):
+    for vector, request, pair in denials(subject):
         response = _response(body_of(pair.through))
         unknown = sorted(set(response) - _MEMBERS)
         if unknown:
-            said = f"a response has members that admission.k8s.io/v1 does not know: {', '.join(unknown)}"
-            yield Finding("SRF-K8S-02", said, sorted(_MEMBERS), sorted(response), asked)
+            sentence = f"a response has members that admission.k8s.io/v1 does not know: {', '.join(unknown)}"
+            yield Finding("SRF-K8S-02", sentence, sorted(_MEMBERS), sorted(response), request)
         silent = any(way.get("silent") for way in vector.allowed)
         found = _causes(response)
         ours = [cause for cause in found if isinstance(cause, dict) and cause.get("reason") == CAUSE]
         if not ours:
             if not silent:
-                said = f"{vector.description} No cause has the reason {CAUSE}"
-                yield Finding("SRF-K8S-02", said, {"reason": CAUSE, "message": "{...}"}, found, asked)
+                sentence = f"{vector.description} No cause has the reason {CAUSE}"
+                yield Finding("SRF-K8S-02", sentence, {"reason": CAUSE, "message": "{...}"}, found, request)
             continue
         if found[len(found) - len(ours) :] != ours:
-            yield Finding("SRF-K8S-02", "the cause of the feedback is not the last one", [CAUSE], found, asked)
+            yield Finding("SRF-K8S-02", "the cause of the feedback is not the last one", [CAUSE], found, request)
         if _feedback(response) is None:
-            said = "no cause of the feedback has JSON text as its message"
-            yield Finding("SRF-K8S-02", said, "{...}", ours[0].get("message"), asked)
+            sentence = "no cause of the feedback has JSON text as its message"
+            yield Finding("SRF-K8S-02", sentence, "{...}", ours[0].get("message"), request)
 
 
 def _causes(response: Mapping[str, Any]) -> list[Any]:
@@ -145,44 +145,44 @@ def _feedback(response: Mapping[str, Any]) -> Json | None:
 
 def warnings(subject: Subject) -> Iterator[Finding]:
     """Lines for people fit: the API server cuts and drops longer ones."""
-    for _, asked, pair in denials(subject):
+    for _, request, pair in denials(subject):
         native = _response(body_of(pair.direct)).get("warnings", [])
         got = _response(body_of(pair.through)).get("warnings", [])
         for line in got[len(native) :] if isinstance(got, list) else []:
             if not isinstance(line, str) or not line.strip() or len(line) > LONGEST:
-                said = f"a warning is no text of 1 to {LONGEST} characters"
-                yield Finding("SRF-K8S-03", said, str(line)[:LONGEST], line, asked)
+                sentence = f"a warning is no text of 1 to {LONGEST} characters"
+                yield Finding("SRF-K8S-03", sentence, str(line)[:LONGEST], line, request)
         if _feedback(_response(body_of(pair.through))) is not None and got == native:
             yield Finding(
-                "SRF-K8S-03", "there is feedback, and no warning that people see", [*native, "..."], got, asked
+                "SRF-K8S-03", "there is feedback, and no warning that people see", [*native, "..."], got, request
             )
 
 
 def no_patch(subject: Subject) -> Iterator[Finding]:
     """A denial gets no patch: the object is the caller's to change."""
-    for _, asked, pair in denials(subject):
+    for _, request, pair in denials(subject):
         native, response = _response(body_of(pair.direct)), _response(body_of(pair.through))
         for name in ("patch", "patchType"):
             expected, got = native.get(name, ABSENT), response.get(name, ABSENT)
             if got != expected:
-                said = f"{name} of a denial is not what the webhook sent"
-                yield Finding("SRF-K8S-05", said, expected, got, asked)
+                sentence = f"{name} of a denial is not what the webhook sent"
+                yield Finding("SRF-K8S-05", sentence, expected, got, request)
 
 
 def next_request(subject: Subject) -> Iterator[Finding]:
     """A reader of the cause ends where the vector allows it."""
-    for vector, asked, pair in denials(subject):
+    for vector, request, pair in denials(subject):
         feedback = _feedback(_response(body_of(pair.through)))
         if feedback is None:
             continue  # what is missing is judged by its form
-        yield from leads(vector, feedback, asked_for(vector.request.body), asked)
+        yield from leads(vector, feedback, asked_for(vector.request.body), request)
 
 
 def _said(subject: Subject) -> Iterator[AnnotatedError]:
-    for vector, asked, pair in denials(subject):
+    for vector, request, pair in denials(subject):
         feedback = _feedback(_response(body_of(pair.through)))
         if feedback is not None:
-            yield judged.told(asked, pair.through, feedback, asked_for(vector.request.body))
+            yield judged.told(request, pair.through, feedback, asked_for(vector.request.body))
 
 
 def review(**more: Json) -> bytes:
@@ -227,9 +227,9 @@ _CONSENTS: Final[dict[str, Script]] = {
 def consents(subject: Subject) -> Iterator[Finding]:
     """What is allowed stays allowed, to the byte."""
     for what, said in _CONSENTS.items():
-        asked = _question()
-        pair = subject.both(asked, said)
-        yield from found("SRF-TRN-01", what, pair, asked)
+        request = _question()
+        pair = subject.both(request, said)
+        yield from found("SRF-TRN-01", what, pair, request)
 
 
 _SLOW: Final = 1.0
@@ -248,12 +248,12 @@ _FAILURES: Final[dict[str, Script]] = {
 def failure_policy(subject: Subject) -> Iterator[Finding]:
     """Where the webhook fails the API server has to see that: failurePolicy is its own to apply."""
     for what, said in _FAILURES.items():
-        asked = _question()
-        got = subject.through(asked, said, timeout=_SLOW if "late" in what else 10.0)
+        request = _question()
+        got = subject.through(request, said, timeout=_SLOW if "late" in what else 10.0)
         response = _response(body_of(got))
         if got.status == 200 and got.error is None and "allowed" in response:
             expected = "an answer that is no verdict, or none"
-            yield Finding("SRF-K8S-04", f"{what} became a verdict", expected, body_of(got), asked)
+            yield Finding("SRF-K8S-04", f"{what} became a verdict", expected, body_of(got), request)
 
 
 _TIMEOUT: Final = 2.0
@@ -269,10 +269,10 @@ def in_time(subject: Subject) -> Iterator[Finding]:
         for vector in exchange(PROFILE):
             request = sent(vector.request)
             asked = HttpRequest("POST", f"{vector.request.path}?timeout={_TIMEOUT:g}s", (_JSON, _AGENT), request.body)
-            got = subject.through(asked, script(vector.answer), timeout=2 * _TIMEOUT)
-            if got.status == 0 or got.seconds >= _TIMEOUT:
-                said = "the verdict came after the API server's time-out"
-                yield Finding("SRF-K8S-04", said, f"under {_TIMEOUT:g} s", f"{got.seconds:.1f} s", asked)
+            response = subject.through(asked, script(vector.answer), timeout=2 * _TIMEOUT)
+            if response.status == 0 or response.seconds >= _TIMEOUT:
+                sentence = "the verdict came after the API server's time-out"
+                yield Finding("SRF-K8S-04", sentence, f"under {_TIMEOUT:g} s", f"{response.seconds:.1f} s", asked)
                 return
     finally:
         upstream.api = before
@@ -281,21 +281,21 @@ def in_time(subject: Subject) -> Iterator[Finding]:
 def asked_once(subject: Subject) -> Iterator[Finding]:
     """The webhook gets the question once, as it was put, and nothing else that could have side effects."""
     for dry_run in (False, True):
-        asked = _question(dryRun=dry_run).adding(subject.caller())
+        request = _question(dryRun=dry_run).adding(subject.caller())
         denied = {"code": 403, "message": '[ns-labels] you must provide labels: {"owner"}'}
         before = len(subject.behind.requests)
-        answered(subject.through(asked, answer(200, verdict(False, status=denied))))
+        answered(subject.through(request, answer(200, verdict(False, status=denied))))
         came = [one.sent for one in subject.behind.requests[before:]]
         writes = [one for one in came if one.method not in ("GET", "HEAD")]
         if len(writes) != 1:
-            yield Finding("SRF-K8S-04", "the webhook was asked more than once", 1, len(writes), asked)
+            yield Finding("SRF-K8S-04", "the webhook was asked more than once", 1, len(writes), request)
             continue
-        if request_document(writes[0]).body != request_document(asked).body:
-            expected, got = request_document(asked).body, request_document(writes[0]).body
-            yield Finding("SRF-K8S-04", "the question to the webhook changed", expected, got, asked)
-        if writes[0].target != asked.target:
-            said = "the time that the API server gives its webhook got lost"
-            yield Finding("SRF-K8S-04", said, asked.target, writes[0].target, asked)
+        if request_document(writes[0]).body != request_document(request).body:
+            expected, got = request_document(request).body, request_document(writes[0]).body
+            yield Finding("SRF-K8S-04", "the question to the webhook changed", expected, got, request)
+        if writes[0].target != request.target:
+            sentence = "the time that the API server gives its webhook got lost"
+            yield Finding("SRF-K8S-04", sentence, request.target, writes[0].target, request)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:

@@ -54,12 +54,12 @@ _OF_TASKS: Final = frozenset({"prompt", "success criteria"})
 
 
 def _finding(requirement: str, hit: Hit, subject: Subject) -> Finding:
-    said = (
+    sentence = (
         f"The {hit.text.channel} at {hit.text.where} gives away {hit.fix.value!r} ({hit.how}), which only the feedback"
         f" of {hit.fix.origin} may say."
     )
     line = f"conformance audit {subject.config.get('pack')}"
-    return Finding(requirement, said, expected="a text that does not hold the fix", got=hit.marked, line=line)
+    return Finding(requirement, sentence, expected="a text that does not hold the fix", got=hit.marked, line=line)
 
 
 CHECKS: Final = (

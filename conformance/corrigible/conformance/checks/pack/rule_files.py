@@ -190,8 +190,8 @@ def every_rule_can_speak(subject: Subject) -> Iterator[Finding]:
         others = sorted({other for case in cases for other in case["spoke"]} - {rule["rule"]})
         if cases and not any(rule["rule"] in case["spoke"] for case in cases):
             before = f": {', '.join(others)} speaks first" if others else ": nothing speaks there"
-            said = f"The rule {rule['rule']} never gets to speak, not even in its own cases{before}."
-            yield Finding("SRF-PCK-03", said, line=pack.line("test"))
+            sentence = f"The rule {rule['rule']} never gets to speak, not even in its own cases{before}."
+            yield Finding("SRF-PCK-03", sentence, line=pack.line("test"))
 
 
 def patterns_are_linear(subject: Subject) -> Iterator[Finding]:
@@ -201,8 +201,8 @@ def patterns_are_linear(subject: Subject) -> Iterator[Finding]:
         for where, pattern in _patterns(pack.read(path)):
             problem = _not_re2(pattern)
             if problem is not None:
-                said = f"The pattern of {where} in the rule {name} is none that RE2 takes: {problem}."
-                yield Finding("SRF-PCK-04", said, expected="a pattern without backtracking", got=pattern)
+                sentence = f"The pattern of {where} in the rule {name} is none that RE2 takes: {problem}."
+                yield Finding("SRF-PCK-04", sentence, expected="a pattern without backtracking", got=pattern)
 
 
 def _patterns(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
@@ -244,10 +244,10 @@ def covers_what_it_says(subject: Subject) -> Iterator[Finding]:
     if tried.status == 2:
         raise CouldNotTell(f"the coverage cannot be counted: {tried.lines[0] if tried.lines else 'no word why'}")
     if tried.status != 0:
-        said = "The pack covers less than it declares."
+        sentence = "The pack covers less than it declares."
         got = next((line for line in tried.lines if line.startswith("coverage:")), "")
         line = f"{pack.line('coverage')} --min {wanted:g}"
-        yield Finding("SRF-PCK-05", said, expected=f"{wanted:g} %", got=got, line=line)
+        yield Finding("SRF-PCK-05", sentence, expected=f"{wanted:g} %", got=got, line=line)
 
 
 def cases_name_their_origin(subject: Subject) -> Iterator[Finding]:
@@ -256,8 +256,8 @@ def cases_name_their_origin(subject: Subject) -> Iterator[Finding]:
     for name, path in pack.rules().items():
         for number, case in enumerate(pack.cases(path), start=1):
             if case.get("origin") not in ORIGINS:
-                said = f"Case {number} of the rule {name} does not say its origin: {case.get('name')!r}."
-                yield Finding("SRF-PCK-06", said, expected=" or ".join(ORIGINS), got=case.get("origin"))
+                sentence = f"Case {number} of the rule {name} does not say its origin: {case.get('name')!r}."
+                yield Finding("SRF-PCK-06", sentence, expected=" or ".join(ORIGINS), got=case.get("origin"))
 
 
 def _short(pack: _Pack, line: str) -> str:

@@ -113,22 +113,22 @@ def provoked(
     subject: Subject, one: ErrorRequest, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
 ) -> Refused:
     """Send one request that is refused."""
-    sent = as_sent(one.request).adding(*headers, caller)
-    got = answered(subject, sent)
-    return Refused(one, sent, got, caller, told(subject, sent, got, one.secrets))
+    request = as_sent(one.request).adding(*headers, caller)
+    response = answered(subject, request)
+    return Refused(one, request, response, caller, told(subject, request, response, one.secrets))
 
 
-def told(subject: Subject, sent: HttpRequest, got: HttpResponse, secrets: Sequence[str] = ()) -> AnnotatedError:
+def told(subject: Subject, request: HttpRequest, response: HttpResponse, secrets: Sequence[str] = ()) -> AnnotatedError:
     """Return what a judge looks at."""
     return AnnotatedError(
-        request=request_document(sent),
-        feedback=got.feedback,
-        status=got.status,
-        headers={name.lower(): value for name, value in got.headers},
+        request=request_document(request),
+        feedback=response.feedback,
+        status=response.status,
+        headers={name.lower(): value for name, value in response.headers},
         vocabulary=vocabulary(subject),
         description=description(subject),
         secrets=tuple(secrets),
-        sent=sent,
+        sent=request,
     )
 
 
@@ -148,16 +148,16 @@ def refused(subject: Subject) -> tuple[Refused, ...]:
 
 def silent(count: int, requirement: str) -> Finding:
     """Return the finding about a subject that never says anything."""
-    said = f"None of {count} refusals carried recovery_feedback, so there is nothing here that could be right."
-    return Finding(requirement, said, "feedback to judge", None)
+    sentence = f"None of {count} refusals carried recovery_feedback, so there is nothing here that could be right."
+    return Finding(requirement, sentence, "feedback to judge", None)
 
 
-def answered(subject: Subject, sent: HttpRequest, line: KeepAlive | None = None) -> HttpResponse:
+def answered(subject: Subject, request: HttpRequest, line: KeepAlive | None = None) -> HttpResponse:
     """Send, and raise CouldNotTell where there was no whole answer."""
-    got = subject.wire.send(sent, line=line)
-    if got.status == 0 or got.error is not None:
-        raise CouldNotTell(got.error or "there was no answer")
-    return got
+    response = subject.wire.send(request, line=line)
+    if response.status == 0 or response.error is not None:
+        raise CouldNotTell(response.error or "there was no answer")
+    return response
 
 
 def as_sent(request: Request) -> HttpRequest:
@@ -226,9 +226,9 @@ def standing_in(subject: Subject, said: Callable[[Received], Script | None]) -> 
         upstream.api = usual
 
 
-def is_trial(sent: HttpRequest) -> bool:
+def is_trial(request: HttpRequest) -> bool:
     """Whether a request to the reference API only tries."""
-    return "dry_run=true" in sent.target.partition("?")[2].split("&")
+    return "dry_run=true" in request.target.partition("?")[2].split("&")
 
 
 def native(

@@ -48,25 +48,25 @@ def encoded(value: Json) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def answered(got: HttpResponse) -> HttpResponse:
+def answered(response: HttpResponse) -> HttpResponse:
     """Raise CouldNotTell where there was no whole answer."""
-    if got.status == 0 or got.error is not None:
-        raise CouldNotTell(got.error or "there was no answer")
-    return got
+    if response.status == 0 or response.error is not None:
+        raise CouldNotTell(response.error or "there was no answer")
+    return response
 
 
-def body_of(got: HttpResponse) -> Mapping[str, Any]:
+def body_of(response: HttpResponse) -> Mapping[str, Any]:
     """Return the JSON object of an answer, an empty one where there is none."""
     try:
-        found = got.json()
+        found = response.json()
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def finding(requirement: str, difference: Difference, asked: HttpRequest) -> Finding:
+def finding(requirement: str, difference: Difference, request: HttpRequest) -> Finding:
     """Return the finding about a difference."""
-    return Finding(requirement, difference.said, difference.expected, difference.got, asked)
+    return Finding(requirement, difference.said, difference.expected, difference.got, request)
 
 
 def leads(
@@ -75,5 +75,5 @@ def leads(
     """Yield where feedback leads a reader that its vector does not allow."""
     problem = leads_to(vector.allowed, feedback, request)
     if problem is not None:
-        said = f"{vector.description} That is not where the feedback leads: {problem}"
-        yield Finding(requirement, said, [dict(one) for one in vector.allowed], feedback, asked)
+        sentence = f"{vector.description} That is not where the feedback leads: {problem}"
+        yield Finding(requirement, sentence, [dict(one) for one in vector.allowed], feedback, asked)

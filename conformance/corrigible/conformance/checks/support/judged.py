@@ -56,7 +56,7 @@ _LONG: Final = re.compile(r"[\w-]{12,}")
 
 def told(
     asked: HttpRequest,
-    got: HttpResponse,
+    response: HttpResponse,
     feedback: Json,
     request: Request,
     vocabulary: Mapping[str, Registered] | None = None,
@@ -66,8 +66,8 @@ def told(
     return AnnotatedError(
         request=request,
         feedback=feedback,
-        status=got.status,
-        headers={name.lower(): value for name, value in got.headers},
+        status=response.status,
+        headers={name.lower(): value for name, value in response.headers},
         vocabulary=vocabulary or {},
         secrets=tuple(credentials),
         sent=asked,

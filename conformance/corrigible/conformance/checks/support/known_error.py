@@ -39,41 +39,51 @@ OURS: Final = frozenset({"recovery_feedback", "recovery_feedback_proxy", "valida
 _PLACES: Final = frozenset({"", "/error"})
 
 
-def native(subject: Subject, sent: HttpRequest = KNOWN) -> HttpResponse:
+def native(subject: Subject, request: HttpRequest = KNOWN) -> HttpResponse:
     """Return what the upstream itself says. Raises CouldNotTell where it does not refuse."""
-    got = (subject.direct or HttpClient(subject.behind.url)).send(sent.adding(subject.caller()))
-    if got.status < 400 or got.error is not None:
-        raise CouldNotTell(f"the reference API answers {sent.method} {sent.target} with {got.status}, not a refusal")
-    return got
+    response = (subject.direct or HttpClient(subject.behind.url)).send(request.adding(subject.caller()))
+    if response.status < 400 or response.error is not None:
+        raise CouldNotTell(
+            f"the reference API answers {request.method} {request.target} with {response.status}, not a refusal"
+        )
+    return response
 
 
 def again(
-    got: HttpResponse, *, body: bytes | None = None, headers: Iterable[tuple[str, str]] = (), status: int | None = None
+    response: HttpResponse,
+    *,
+    body: bytes | None = None,
+    headers: Iterable[tuple[str, str]] = (),
+    status: int | None = None,
 ) -> Script:
     """Return that answer as a script, with another body or more headers."""
     own = {name.lower() for name, _ in headers}
-    kept = [one for one in got.headers if one[0].lower() not in own | {"content-length"}]
-    return answer(status or got.status, got.body if body is None else body, [*kept, *headers], reason=got.reason)
+    kept = [one for one in response.headers if one[0].lower() not in own | {"content-length"}]
+    return answer(
+        status or response.status, response.body if body is None else body, [*kept, *headers], reason=response.reason
+    )
 
 
-def plain(got: HttpResponse) -> bytes:
+def plain(response: HttpResponse) -> bytes:
     """Return the body without its coding. Raises ValueError where that cannot be undone."""
-    return decoded(got.body, ", ".join(got.values("content-encoding")))
+    return decoded(response.body, ", ".join(response.values("content-encoding")))
 
 
-def feedback(got: HttpResponse) -> Json:
+def feedback(response: HttpResponse) -> Json:
     """Return the feedback in an answer, coded or not; None where there is none."""
     try:
-        body = plain(got)
+        body = plain(response)
     except ValueError:
         return None
-    found = HttpResponse(got.status, got.reason, got.headers, body).feedback
+    found = HttpResponse(response.status, response.reason, response.headers, body).feedback
     return None if found is None else dict(found)
 
 
-def linked(got: HttpResponse) -> bool:
+def linked(response: HttpResponse) -> bool:
     """Whether a header points to feedback, since the body has no place for it."""
-    return any('rel="recovery-feedback"' in value or "rel=recovery-feedback" in value for value in got.values("link"))
+    return any(
+        'rel="recovery-feedback"' in value or "rel=recovery-feedback" in value for value in response.values("link")
+    )
 
 
 def spoke(pair: Pair) -> bool:

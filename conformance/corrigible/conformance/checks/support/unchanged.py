@@ -79,10 +79,12 @@ def headers(direct: Headers, through: Headers, *, except_for: frozenset[str] = f
         yield Difference("headers are there more or less often than they were", _names(before), _names(after))
 
 
-def found(requirement: str, what: str, pair: Pair, sent: HttpRequest, *, annotated: bool = False) -> Iterator[Finding]:
+def found(
+    requirement: str, what: str, pair: Pair, request: HttpRequest, *, annotated: bool = False
+) -> Iterator[Finding]:
     """Yield findings of one requirement, for one pair of answers to the same request."""
     for one in differences(pair.direct, pair.through, annotated=annotated):
-        yield Finding(requirement, f"{what}: {one.said}", one.expected, one.got, sent)
+        yield Finding(requirement, f"{what}: {one.said}", one.expected, one.got, request)
 
 
 def text(body: bytes) -> str:
@@ -99,16 +101,16 @@ def _bodies(direct: bytes, through: bytes) -> Iterator[Difference]:
         (i for i, (a, b) in enumerate(zip(direct, through, strict=False)) if a != b), min(len(direct), len(through))
     )
     start = max(0, at - 20)
-    said = "the body is not the upstream's" + (f", from byte {at} on" if at else "")
+    sentence = "the body is not the upstream's" + (f", from byte {at} on" if at else "")
     if not through:
-        said = "the body is gone"
-    yield Difference(said, text(direct[start:]), text(through[start:]))
+        sentence = "the body is gone"
+    yield Difference(sentence, text(direct[start:]), text(through[start:]))
 
 
 def _trailers(direct: Headers, through: Headers) -> Iterator[Difference]:
     if direct != through:
-        said = "the trailers are gone" if not through else "the trailers are not the upstream's"
-        yield Difference(said, _cut([f"{n}: {v}" for n, v in direct]), _cut([f"{n}: {v}" for n, v in through]))
+        sentence = "the trailers are gone" if not through else "the trailers are not the upstream's"
+        yield Difference(sentence, _cut([f"{n}: {v}" for n, v in direct]), _cut([f"{n}: {v}" for n, v in through]))
 
 
 def _end_to_end(fields: Headers, ignored: frozenset[str]) -> Headers:

@@ -244,14 +244,14 @@ def signed_left_alone(subject: Subject) -> Iterator[Finding]:
 def verbose_is_additive(subject: Subject) -> Iterator[Finding]:
     """The mode that diagnoses adds too, and is held to the same."""
     said = native(subject)
-    sent = HttpRequest(KNOWN.method, KNOWN.target, tuple(one for one in KNOWN.headers if one != ASK), KNOWN.body)
-    pair = subject.both(sent.adding(("Prefer", "recovery-feedback=verbose")), again(said))
+    request = HttpRequest(KNOWN.method, KNOWN.target, tuple(one for one in KNOWN.headers if one != ASK), KNOWN.body)
+    pair = subject.both(request.adding(("Prefer", "recovery-feedback=verbose")), again(said))
     if pair.through.body == pair.direct.body:
         raise NotApplicable("the subject adds nothing in the mode verbose")
     for one in differences(pair.direct, pair.through, annotated=True):
-        yield Finding("SRF-TRN-03", f"verbose: {one.said}", one.expected, one.got, sent)
+        yield Finding("SRF-TRN-03", f"verbose: {one.said}", one.expected, one.got, request)
     for lack in lost(pair):
-        yield Finding("SRF-TRN-05", f"verbose: {lack.said}", lack.expected, lack.got, sent)
+        yield Finding("SRF-TRN-05", f"verbose: {lack.said}", lack.expected, lack.got, request)
 
 
 def _pairs(subject: Subject, variants: Iterable[Variant], *, needed: bool = True) -> Iterator[tuple[int, Pair, str]]:
@@ -287,7 +287,7 @@ def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:
         yield Finding(requirement, f"{name}: the annotated body is no JSON: {problem}", "JSON", text(body), KNOWN)
 
 
-def _own(got: HttpResponse) -> Json:
+def _own(response: HttpResponse) -> Json:
     """Return every value of the member, as written: there may be two, and one may be somebody else's."""
     found: list[Json] = []
 
@@ -298,7 +298,7 @@ def _own(got: HttpResponse) -> Json:
         return made
 
     try:
-        json.loads(plain(got), object_pairs_hook=keep)
+        json.loads(plain(response), object_pairs_hook=keep)
     except ValueError:
         return None
     return found

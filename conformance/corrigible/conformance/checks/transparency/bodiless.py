@@ -46,21 +46,21 @@ def ends_with_its_head(subject: Subject) -> Iterator[Finding]:
         first, second = subject.case(), subject.case()
         subject.behind.script(first, script)
         subject.behind.script(second, answer(200, _NEXT, [JSON], reason="OK"))
-        with RawConnection(subject.wire, timeout=TIMEOUT) as talk:
-            talk.say(_line(subject, sent, first))
-            if not talk.has(b"\r\n\r\n"):
+        with RawConnection(subject.wire, timeout=TIMEOUT) as connection:
+            connection.say(_line(subject, sent, first))
+            if not connection.has(b"\r\n\r\n"):
                 raise CouldNotTell(f"{name}: there was no answer")
-            talk.say(_line(subject, GET, second))
-            talk.has(_NEXT)
-            rest = talk.received.partition(b"\r\n\r\n")[2]
+            connection.say(_line(subject, GET, second))
+            connection.has(_NEXT)
+            rest = connection.received.partition(b"\r\n\r\n")[2]
         if rest and not rest.startswith(b"HTTP/1.1 "):
             sentence = f"{name} is answered with a body: a client reads it as the next answer"
             yield Finding("SRF-TRN-10", sentence, "nothing after its head", rest[:60].decode("latin-1"), sent)
 
 
-def _line(subject: Subject, sent: HttpRequest, case: str) -> bytes:
+def _line(subject: Subject, request: HttpRequest, case: str) -> bytes:
     authority = ("Host", f"{subject.wire.host}:{subject.wire.port}")
-    return head(sent.method, sent.target, authority, ASK, subject.caller(), (CASE, case))
+    return head(request.method, request.target, authority, ASK, subject.caller(), (CASE, case))
 
 
 Run = Callable[[Subject], Iterable[Finding]]

@@ -47,16 +47,16 @@ def lookups_fail(subject: Subject) -> Iterator[Finding]:
         caller, case = subject.caller(), subject.case()
         subject.behind.aside(caller[1], script)
         subject.behind.script(case, again(said), target=NEEDS_A_LOOK.target)
-        sent = NEEDS_A_LOOK.adding(caller, (CASE, case))
+        request = NEEDS_A_LOOK.adding(caller, (CASE, case))
         began = time.monotonic()
-        got = subject.wire.send(sent, timeout=15)
+        response = subject.wire.send(request, timeout=15)
         seconds = time.monotonic() - began
         asked = [one.sent for one in subject.behind.requests if one.sent.header("authorization") == caller[1]]
-        looked = looked or any(one.target != sent.target for one in asked)
-        yield from _still_native("SRF-TRN-08", f"where look-ups {name}", said, got, sent)
+        looked = looked or any(one.target != request.target for one in asked)
+        yield from _still_native("SRF-TRN-08", f"where look-ups {name}", said, response, request)
         if seconds > LONGEST:
             sentence = f"where look-ups {name}, the refusal took {seconds:.1f} seconds to arrive"
-            yield Finding("SRF-TRN-08", sentence, f"at most {LONGEST:.0f} seconds", f"{seconds:.1f}", sent)
+            yield Finding("SRF-TRN-08", sentence, f"at most {LONGEST:.0f} seconds", f"{seconds:.1f}", request)
     if not looked:
         raise NotApplicable("the subject looks nothing up for a refund that is too large, so no look-up can fail")
 
@@ -193,13 +193,13 @@ def _p95(seconds: list[float]) -> float:
 
 
 def _still_native(
-    requirement: str, what: str, direct: HttpResponse, through: HttpResponse, sent: HttpRequest
+    requirement: str, what: str, direct: HttpResponse, through: HttpResponse, request: HttpRequest
 ) -> Iterator[Finding]:
     for one in differences(direct, through, annotated=True):
-        yield Finding(requirement, f"{what}: {one.said}", one.expected, one.got, sent)
+        yield Finding(requirement, f"{what}: {one.said}", one.expected, one.got, request)
     if through.status == direct.status and through.body != direct.body:
         for lack in lost(Pair(direct, through, None, None)):
-            yield Finding(requirement, f"{what}: {lack.said}", lack.expected, lack.got, sent)
+            yield Finding(requirement, f"{what}: {lack.said}", lack.expected, lack.got, request)
 
 
 Run = Callable[[Subject], Iterable[Finding]]

@@ -78,9 +78,9 @@ def _asked(subject: Subject, name: str, start: str, lines: str, after: str) -> I
     caller = ": ".join(subject.caller())
     own = f"{first}Host: {subject.wire.host}:{subject.wire.port}\r\n{caller}\r\n{CASE}: {case}\r\n"
     own = f"{own}{lines}\r\n" if not first.startswith(" ") else f"{first}{own.removeprefix(first)}{lines}\r\n"
-    with RawConnection(subject.wire, timeout=TIMEOUT) as talk:
-        talk.say(f"{line}\r\n{own}{after}".encode("latin-1"))
-        talk.has(b"\r\n\r\n")
+    with RawConnection(subject.wire, timeout=TIMEOUT) as connection:
+        connection.say(f"{line}\r\n{own}{after}".encode("latin-1"))
+        connection.has(b"\r\n\r\n")
     for raw in _with(subject, case):
         problem = ambiguity(raw)
         if problem:
@@ -152,27 +152,27 @@ def heads_end(subject: Subject) -> Iterator[Finding]:
         ("a request line without end", b"GET /", b"a" * 1024),
     )
     for name, first, piece in forms:
-        with RawConnection(subject.wire, timeout=TIMEOUT) as talk:
-            talk.say(first)
+        with RawConnection(subject.wire, timeout=TIMEOUT) as connection:
+            connection.say(first)
             sent, until = 0, time.monotonic() + 10
-            while sent < ENDLESS and talk.open and time.monotonic() < until:
-                talk.say(piece * 64)
+            while sent < ENDLESS and connection.open and time.monotonic() < until:
+                connection.say(piece * 64)
                 sent += 64 * len(piece)
-                talk.until(lambda received: bool(received), timeout=0.001)
-                if talk.received:
+                connection.until(lambda received: bool(received), timeout=0.001)
+                if connection.received:
                     break
-            talk.until(lambda received: bool(received))
-            line = talk.received.split(b"\r\n")[0].decode("latin-1")
-            refused = line.startswith("HTTP/1.1 4") or not talk.open
+            connection.until(lambda received: bool(received))
+            line = connection.received.split(b"\r\n")[0].decode("latin-1")
+            refused = line.startswith("HTTP/1.1 4") or not connection.open
         if not refused:
             sentence = f"{name}: {sent >> 20} MiB of it are taken, and nothing is said"
             yield Finding(
                 "SRF-TRN-15", sentence, "431, or the end of the connection", line, HttpRequest("GET", _TARGET)
             )
-    got = subject.through(HttpRequest("GET", _TARGET), answer(200, b"ok", [], reason="OK"))
-    if got.status != 200:
+    response = subject.through(HttpRequest("GET", _TARGET), answer(200, b"ok", [], reason="OK"))
+    if response.status != 200:
         sentence = "after heads without end a plain request is not answered"
-        yield Finding("SRF-TRN-15", sentence, 200, got.error or got.status, HttpRequest("GET", _TARGET))
+        yield Finding("SRF-TRN-15", sentence, 200, response.error or response.status, HttpRequest("GET", _TARGET))
 
 
 Run = Callable[[Subject], Iterable[Finding]]

@@ -169,19 +169,19 @@ def malformed_goes_nowhere(subject: Subject) -> Iterator[Finding]:
             with stand.caller_beforehand() as fresh:
                 ended = stand.ask(fresh)
             if not _is_answered(ended):
-                said = f"After malformed requests a plain one over HTTP/2 is not answered, before {protocol}."
-                yield Finding("SRF-TRN-17", said, "an answer", str(ended), HttpRequest("POST", _ASK))
+                sentence = f"After malformed requests a plain one over HTTP/2 is not answered, before {protocol}."
+                yield Finding("SRF-TRN-17", sentence, "an answer", str(ended), HttpRequest("POST", _ASK))
 
 
 def _gone_nowhere(stand: _Stand, name: str, tag: bytes, ended: Ended) -> Iterator[Finding]:
     sent, place = HttpRequest("POST", (_PATH + tag).decode()), stand.upstream.heard.find(tag)
     if place >= 0:
         shown = bytes(stand.upstream.heard[max(0, place - 60) : place + 120]).decode("latin-1")
-        said = f"HTTP/2 with {name}: what is malformed went on to the upstream."
-        yield Finding("SRF-TRN-17", said, "nothing of it", shown, sent)
+        sentence = f"HTTP/2 with {name}: what is malformed went on to the upstream."
+        yield Finding("SRF-TRN-17", sentence, "nothing of it", shown, sent)
     elif ended.how == "late" or (ended.how == "answered" and ended.status < 400):
-        said = f"HTTP/2 with {name}: what is malformed is not refused, but gets {ended}."
-        yield Finding("SRF-TRN-17", said, "RST_STREAM, a 4xx or the end of the connection", str(ended), sent)
+        sentence = f"HTTP/2 with {name}: what is malformed is not refused, but gets {ended}."
+        yield Finding("SRF-TRN-17", sentence, "RST_STREAM, a 4xx or the end of the connection", str(ended), sent)
 
 
 def failures_end(subject: Subject) -> Iterator[Finding]:
@@ -200,13 +200,15 @@ def failures_end(subject: Subject) -> Iterator[Finding]:
         # The first one may still be handed the end of what went wrong before.
         for ended in later[1:]:
             if not _is_answered(ended):
-                said = "A connection to the upstream failed, and later requests of the same HTTP/2 caller fail as well."
-                yield Finding("SRF-TRN-18", said, "an answer", str(ended), HttpRequest("POST", _ASK))
+                sentence = (
+                    "A connection to the upstream failed, and later requests of the same HTTP/2 caller fail as well."
+                )
+                yield Finding("SRF-TRN-18", sentence, "an answer", str(ended), HttpRequest("POST", _ASK))
                 return
 
 
 def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
-    sent = HttpRequest("POST", POUR)
+    request = HttpRequest("POST", POUR)
     with _standing(subject) as stand, stand.caller(initial_window=0) as caller, stand.caller() as other:
         stream = caller.stream()
         caller.start(stream, stand.head(POUR.encode()), _MESSAGE)
@@ -215,19 +217,21 @@ def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
             before, taken = taken, stand.upstream.poured
             still = still + 1 if taken == before and taken else 0
             if not _is_answered(ended := stand.ask(other)):
-                said = "While one HTTP/2 caller does not take an answer, others get none."
-                yield Finding("SRF-TRN-19", said, "an answer", str(ended), sent)
+                sentence = "While one HTTP/2 caller does not take an answer, others get none."
+                yield Finding("SRF-TRN-19", sentence, "an answer", str(ended), request)
                 return
             time.sleep(0.15)
         if taken > MOST_HELD:
-            said = f"A caller's HTTP/2 window is shut, and {taken >> 20} MiB of the answer are taken from the upstream."
-            yield Finding("SRF-TRN-19", said, f"at most {MOST_HELD >> 20} MiB", f"{taken >> 20} MiB", sent)
+            sentence = (
+                f"A caller's HTTP/2 window is shut, and {taken >> 20} MiB of the answer are taken from the upstream."
+            )
+            yield Finding("SRF-TRN-19", sentence, f"at most {MOST_HELD >> 20} MiB", f"{taken >> 20} MiB", request)
             return
         caller.send(window(stream, 1 << 24))
         ended = caller.answer(stream, timeout=3 * TIMEOUT)
         if ended.how != "answered" or len(ended.body) != WHOLE:
-            said = "An answer that waited for a caller's HTTP/2 window does not go on to its end once it opens."
-            yield Finding("SRF-TRN-19", said, f"{WHOLE} bytes", str(ended), sent)
+            sentence = "An answer that waited for a caller's HTTP/2 window does not go on to its end once it opens."
+            yield Finding("SRF-TRN-19", sentence, f"{WHOLE} bytes", str(ended), request)
 
 
 Flood = Callable[[_Stand, Caller], Iterator[bytes]]
@@ -281,7 +285,7 @@ FLOODS: Final[tuple[tuple[str, Flood], ...]] = (
 
 
 def floods_end(subject: Subject) -> Iterator[Finding]:
-    sent = HttpRequest("POST", _ASK)
+    request = HttpRequest("POST", _ASK)
     with _standing(subject) as stand, stand.caller() as other:
         for name, flood in FLOODS:
             with stand.caller() as caller:
@@ -293,13 +297,15 @@ def floods_end(subject: Subject) -> Iterator[Finding]:
                     count += _AT_ONCE
                     over = _is_over(caller, 0.001) or not taken
                     if not _is_answered(ended := stand.ask(other)):
-                        said = f"While somebody floods with {name}, another caller over HTTP/2 gets no answer."
-                        yield Finding("SRF-TRN-20", said, "an answer", str(ended), sent)
+                        sentence = f"While somebody floods with {name}, another caller over HTTP/2 gets no answer."
+                        yield Finding("SRF-TRN-20", sentence, "an answer", str(ended), request)
                         return
                 over = over or count < MOST_FRAMES or _is_over(caller, 1.0)
             if not over:
-                said = f"{count} frames of a flood with {name} are taken in a row, and the connection goes on."
-                yield Finding("SRF-TRN-20", said, "GOAWAY, or the end of the connection", f"{count} frames", sent)
+                sentence = f"{count} frames of a flood with {name} are taken in a row, and the connection goes on."
+                yield Finding(
+                    "SRF-TRN-20", sentence, "GOAWAY, or the end of the connection", f"{count} frames", request
+                )
 
 
 def _is_over(caller: Caller, timeout: float) -> bool:

@@ -122,12 +122,12 @@ def preferences_are_forwarded(subject: Subject) -> Iterator[Finding]:
     """Prefer is for everybody along the way (RFC 7240, 2): the upstream may honour it too."""
     yes = answer(200, b'{"ok": 1.0}', [JSON], reason="OK")
     for values in (("recovery-feedback=reflective",), ("recovery-feedback=none",), _OTHERS, (*_OTHERS, UNKNOWN[0])):
-        sent = HttpRequest("GET", GET.target, tuple(("Prefer", value) for value in values))
-        pair = subject.both(sent, yes)
+        request = HttpRequest("GET", GET.target, tuple(("Prefer", value) for value in values))
+        pair = subject.both(request, yes)
         got = [v for n, v in pair.received.sent.headers if n.lower() == "prefer"] if pair.received else []
         if got != list(values):
             yield Finding(
-                "SRF-NEG-04", "Prefer does not reach the upstream as it was sent", list(values), list(got), sent
+                "SRF-NEG-04", "Prefer does not reach the upstream as it was sent", list(values), list(got), request
             )
 
 
@@ -155,19 +155,29 @@ def spellings_are_read(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-NEG-05", sentence, "recovery_feedback", "none", sent)
 
 
-def _preferring(sent: HttpRequest, value: str | None) -> HttpRequest:
-    kept = tuple(one for one in sent.headers if one[0].lower() != "prefer")
-    return HttpRequest(sent.method, sent.target, kept if value is None else (*kept, ("Prefer", value)), sent.body)
+def _preferring(request: HttpRequest, value: str | None) -> HttpRequest:
+    kept = tuple(one for one in request.headers if one[0].lower() != "prefer")
+    return HttpRequest(
+        request.method, request.target, kept if value is None else (*kept, ("Prefer", value)), request.body
+    )
 
 
-def _without_note(got: HttpResponse) -> HttpResponse:
+def _without_note(response: HttpResponse) -> HttpResponse:
     """An answer may say that the preference for none was applied."""
     kept = tuple(
         (name, value)
-        for name, value in got.headers
+        for name, value in response.headers
         if (name.lower(), value.lower()) != ("preference-applied", f"{PREFERENCE}=none")
     )
-    return HttpResponse(got.status, got.reason, kept, got.body, got.trailers, got.informational, error=got.error)
+    return HttpResponse(
+        response.status,
+        response.reason,
+        kept,
+        response.body,
+        response.trailers,
+        response.informational,
+        error=response.error,
+    )
 
 
 def _names(values: Iterable[str], mode: str) -> bool:
@@ -175,8 +185,8 @@ def _names(values: Iterable[str], mode: str) -> bool:
     return f"{PREFERENCE}={mode}" in parts
 
 
-def _varying(got: HttpResponse) -> set[str]:
-    return {part.strip().lower() for value in got.values("vary") for part in value.split(",") if part.strip()}
+def _varying(response: HttpResponse) -> set[str]:
+    return {part.strip().lower() for value in response.values("vary") for part in value.split(",") if part.strip()}
 
 
 CHECKS: Final = tuple(

@@ -88,11 +88,11 @@ def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
     said = native(subject)
     for name, made in bodies().items():
         target = "/v1/orders/search" if name.startswith("conditions") else KNOWN.target
-        sent = HttpRequest("POST", target, (JSON, ASK), made())
+        request = HttpRequest("POST", target, (JSON, ASK), made())
         with _small_calls(subject) as noted:
-            pair = subject.both(sent, again(said), timeout=LONGEST)
-        yield from _answered(f"a body with {name}", pair, sent)
-        yield from _held_up(f"a body with {name}", noted, sent)
+            pair = subject.both(request, again(said), timeout=LONGEST)
+        yield from _answered(f"a body with {name}", pair, request)
+        yield from _held_up(f"a body with {name}", noted, request)
 
 
 def _bomb() -> bytes:
@@ -147,8 +147,8 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
         yield from _held_up(name, noted, sent)
 
 
-def _answered(name: str, pair: Pair, sent: HttpRequest) -> Iterator[Finding]:
-    short = HttpRequest(sent.method, sent.target, sent.headers)
+def _answered(name: str, pair: Pair, request: HttpRequest) -> Iterator[Finding]:
+    short = HttpRequest(request.method, request.target, request.headers)
     for one in differences(pair.direct, pair.through, annotated=True):
         yield Finding("SRF-TRN-13", f"{name}: {one.said}", one.expected, one.got, short)
     if pair.through.status == pair.direct.status and pair.through.body != pair.direct.body:
@@ -156,8 +156,8 @@ def _answered(name: str, pair: Pair, sent: HttpRequest) -> Iterator[Finding]:
             yield Finding("SRF-TRN-13", f"{name}: {lack.said}", lack.expected, lack.got, short)
 
 
-def _held_up(name: str, noted: SmallCalls, sent: HttpRequest) -> Iterator[Finding]:
-    short = HttpRequest(sent.method, sent.target, sent.headers)
+def _held_up(name: str, noted: SmallCalls, request: HttpRequest) -> Iterator[Finding]:
+    short = HttpRequest(request.method, request.target, request.headers)
 
     def finding(sentence: str, expected: Json, got: Json) -> Finding:
         return Finding("SRF-TRN-13", sentence, expected, got, short)

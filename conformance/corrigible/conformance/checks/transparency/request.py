@@ -129,14 +129,14 @@ def own_mode_stays(subject: Subject) -> Iterator[Finding]:
         yield from _kept(subject, f"the API's own parameter mode in {target}", HttpRequest("GET", target))
 
 
-def _kept(subject: Subject, what: str, sent: HttpRequest) -> Iterator[Finding]:
-    pair = subject.both(sent, _YES, timeout=20)
+def _kept(subject: Subject, what: str, request: HttpRequest) -> Iterator[Finding]:
+    pair = subject.both(request, _YES, timeout=20)
     asked, received = pair.asked, pair.received
     if asked is None:
         return  # the suite's own upstream did not take it: there is nothing to compare
     if received is None:
         sentence = f"{what}: the request does not reach the upstream"
-        yield Finding("SRF-TRN-12", sentence, f"{sent.method} {sent.target}", f"{pair.through.status}", sent)
+        yield Finding("SRF-TRN-12", sentence, f"{request.method} {request.target}", f"{pair.through.status}", request)
         return
     for part, before, after in (
         ("method", asked.sent.method, received.sent.method),
@@ -144,17 +144,17 @@ def _kept(subject: Subject, what: str, sent: HttpRequest) -> Iterator[Finding]:
     ):
         if before != after:
             sentence = f"{what}: the {part} is another one at the upstream"
-            yield Finding("SRF-TRN-12", sentence, text(before.encode()), text(after.encode()), sent)
+            yield Finding("SRF-TRN-12", sentence, text(before.encode()), text(after.encode()), request)
     if asked.sent.body != received.sent.body:
         sentence = f"{what}: the body is another one at the upstream"
-        yield Finding("SRF-TRN-12", sentence, text(asked.sent.body), text(received.sent.body), sent)
+        yield Finding("SRF-TRN-12", sentence, text(asked.sent.body), text(received.sent.body), request)
     mine, theirs = _compared(asked.sent), _compared(received.sent)
     for one in headers(mine, theirs, except_for=_NOT_OURS):
-        yield Finding("SRF-TRN-12", f"{what}: at the upstream {one.said}", one.expected, one.got, sent)
+        yield Finding("SRF-TRN-12", f"{what}: at the upstream {one.said}", one.expected, one.got, request)
 
 
-def _compared(sent: HttpRequest) -> tuple[tuple[str, str], ...]:
-    return tuple(one for one in sent.headers if not _HOP.match(one[0]))
+def _compared(request: HttpRequest) -> tuple[tuple[str, str], ...]:
+    return tuple(one for one in request.headers if not _HOP.match(one[0]))
 
 
 Run = Callable[[Subject], Iterable[Finding]]

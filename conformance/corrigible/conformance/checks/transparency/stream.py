@@ -70,14 +70,14 @@ def streams_flow(subject: Subject) -> Iterator[Finding]:
         )
         case = subject.case()
         subject.behind.script(case, Script(parts, close=True))
-        with RawConnection(subject.wire) as talk:
-            talk.say(head(*_asked(subject, case)))
-            arrived = talk.has(FIRST, timeout=TIMEOUT)
+        with RawConnection(subject.wire) as connection:
+            connection.say(head(*_asked(subject, case)))
+            arrived = connection.has(FIRST, timeout=TIMEOUT)
             seen.set()
             if not arrived:
                 sentence = f"{name} is held back: its first piece did not arrive before its second was sent"
                 yield Finding("SRF-TRN-09", sentence, f"the first piece within {TIMEOUT} s", "nothing", GET)
-            elif not talk.has(SECOND):
+            elif not connection.has(SECOND):
                 yield Finding("SRF-TRN-09", f"{name} stops after its first piece", "both pieces", "one", GET)
 
 
@@ -94,19 +94,19 @@ def both_ways_flow(subject: Subject) -> Iterator[Finding]:
         case = subject.case()
         parts = (start + _piece(FIRST, coded=True), Hear(5), _piece(SECOND, coded=True) + b"0\r\n\r\n")
         subject.behind.script(case, Script(parts, early=True))
-        with RawConnection(subject.wire) as talk:
+        with RawConnection(subject.wire) as connection:
             _, target, *headers = _asked(subject, case)
-            talk.say(head("POST", target, *headers, framed))
-            sent = HttpRequest("POST", target, (framed,), b"hello")
-            if not talk.has(FIRST, timeout=TIMEOUT):
+            connection.say(head("POST", target, *headers, framed))
+            request = HttpRequest("POST", target, (framed,), b"hello")
+            if not connection.has(FIRST, timeout=TIMEOUT):
                 sentence = f"a request with {name} is held back: what the upstream says to its head does not arrive"
-                yield Finding("SRF-TRN-09", sentence, f"the first piece within {TIMEOUT} s", "nothing", sent)
+                yield Finding("SRF-TRN-09", sentence, f"the first piece within {TIMEOUT} s", "nothing", request)
                 continue
-            talk.say(first)
-            if not talk.has(SECOND, timeout=TIMEOUT):
+            connection.say(first)
+            if not connection.has(SECOND, timeout=TIMEOUT):
                 sentence = f"a request with {name} is held back: the upstream does not get what was sent of its body"
-                yield Finding("SRF-TRN-09", sentence, "the answer to it", "nothing", sent)
-            talk.say(rest)
+                yield Finding("SRF-TRN-09", sentence, "the answer to it", "nothing", request)
+            connection.say(rest)
 
 
 def upgrades_pass(subject: Subject) -> Iterator[Finding]:
@@ -133,17 +133,17 @@ def upgrades_pass(subject: Subject) -> Iterator[Finding]:
         case = subject.case()
         start = f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n{answered}\r\n".encode()
         subject.behind.script(case, Script((start, *answers)))
-        with RawConnection(subject.wire) as talk:
+        with RawConnection(subject.wire) as connection:
             method, target, *headers = _asked(subject, case, keep=True)
-            talk.say(head(method, target, *headers, ("Connection", "Upgrade"), *asked))
-            if not talk.has(b"\r\n\r\n") or not talk.received.startswith(b"HTTP/1.1 101"):
-                line = talk.received.split(b"\r\n")[0].decode("latin-1")
+            connection.say(head(method, target, *headers, ("Connection", "Upgrade"), *asked))
+            if not connection.has(b"\r\n\r\n") or not connection.received.startswith(b"HTTP/1.1 101"):
+                line = connection.received.split(b"\r\n")[0].decode("latin-1")
                 yield Finding("SRF-TRN-09", f"an upgrade to {name} does not pass", "HTTP/1.1 101", line, _shown(asked))
                 continue
-            talk.say(said)
-            if not talk.has(expected, timeout=TIMEOUT):
+            connection.say(said)
+            if not connection.has(expected, timeout=TIMEOUT):
                 sentence = f"after an upgrade to {name} what one end says does not reach the other"
-                yield Finding("SRF-TRN-09", sentence, repr(expected), repr(talk.received[-40:]), _shown(asked))
+                yield Finding("SRF-TRN-09", sentence, repr(expected), repr(connection.received[-40:]), _shown(asked))
 
 
 def hints_arrive(subject: Subject) -> Iterator[Finding]:
@@ -152,13 +152,19 @@ def hints_arrive(subject: Subject) -> Iterator[Finding]:
     final = answer(200, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="OK").parts
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
     subject.behind.script(case, Script((b"HTTP/1.1 102 Processing\r\n\r\n", hints, *final)))
-    got = subject.wire.send(GET.adding(subject.caller(), (CASE, case)))
-    if got.status != 200 or got.error is not None or got.body != b'{"ok": 1.0}':
+    response = subject.wire.send(GET.adding(subject.caller(), (CASE, case)))
+    if response.status != 200 or response.error is not None or response.body != b'{"ok": 1.0}':
         sentence = "an interim answer (102 or 103) is taken for the final one, or breaks it"
-        yield Finding("SRF-TRN-01", sentence, '200 {"ok": 1.0}', got.error or f"{got.status} {got.body[:40]!r}", GET)
-    elif list(got.informational) != [102, 103]:
         yield Finding(
-            "SRF-TRN-01", "interim answers (102, 103) do not arrive", [102, 103], list(got.informational), GET
+            "SRF-TRN-01",
+            sentence,
+            '200 {"ok": 1.0}',
+            response.error or f"{response.status} {response.body[:40]!r}",
+            GET,
+        )
+    elif list(response.informational) != [102, 103]:
+        yield Finding(
+            "SRF-TRN-01", "interim answers (102, 103) do not arrive", [102, 103], list(response.informational), GET
         )
 
 
@@ -166,24 +172,24 @@ def expectations_are_met(subject: Subject) -> Iterator[Finding]:
     """A client that waits for its 100 gets it; an upstream that refuses before the body is sent is heard."""
     case = subject.case()
     subject.behind.script(case, answer(201, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="Created"))
-    sent = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
-    with RawConnection(subject.wire) as talk:
+    request = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
+    with RawConnection(subject.wire) as connection:
         _, target, *headers = _asked(subject, case)
-        talk.say(head("POST", target, *headers, *sent.headers, ("Content-Length", "5")))
-        if not talk.has(b"\r\n\r\n", timeout=TIMEOUT) or not talk.received.startswith(b"HTTP/1.1 100"):
-            line = talk.received.split(b"\r\n")[0].decode("latin-1")
+        connection.say(head("POST", target, *headers, *request.headers, ("Content-Length", "5")))
+        if not connection.has(b"\r\n\r\n", timeout=TIMEOUT) or not connection.received.startswith(b"HTTP/1.1 100"):
+            line = connection.received.split(b"\r\n")[0].decode("latin-1")
             sentence = "a client that asks with Expect: 100-continue and waits gets no 100"
-            yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 100 Continue", line or "nothing", sent)
+            yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 100 Continue", line or "nothing", request)
             return
-        talk.say(b"hello")
-        talk.has(b'{"ok": 1.0}')
-        if b"HTTP/1.1 201 " not in talk.received:
+        connection.say(b"hello")
+        connection.has(b'{"ok": 1.0}')
+        if b"HTTP/1.1 201 " not in connection.received:
             sentence = "after its 100 the client's request is not answered"
-            yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 201", talk.received[-60:].decode("latin-1"), sent)
+            yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 201", connection.received[-60:].decode("latin-1"), request)
     received = subject.behind.received(case)
     if [one.sent.body for one in received] != [b"hello"]:
         sentence = "the body that was sent after a 100 did not reach the upstream"
-        yield Finding("SRF-TRN-12", sentence, "hello", [one.sent.body.decode("latin-1") for one in received], sent)
+        yield Finding("SRF-TRN-12", sentence, "hello", [one.sent.body.decode("latin-1") for one in received], request)
 
 
 def expectations_arrive(subject: Subject) -> Iterator[Finding]:
@@ -191,19 +197,19 @@ def expectations_arrive(subject: Subject) -> Iterator[Finding]:
     case = subject.case()
     said = b"HTTP/1.1 413 Too Large\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno"
     subject.behind.script(case, Script((said,), early=True))
-    sent = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
-    with RawConnection(subject.wire) as talk:
+    request = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
+    with RawConnection(subject.wire) as connection:
         _, target, *headers = _asked(subject, case)
-        talk.say(head("POST", target, *headers, *sent.headers, ("Content-Length", "5")))
-        talk.has(b"HTTP/1.1 413", timeout=TIMEOUT)
-        line = talk.received.split(b"\r\n")[0].decode("latin-1")
+        connection.say(head("POST", target, *headers, *request.headers, ("Content-Length", "5")))
+        connection.has(b"HTTP/1.1 413", timeout=TIMEOUT)
+        line = connection.received.split(b"\r\n")[0].decode("latin-1")
     received = subject.behind.received(case)
     if not received or received[0].sent.header("expect") != "100-continue":
         sentence = "a client's Expect: 100-continue does not reach the upstream"
         yield Finding("SRF-TRN-12", sentence, "100-continue", received[0].sent.header("expect") if received else None)
     elif line != "HTTP/1.1 413 Too Large":
         sentence = "an upstream refuses before the body is sent, and the client that waits does not hear of it"
-        yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 413 Too Large", line or "nothing", sent)
+        yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 413 Too Large", line or "nothing", request)
 
 
 def connections_last(subject: Subject) -> Iterator[Finding]:
@@ -215,17 +221,17 @@ def connections_last(subject: Subject) -> Iterator[Finding]:
         for case, status, body in zip(cases, statuses, bodies, strict=True):
             subject.behind.script(case, answer(status, body, [("Content-Type", "text/plain")], reason="Said"))
         requests = [head(*_asked(subject, case, keep=True)) for case in cases]
-        with RawConnection(subject.wire) as talk:
+        with RawConnection(subject.wire) as connection:
             if at_once:
-                talk.say(b"".join(requests))
+                connection.say(b"".join(requests))
             for request, body in zip(requests, bodies, strict=True):
                 if not at_once:
-                    talk.say(request)
-                if not talk.has(body, timeout=TIMEOUT):
+                    connection.say(request)
+                if not connection.has(body, timeout=TIMEOUT):
                     break
-        places = [talk.received.find(body) for body in bodies]
-        if -1 in places or places != sorted(places) or talk.received.count(b"HTTP/1.1 ") != len(bodies):
-            got = f"{talk.received.count(b'HTTP/1.1 ')} answers, bodies at {places}"
+        places = [connection.received.find(body) for body in bodies]
+        if -1 in places or places != sorted(places) or connection.received.count(b"HTTP/1.1 ") != len(bodies):
+            got = f"{connection.received.count(b'HTTP/1.1 ')} answers, bodies at {places}"
             sentence = f"four requests on one connection, {name}, do not get their four answers in order"
             yield Finding("SRF-TRN-01", sentence, "4 answers in the order of the requests", got, GET)
 
