@@ -1,4 +1,4 @@
-"""`conformance diff`: what changed between two runs."""
+"""`conformance diff`: compare two runs."""
 
 from __future__ import annotations
 

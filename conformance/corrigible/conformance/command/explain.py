@@ -1,4 +1,4 @@
-"""`conformance explain`: what a requirement says and why, or what a check asks and how."""
+"""`conformance explain`: explain a requirement or a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`conformance list`: every check there is, or every requirement and what holds it."""
+"""`conformance list`: list the checks, or the requirements with their checks."""
 
 from __future__ import annotations
 

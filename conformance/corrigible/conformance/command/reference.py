@@ -1,4 +1,4 @@
-"""`conformance serve-reference`: the upstream that the suite stands behind a proxy, to try things by hand."""
+"""`conformance serve-reference`: run the reference API, to try requests by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`conformance replay`: one check once more, with everything that went over the wire."""
+"""`conformance replay`: run one check again and print its full trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`conformance report`: other reports of a run that is over."""
+"""`conformance report`: write reports of an earlier run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Something that is done again and again beside what is going on, to its end."""
+"""Calls a function again and again in the background."""
 
 from __future__ import annotations
 

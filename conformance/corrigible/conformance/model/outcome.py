@@ -1,4 +1,4 @@
-"""How one check ended, and what that means where a failure was announced."""
+"""The outcome of a check, and what it means if the check was expected to fail."""
 
 from __future__ import annotations
 

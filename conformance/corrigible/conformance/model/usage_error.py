@@ -1,4 +1,4 @@
-"""What the user got wrong, said in a line or two, and the word that was probably meant."""
+"""The error for a user's mistake, and the word that was probably meant."""
 
 from __future__ import annotations
 

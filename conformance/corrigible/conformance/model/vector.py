@@ -1,4 +1,4 @@
-"""The vectors: requests, answers and what follows from them, as data that any language can read.
+"""The vectors: requests, responses and allowed outcomes, as data that any language can read.
 
 Knows: the files under vectors/ and how two JSON values compare. Does not know: subjects, processes, reports.
 """

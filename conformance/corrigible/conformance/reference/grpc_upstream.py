@@ -1,4 +1,4 @@
-"""A gRPC upstream that ends calls as it is told, and remembers what it was asked. Without a script it is the shop.
+"""A gRPC upstream that answers by script, else as the shop, and records what it receives.
 
 Knows: grpcio, calls as bytes. Does not know: what any answer means, checks, feedback.
 """

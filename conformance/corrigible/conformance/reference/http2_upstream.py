@@ -1,4 +1,4 @@
-"""An upstream with TLS that speaks HTTP/2 or HTTP/1.1, and keeps what it was sent, be it a request or not.
+"""A TLS upstream for HTTP/2 or HTTP/1.1 that records everything it receives, valid or not.
 
 Header blocks are kept as lines, HTTP/1.1 as it came; everything has the same answer. Knows: sockets, h11, frames.
 Does not know: subjects, checks.

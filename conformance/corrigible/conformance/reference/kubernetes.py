@@ -1,4 +1,4 @@
-"""What a kube-apiserver says to those who ask of their own accord: a few objects, and dry runs.
+"""A stand-in for a kube-apiserver: it serves a few objects, and answers dry runs from the vectors.
 
 A dry run of a request that a vector has refused is refused alike, and one that the vector allows as next is taken.
 """

@@ -1,4 +1,4 @@
-"""A GraphQL API and an MCP server that speak the contract themselves: the answers of the vectors, with what helps.
+"""A GraphQL API and an MCP server that return feedback themselves: the vectors' responses.
 
 Nobody has to write rules for them, so they show that the checks of these two profiles can be passed.
 """

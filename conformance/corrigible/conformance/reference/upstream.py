@@ -1,4 +1,4 @@
-"""A raw HTTP/1.1 upstream that says exactly the bytes it is told to, and remembers what it was asked.
+"""An HTTP/1.1 upstream that sends exactly the bytes of a script, and records what it receives.
 
 Knows: sockets, framing of requests (h11). Does not know: what any answer means, checks, feedback.
 """

@@ -1,4 +1,4 @@
-"""What changed between two runs."""
+"""Compares two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was expected against what was got, as a few lines with + and -."""
+"""Expected and actual values as a few lines with + and -."""
 
 from __future__ import annotations
 

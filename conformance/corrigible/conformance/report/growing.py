@@ -1,4 +1,4 @@
-"""The record while it comes about: a line for each check as soon as it has ended, so that nothing is lost with a run.
+"""Writes the record while the run goes on: a line for each check as soon as it has ended.
 
 A run that is broken off leaves all lines but the last one, the counts.
 """

@@ -1,4 +1,4 @@
-"""JUnit XML, as Jenkins, GitLab and GitHub's actions read it: one suite for each profile."""
+"""JUnit XML for CI servers: one suite for each profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown, for a job's summary or a comment."""
+"""A Markdown report, for a job's summary or a comment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One self-contained page about a run: what it is worth, where it broke, and how to see that again."""
+"""A self-contained HTML page about a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of strangers made harmless: what a subject says may reach terminals, XML and pages, and must not act there."""
+"""Makes text from a subject harmless for terminals, XML and HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a run is, for people who wait: a bar on a terminal, a line every few seconds in CI, files and pipes."""
+"""Progress of a run: a bar on a terminal, else a line every few seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: findings where code-scanning pages show them. A rule is a requirement."""
+"""A SARIF 2.1.0 report for code-scanning pages. A rule is a requirement."""
 
 from __future__ import annotations
 

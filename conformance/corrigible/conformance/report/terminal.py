@@ -1,4 +1,4 @@
-"""What a person at a terminal sees: failures only, then the counts and the claim."""
+"""The terminal report: the failures, then the counts and the claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which reports there are, and where they go."""
+"""Writes reports to files."""
 
 from __future__ import annotations
 

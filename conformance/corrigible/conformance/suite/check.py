@@ -1,4 +1,4 @@
-"""What a check is: a question to a subject, and the findings that answer it.
+"""A check: a function that examines a subject and returns findings.
 
 Knows: names of requirements, profiles and roles. Does not know: how anything is sent, run or reported.
 """

@@ -1,4 +1,4 @@
-"""The config file: how each profile of an implementation is reached or started, and what is expected of it.
+"""The config file: how to reach or start an implementation in each profile, and its known failures.
 
 Knows: YAML and where in the file a mistake is. Does not know: how anything is started.
 """

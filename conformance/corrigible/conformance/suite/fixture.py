@@ -1,4 +1,4 @@
-"""Sets a subject up between the suite and the suite's own upstream, and clears it all away.
+"""Sets up a subject in front of the suite's upstream, and cleans up.
 
 Knows: what each role and profile needs behind and in front of it. Does not know: checks, outcomes, reports.
 """

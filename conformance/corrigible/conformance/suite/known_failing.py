@@ -1,4 +1,4 @@
-"""Failures that are announced: each has a reason, is run, and must fail."""
+"""Checks that are expected to fail: each has a reason, is run, and must fail."""
 
 from __future__ import annotations
 

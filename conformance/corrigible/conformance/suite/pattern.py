@@ -1,4 +1,4 @@
-"""Patterns that choose checks: globs over the parts of a path.
+"""Patterns that select checks: globs over the parts of a path.
 
 `transparency/*`, `**/status-kept`, `grpc:core/message` for one profile, or a requirement's id.
 """

@@ -1,4 +1,4 @@
-"""The record of one run, as JSON lines: what ran, one line per check, the counts. Every report is a view of it.
+"""The record of a run, as JSON lines: the target, one line for each check, the counts. Reports are views of it.
 
 Knows: the file. Does not know: how checks run. A record that does not end with its counts is refused.
 """

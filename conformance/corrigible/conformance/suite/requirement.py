@@ -1,4 +1,4 @@
-"""The numbered requirements: what a claim of conformance rests on, and which checks hold each.
+"""The numbered requirements that a claim of conformance rests on, and the checks of each.
 
 Knows: requirements.yaml and the document that is made of it. Does not know: how anything is checked.
 `python -m corrigible.conformance.suite.requirement` writes SPEC.md again.

@@ -1,4 +1,4 @@
-"""Whether a subject takes connections and then holds them: that is found out once, not waited for at every check.
+"""Finds out once whether a subject accepts connections without answering, so that not every check waits for it.
 
 Knows: one plain question in HTTP/1.1 and the first frames of HTTP/2. Does not know: checks, outcomes, reports.
 """

@@ -1,4 +1,4 @@
-"""Puts checks to subjects and keeps the record. A check that crashes could not run; a run never crashes with it.
+"""Runs checks and keeps the record. A check that crashes is reported as could not run.
 
 Knows: checks, what was announced, how to end in time. Does not know: YAML, reports, how a subject is started.
 """

@@ -1,4 +1,4 @@
-"""Who is being judged, and how a check reaches it and what stands behind it.
+"""The subject under test, and how a check reaches it and its upstream.
 
 Knows: addresses, fresh callers and cases. Does not know: how a subject is started, requirements, reports.
 """

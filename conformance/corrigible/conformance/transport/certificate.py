@@ -1,4 +1,4 @@
-"""A certificate for one run: of the suite's upstream, and of a subject that is started with TLS for its callers."""
+"""A certificate for one run: for the suite's upstream, and for a subject that serves TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content-Encoding undone, as a client would."""
+"""Encodes and decodes Content-Encoding."""
 
 from __future__ import annotations
 

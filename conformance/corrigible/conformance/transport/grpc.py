@@ -1,4 +1,4 @@
-"""One gRPC call as bytes, with all that a client sees of it: what is compared is what came.
+"""A gRPC client that works on bytes, and shows everything that a client sees of a call.
 
 Knows: grpcio. Does not know: checks, who is on the other side.
 """

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 exchange with nothing added, decoded or put in order: what was on the wire is what is compared.
+"""An HTTP/1.1 client that adds, decodes and reorders nothing: messages are compared as they were on the wire.
 
 Knows: HTTP/1.1 framing, through h11. Does not know: feedback, checks, or who is on the other side.
 """

@@ -1,4 +1,4 @@
-"""HTTP/2 frame by frame: what no library would send is sent, and what comes back is seen as it came (RFC 9113).
+"""HTTP/2 frame by frame: it sends what no library would, and shows what comes back (RFC 9113).
 
 Knows: frames, header blocks (hpack) and sockets. Does not know: checks, or what a request means.
 """

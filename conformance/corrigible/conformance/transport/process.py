@@ -1,4 +1,4 @@
-"""Starts a program to be judged, waits until it accepts connections, and stops it for sure.
+"""Starts a program under test, waits until it accepts connections, and stops it.
 
 Knows: processes and ports. Does not know: what the program is, checks, reports.
 """

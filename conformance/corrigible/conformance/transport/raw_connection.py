@@ -1,6 +1,6 @@
-"""A connection on which a check says exactly these bytes, and sees the bytes that come back, as they come.
+"""A connection that sends exactly the given bytes and shows the bytes that come back.
 
-Knows: sockets. Does not know: HTTP; `wire` does, for all that is an ordinary exchange.
+Knows: sockets. Does not know: HTTP; `http1` does.
 """
 
 from __future__ import annotations

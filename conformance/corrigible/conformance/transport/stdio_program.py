@@ -1,4 +1,4 @@
-"""A program that answers questions: one JSON object per line in, one per line out.
+"""A program under test that answers requests on stdin: one JSON object per line in, one per line out.
 
 Knows: processes, lines, time-outs, and every way in which an answer can fail to come. Does not know: what is asked.
 """

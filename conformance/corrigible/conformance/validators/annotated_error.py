@@ -1,4 +1,4 @@
-"""What a judge looks at: a refused request, the answer it got, the feedback in it. Plain data, and how to walk it."""
+"""What the validators examine: a request, the error it got, and the feedback in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations: what the edits of a suggestion do to the request that was refused (SRF-OPS-01 to 11)."""
+"""Validates the edits of suggestions against the request (SRF-OPS-01 to 11)."""
 
 from __future__ import annotations
 

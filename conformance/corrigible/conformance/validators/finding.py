@@ -1,4 +1,4 @@
-"""One thing that is not as a requirement says."""
+"""A finding: one requirement that does not hold."""
 
 from __future__ import annotations
 

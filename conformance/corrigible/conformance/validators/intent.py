@@ -1,4 +1,4 @@
-"""Intent: whether a suggestion says what it does to the wish behind a request (SRF-OPS-09, 12, 13)."""
+"""Validates that suggestions declare changes of intent, losses and side effects (SRF-OPS-09, 12, 13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that can be said of one refusal and its feedback by looking at them."""
+"""All validators of one annotated error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an edit of a request leaves out: values that were sent and that nothing of the outcome holds any more.
+"""Computes the values of a request that an edit loses.
 
 Worked out from the two documents alone, whoever made the edit and whatever it says of itself. Pure.
 Knows: JSON values, how the same value is written in another way. Does not know: feedback, rules, APIs.

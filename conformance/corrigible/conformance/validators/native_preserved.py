@@ -1,4 +1,4 @@
-"""Whether an answer still says what it said: every native member, in its order, its numbers to the digit.
+"""Compares a native body with the annotated one: every native member, in its order, numbers to the digit.
 
 Knows: JSON texts. Does not know: HTTP, feedback, whose answer it is.
 """

@@ -1,4 +1,4 @@
-"""Nearness: a value that is only near is taken where it is alone and nothing much hangs on it (SRF-OPS-14)."""
+"""Validates that a similar value is used only if no other is as similar and little depends on it (SRF-OPS-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An OpenAPI description as a judge of requests: which operation, and where a request is not what it takes.
+"""Validates requests against an OpenAPI description: the operation, and each violation.
 
 Written apart from what the project's own translator does with descriptions: neither hides the other's faults.
 """

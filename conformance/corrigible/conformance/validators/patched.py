@@ -1,4 +1,4 @@
-"""Applying suggestions to a request document, by jsonpatch alone: what a stranger's reader would get.
+"""Applies suggestions to a request document by jsonpatch alone, as an independent reader would.
 
 Knows: RFC 6902, RFC 7396, that query and form values are text. Does not know: the project's own reader.
 """

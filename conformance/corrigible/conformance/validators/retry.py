@@ -1,4 +1,4 @@
-"""Retry: whether and when the same request may go out again (SRF-RTY-01 to 05)."""
+"""Validates retry advice (SRF-RTY-01 to 05)."""
 
 from __future__ import annotations
 

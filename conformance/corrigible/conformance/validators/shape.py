@@ -1,4 +1,4 @@
-"""Core: is it feedback at all? Members, words, what stands alone (SRF-COR-02 to 06, 12, 13, 16)."""
+"""Validates the form of feedback: members, vocabulary, terminal suggestions (SRF-COR-02 to 06, 12, 13, 16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trust, as far as one feedback shows it: clean texts, where it came from, no secret, honest numbers (SRF-SEC)."""
+"""Validates texts, evidence, secrets and confidence (SRF-SEC), as far as one feedback shows them."""
 
 from __future__ import annotations
 

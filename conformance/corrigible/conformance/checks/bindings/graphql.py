@@ -1,4 +1,4 @@
-"""What a GraphQL client sees: each error with what helps against it, in its own extensions, and data as it was."""
+"""Checks of the profile graphql: feedback is in the `extensions` of its error, and everything else is unchanged."""
 
 from __future__ import annotations
 

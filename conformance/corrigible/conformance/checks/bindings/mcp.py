@@ -1,4 +1,4 @@
-"""What an MCP host sees: tool errors that stay tool errors, with one more text item; protocol errors with more data."""
+"""Checks of the profile mcp: tool errors get one more text item, protocol errors more data; nothing else changes."""
 
 from __future__ import annotations
 

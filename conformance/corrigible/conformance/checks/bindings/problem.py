@@ -1,4 +1,4 @@
-"""What a reader of RFC 9457 sees: the problem as it was, with one extension member more."""
+"""Checks of the profile problem+json: the problem is unchanged but for one more extension member (RFC 9457)."""
 
 from __future__ import annotations
 

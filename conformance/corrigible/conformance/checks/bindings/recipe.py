@@ -1,4 +1,4 @@
-"""The paper's demonstration API, to the letter: 200 with `success: false`, two endpoints, three modes, six actions."""
+"""Checks of the profile recipe, the paper's API: 200 with `success: false`, two endpoints, three modes, six actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The role consumer: a reader under test gets the vectors, and answers with the next request.
+"""Checks of the role consumer: the reader under test gets the vectors and returns the next request.
 
 Knows: vectors and how their answers compare. Does not know: processes, which reader it is.
 """

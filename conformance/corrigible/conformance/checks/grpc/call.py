@@ -1,4 +1,4 @@
-"""How checks of the profile grpc call: straight to the suite's own upstream, and through the subject.
+"""Makes calls for the checks of the profile grpc: directly to the suite's upstream, and through the subject.
 
 Knows: the two ends, what a caller asks for. Does not know: what any check wants to hear.
 """

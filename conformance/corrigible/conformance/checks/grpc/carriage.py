@@ -1,4 +1,4 @@
-"""Checks: calls of every kind arrive, and come back, as if nothing stood between."""
+"""Checks: calls of all four kinds, their metadata, deadlines and cancellation pass unchanged in both directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that the shop refuses, and what they are to lead to.
+"""Calls that the shop refuses, and the outcome that each allows.
 
 Knows: the reference API over gRPC. Does not know: what any proxy makes of it.
 """

@@ -1,4 +1,4 @@
-"""Checks of the profile grpc. What calls is imported when a check runs: grpcio is an optional dependency."""
+"""The checks of the profile grpc. Their modules are imported when a check runs: grpcio is an optional dependency."""
 
 from __future__ import annotations
 

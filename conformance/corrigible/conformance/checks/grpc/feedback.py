@@ -1,4 +1,4 @@
-"""Checks: feedback about refusals of the shop is what the contract says, and mends them."""
+"""Checks: feedback about errors of the shop follows the contract, and the corrected call is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check: a message that unpacks to very much stops nobody else, over gRPC as well (SRF-TRN-13)."""
+"""Check: a small message that decompresses to a very large one delays no other call (SRF-TRN-13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks: what an upstream says of a refusal stays, and what is added to it finds room."""
+"""Checks: the upstream's status and details are unchanged, and the feedback stays within the size limits."""
 
 from __future__ import annotations
 

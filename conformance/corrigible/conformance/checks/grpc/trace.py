@@ -1,4 +1,4 @@
-"""gRPC calls as a person reads them: proto-JSON where the shop knows the message, hexadecimal where nobody does.
+"""gRPC calls for people: proto-JSON if the shop knows the message, else hexadecimal; and as grpcurl commands.
 
 Knows: what a call holds. Does not know: connections, checks.
 """

@@ -1,4 +1,4 @@
-"""Checks: nobody who writes into a refusal writes into the feedback; secrets stay; loops end."""
+"""Checks: text from errors never gets into feedback, secrets are not repeated, look-ups are the caller's, loops end."""
 
 from __future__ import annotations
 

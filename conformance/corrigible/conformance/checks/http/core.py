@@ -1,4 +1,4 @@
-"""Core: feedback is there, in form, and mends what was refused (SRF-COR)."""
+"""Core checks: errors carry well-formed feedback, and the corrected request is accepted (SRF-COR)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vectors of plain HTTP: what stock servers say of a fault, in many dialects, and where feedback may lead then."""
+"""Checks by vectors: the errors of common servers, in many formats, and the requests that feedback may lead to."""
 
 from __future__ import annotations
 

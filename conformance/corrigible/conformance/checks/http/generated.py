@@ -1,4 +1,4 @@
-"""An API judged by requests that are made from its own description: what it refuses is to be explained (role producer).
+"""Checks of the role producer: an API gets invalid requests made from its own description, and explains its errors.
 
 A bad request that is let through may have done something: such answers are counted and said. What the feedback makes
 of a refused request is a good one, and is sent only where it reads, or with --unsafe.

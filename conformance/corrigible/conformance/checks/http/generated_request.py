@@ -1,4 +1,4 @@
-"""Bad requests, made from an API's own description: each breaks it in a known place, and a seed makes them again.
+"""Invalid requests made from an API's description: each breaks it at a known place; a seed reproduces them.
 
 Knows: OpenAPI through schemathesis, and what can go over a wire. Does not know: who is asked, what came back.
 """

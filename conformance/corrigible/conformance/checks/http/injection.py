@@ -1,4 +1,4 @@
-"""What an upstream writes is data: none of it gets into feedback, wherever it stands (SRF-SEC-01, SRF-SEC-02).
+"""Checks: no text from an upstream gets into feedback, wherever the upstream puts it (SRF-SEC-01, SRF-SEC-02).
 
 The reference upstream refuses what is wrong by its description, and puts a hostile text into one place after the other.
 """

@@ -1,4 +1,4 @@
-"""Feedback that has no place in an answer, and is fetched: by who was refused, and by nobody else (SRF-SEC-12)."""
+"""Checks: feedback behind a `Link` header is served to the caller of the request, and to nobody else (SRF-SEC-12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operational: the edits are valid, guarded, honest about themselves, and alternatives are alternatives (SRF-OPS)."""
+"""Operational checks: edits are valid, guarded and truthful; alternatives are marked as such (SRF-OPS)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops end: agents that come back with the same error are led elsewhere, and at last to a person (SRF-SEC-08)."""
+"""Checks: an agent that repeats an error gets other suggestions, and finally ESCALATE (SRF-SEC-08)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retry: waits are passed on, nothing unsafe is repeated blindly, and repeating ends (SRF-RTY)."""
+"""Checks: waits are passed on, unsafe calls are not repeated blindly, and retries are limited (SRF-RTY)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trusted: secrets stay, look-ups are the caller's, claims are true, loops end (SRF-SEC)."""
+"""Checks of trust: secrets are not repeated, look-ups are the caller's, claims are true, loops end (SRF-SEC)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kube-apiserver's clients see: the Status as it was, with feedback where they look.
+"""Checks of the profile kubernetes-api: the Status is unchanged, and feedback is where clients look for it.
 
 kubectl prints `details.causes` of an invalid object and the texts of `Warning` headers, and knows no other member.
 """

@@ -1,4 +1,4 @@
-"""Feedback that a stranger wrote into a cause: whoever stands behind an API server can (SRF-SEC-11)."""
+"""Checks: feedback in a cause that somebody behind the API server wrote is not trusted (SRF-SEC-11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kube-apiserver sees that asks its webhooks through a proxy: the same verdict, with more to say about a denial.
+"""Checks of the profile kubernetes-webhook: the verdict is unchanged, and a denial says more.
 
 The API server keeps causes and warnings of a denial, passes them to the caller, and drops members that it knows not.
 """

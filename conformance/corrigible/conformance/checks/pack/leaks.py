@@ -1,4 +1,4 @@
-"""Leaks: whether an answer can be had elsewhere than in the feedback, of one pack and its tasks."""
+"""Checks: the fixes of a pack are in its feedback only, not in texts that every mode shows."""
 
 from __future__ import annotations
 

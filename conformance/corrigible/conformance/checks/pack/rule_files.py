@@ -1,4 +1,4 @@
-"""Rule packs, as files: what they say against the published schema, and what their cases show when they are tried.
+"""Checks of the role pack: rule files follow the published schema, and their cases show what they claim.
 
 Judged through the `corrigible` command and by reading YAML; nothing of the rule language is imported.
 """

@@ -1,4 +1,4 @@
-"""Requests that are refused, and what each refusal is good for: the reference API's, or a producer's by its config.
+"""Requests that cause errors, and the outcome of each: the reference API's, or those in a producer's config.
 
 Knows: requests, how to send them as somebody new, what came back. Does not know: what is right or wrong about it.
 """

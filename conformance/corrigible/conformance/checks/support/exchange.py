@@ -1,4 +1,4 @@
-"""A vector's request and answer as they go over the wire, and what a subject made of the answer.
+"""Vectors as HTTP messages: requests to send, responses to script, and comparison of the result.
 
 Knows: vectors, bytes. Does not know: profiles, where feedback stands.
 """

@@ -1,4 +1,4 @@
-"""The feedback of a profile's vectors, held against everything that can be told from it alone.
+"""Checks that validate the feedback of a profile's vectors by itself.
 
 Knows: which judge holds which requirements. Does not know: where a profile's feedback stands.
 """

@@ -1,4 +1,4 @@
-"""Requests that the reference API refuses, so that whoever knows that API has something to say.
+"""Requests that the reference API refuses with errors that a subject knows, and how to compare the responses.
 
 Knows: the reference API's requests, and how to tell what became of an answer. Does not know: requirements.
 """

@@ -1,4 +1,4 @@
-"""What differs between the answer of an upstream and the same answer behind a proxy.
+"""Compares a response of the upstream with the same response through a proxy.
 
 Knows: which parts of a message belong to one connection only (RFC 9110, 7.6.1). Does not know: sockets, feedback.
 """

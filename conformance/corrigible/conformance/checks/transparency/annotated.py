@@ -1,4 +1,4 @@
-"""Errors that the subject has something to say about: what the upstream said has to stand there still.
+"""Tables of errors that the subject annotates: everything native in them must be unchanged.
 
 The answers are the reference API's own, altered so that they are the same refusal in a form that is easily broken.
 """

@@ -1,4 +1,4 @@
-"""Answers that end with their head: nothing comes between it and the next answer on the same connection.
+"""Checks of responses without a body: no byte comes between one and the next response on the connection.
 
 A client of HTTP does not look for a body there, so an ordinary exchange cannot show one: it is read as the next answer.
 """

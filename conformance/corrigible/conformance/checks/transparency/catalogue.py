@@ -1,4 +1,4 @@
-"""Level 0: a proxy that has nothing to add adds nothing, loses nothing, holds nothing back and breaks nothing."""
+"""The checks of level 0: a proxy that has nothing to add changes, loses, delays and breaks nothing."""
 
 from __future__ import annotations
 

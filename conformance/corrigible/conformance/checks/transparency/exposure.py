@@ -1,4 +1,4 @@
-"""A proxy stands where anybody may send anything: it stops nobody else and means one thing (SRF-TRN-13 to 15)."""
+"""The checks of exposure: one call delays no other, and a request has only one reading (SRF-TRN-13 to 15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When something goes wrong, on either side, the native answer passes: a proxy never makes matters worse."""
+"""Checks: if anything fails, in the subject or behind it, the native response passes."""
 
 from __future__ import annotations
 

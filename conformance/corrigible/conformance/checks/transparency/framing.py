@@ -1,4 +1,4 @@
-"""Requests that two servers would read differently, and heads without end: they stop at the proxy (SRF-TRN-14, 15).
+"""Checks: ambiguous requests and endless heads end at the proxy (SRF-TRN-14, 15).
 
 What reached the upstream is looked at as bytes, and read by the letter of RFC 9112: whoever is behind it may be laxer.
 """

@@ -1,4 +1,4 @@
-"""HTTP/2 as somebody speaks it who means harm, and windows and connections that are shut (SRF-TRN-17 to 20).
+"""Checks against hostile HTTP/2, closed windows and failed connections (SRF-TRN-17 to 20).
 
 Asked of one more of the subject, started for it, in front of an upstream that keeps what it is sent.
 """

@@ -1,4 +1,4 @@
-"""How much an answer says is the caller's choice (RFC 7240), and who did not choose sees none of it."""
+"""Checks: the caller chooses the mode (RFC 7240), and a caller that chooses none sees no trace of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call never stops the others: whatever somebody sends or gets, small calls of others are answered (SRF-TRN-13)."""
+"""Checks: whatever one caller sends or receives, small calls of others are answered in time (SRF-TRN-13)."""
 
 from __future__ import annotations
 

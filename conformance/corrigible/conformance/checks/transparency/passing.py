@@ -1,4 +1,4 @@
-"""Answers that nobody has anything to say about, as tables: what a proxy has to hand on as it is.
+"""Tables of responses without feedback, which a proxy passes on unchanged.
 
 Knows: bytes of answers. Does not know: subjects, requirements.
 """

@@ -1,4 +1,4 @@
-"""What reaches the upstream is what the client sent."""
+"""Checks: the upstream receives what the client sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to arrive while it is still being said, and what is more than one answer.
+"""Checks: streams, upgrades, interim responses and several exchanges on a connection pass as they happen.
 
 The upstream says a piece and waits until somebody has seen it: whoever holds it back shows at once.
 """
