@@ -16,8 +16,13 @@ from typing import Any
 
 import pytest
 
+from corrigible.proxy.core.corrector import Outcome
+from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.mode import Mode
+from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
 from corrigible.proxy.runtime.fork_server import ForkServer
 from corrigible.proxy.runtime.worker import Lost, Shed, Workers
+from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 
 MEBIBYTE = 1 << 20
 
@@ -27,6 +32,12 @@ def asks(names: list[str], *, loud: bool = False) -> Generator[str, str, list[st
     for name in names:
         said.append((yield name))
     return [one.upper() for one in said] if loud else said
+
+
+def corrects(*, id: str) -> Generator[Lookup, LookupAnswer, Outcome[str]]:
+    yield Lookup("/a")
+    yield Lookup("/b")
+    return Outcome("corrected", id, Mode.REFLECTIVE)
 
 
 def hangs() -> None:
@@ -42,10 +53,12 @@ def remembers() -> None:
     heard: list[str] = []
     SERVED["hear"] = heard.append
     SERVED["heard"] = lambda: heard
+    SERVED["withheld"] = heard.append
 
 
 SERVED: dict[str, Any] = {
     "asks": asks,
+    "corrects": corrects,
     "hangs": hangs,
     "aborts": os.abort,
     "leaves": lambda: os._exit(0),
@@ -165,6 +178,30 @@ def notes_are_heard_in_between(server: ForkServer) -> None:
     asyncio.run(main())
 
 
+def a_correction_that_took_too_long_in_all_is_withheld_and_the_worker_hears_of_it(server: ForkServer) -> None:
+    async def main() -> None:
+        workers = Workers(server)
+
+        async def slowly(lookup: Lookup) -> LookupAnswer:
+            await asyncio.sleep(0.02)
+            return LookupAnswer(200)
+
+        def here() -> Any:
+            raise AssertionError("it is too large to be corrected here")
+
+        task = Task("corrects", here, lambda outcome: outcome, (), {"id": "e1"}, 100, "c")
+        dispatcher = Dispatcher(workers, largest_here=10)
+        outcome = await dispatcher.run(task, slowly, Limits(seconds=20, seconds_with_lookups=0.03))
+        assert outcome.rewrite is None
+        assert str(outcome.error).endswith("the limit is 30")
+        assert await run(workers, "heard") == ["e1"]
+        outcome = await dispatcher.run(task, slowly, Limits(seconds=20, seconds_with_lookups=20))
+        assert outcome.rewrite == "corrected"
+        workers.end()
+
+    asyncio.run(main())
+
+
 def what_is_learnt_later_is_known_to_all(server: ForkServer) -> None:
     async def main() -> None:
         workers = Workers(server)
@@ -202,6 +239,7 @@ SCENARIOS = (
     a_caller_who_goes_away_takes_the_task_along,
     who_waits_too_long_for_a_worker_is_shed_and_other_callers_have_another_one,
     notes_are_heard_in_between,
+    a_correction_that_took_too_long_in_all_is_withheld_and_the_worker_hears_of_it,
     what_is_learnt_later_is_known_to_all,
     nobody_is_left_behind,
 )
