@@ -165,6 +165,15 @@ def test_verified_and_changing_what_was_asked_for_is_still_not_for_machines(writ
     assert (suggestion["verification"]["status"], suggestion["applicability"]) == ("verified", "MAYBE_INCORRECT")
 
 
+def test_verified_and_to_be_confirmed_is_still_not_for_machines(write_pack: WritePack) -> None:
+    flagged = FIX.replace("message: m", "message: m, requires_confirmation: true")
+    decision = decide(build_engine([write_pack(manifest=DRY, x=flagged)]), Api(small_enough), TEN)
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert (suggestion["verification"]["status"], suggestion["applicability"]) == ("verified", "MAYBE_INCORRECT")
+    assert suggestion["safety"]["changes_intent"] is False
+
+
 def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack) -> None:
     decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), Api(lambda body: (422, REFUSAL)))
     assert isinstance(decision, PassThrough)
@@ -176,6 +185,7 @@ def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack) -> No
     [
         lambda body: (201, {}),  # the dry run does not see what is wrong
         lambda body: (0, None),
+        lambda body: (409, REFUSAL) if body["size"] > 10 else (201, body),  # another status: another refusal
         lambda body: (422, REFUSAL) if body["size"] > 10 else (409, {"code": "OTHER", "message": "else"}),
         lambda body: (403, {"code": "DENIED", "message": "no dry run for you"}),
     ],
@@ -247,6 +257,17 @@ def test_what_the_description_refutes_is_not_sent(write_pack: WritePack) -> None
     assert isinstance(decision, Annotate)
     assert decision.rules == ("the description",)
     assert decision.feedback["suggestions"][0]["parameters"] == {"size": 10}
+
+
+def test_what_belongs_together_goes_with_the_part_that_is_refuted(write_pack: WritePack) -> None:
+    both = [
+        {"action": "MODIFY_PARAMS", "message": "m", "parameters": one} for one in ({"size": 9}, {"colour": "'green'"})
+    ]
+    decision = decide(
+        described(write_pack(x=f"suggest: [{{all: {orjson.dumps(both).decode()}}}]\n")), Api(small_enough)
+    )
+    assert isinstance(decision, Annotate)
+    assert decision.rules == ("the description",)
 
 
 def test_a_rule_goes_before_the_description(write_pack: WritePack) -> None:
