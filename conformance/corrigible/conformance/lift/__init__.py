@@ -1,1 +1,1 @@
-"""`conformance lift`: what the feedback is worth to an agent, measured episode by episode."""
+"""`conformance lift`: how much the feedback helps an agent, measured by episodes."""
