@@ -15,13 +15,13 @@ from .scripted import AGENTS, named
 
 def agents(plans: Sequence[AgentPlan], rate: float | None = None) -> list[Agent]:
     """Return the agents that a plan names, each once. Raises UsageError for a name that means none."""
-    found: dict[str, Agent] = {}
+    by_name: dict[str, Agent] = {}
     for plan in plans:
         for agent in _named(plan, rate):
-            if agent.name in found and plan.name != SCRIPTED:
+            if agent.name in by_name and plan.name != SCRIPTED:
                 raise UsageError(f"two agents are called {agent.name}: give one another strategy or settings.name")
-            found[agent.name] = agent
-    return list(found.values())
+            by_name[agent.name] = agent
+    return list(by_name.values())
 
 
 def _named(plan: AgentPlan, rate: float | None) -> Sequence[Agent]:
@@ -38,5 +38,7 @@ def _named(plan: AgentPlan, rate: float | None) -> Sequence[Agent]:
         return (named(plan.name),)
     except UsageError as problem:
         known = (SCRIPTED, *(agent.name for agent in AGENTS), *providers)
-        said = f"no agent is called {plan.name!r}{did_you_mean(plan.name, known)} (there are {', '.join(known)})"
-        raise UsageError(said) from problem
+        problem_text = (
+            f"no agent is called {plan.name!r}{did_you_mean(plan.name, known)} (there are {', '.join(known)})"
+        )
+        raise UsageError(problem_text) from problem

@@ -31,16 +31,16 @@ class Difference:
 
 def compare(first: Log, second: Log) -> list[Difference]:
     """Return where two logs differ, what ran first, then episode by episode."""
-    found = [Difference("what ran", line) for line in _manifests(first.manifest, second.manifest)]
+    differences = [Difference("what ran", line) for line in _manifests(first.manifest, second.manifest)]
     ours, theirs = ({_name(one): one for one in log.episodes} for log in (first, second))
     for name in sorted({*ours, *theirs}):
         if name not in theirs:
-            found.append(Difference(name, "only in the first"))
+            differences.append(Difference(name, "only in the first"))
         elif name not in ours:
-            found.append(Difference(name, "only in the second"))
+            differences.append(Difference(name, "only in the second"))
         else:
-            found += [Difference(name, line) for line in _episodes(ours[name], theirs[name])]
-    return found
+            differences += [Difference(name, line) for line in _episodes(ours[name], theirs[name])]
+    return differences
 
 
 def _name(episode: Episode) -> str:

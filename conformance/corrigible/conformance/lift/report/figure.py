@@ -61,9 +61,9 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", style:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"{more}/>'
 
 
-def _circle(x: float, y: float, radius: float, style: str, told: str = "") -> str:
+def _circle(x: float, y: float, radius: float, style: str, title: str = "") -> str:
     place = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
-    return f'<circle {place} class="dot" style="{style}"><title>{_text(told)}</title></circle>'
+    return f'<circle {place} class="dot" style="{style}"><title>{_text(title)}</title></circle>'
 
 
 def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> Markup:
@@ -72,7 +72,7 @@ def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> Marku
     return Markup("".join((head, *parts, "</svg>")))
 
 
-def dots(found: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
+def dots(tasks: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
     """Draw every task at (success under x, success under y): above the diagonal y was better.
 
     Fuller: solved more often under `shade`; larger: farther above it. Tasks with the same figures are spread round
@@ -102,7 +102,7 @@ def dots(found: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
         f"success under {_text(y)}</text>"
     )
     groups: dict[tuple[float, float], list[Dot]] = {}
-    for one in found:
+    for one in tasks:
         groups.setdefault((round(one.x, 3), round(one.y, 3)), []).append(one)
     crowd = max(map(len, groups.values()), default=1)
     scale = 1.0 if crowd <= 6 else 0.62
@@ -119,13 +119,13 @@ def dots(found: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
         if len(inside) > 2 or (len(inside) == 1 and gx != gy):
             labels.append((cx - edge, cy + 4, text, "end") if gx > 0.75 else (cx + edge, cy + 4, text, "start"))
     parts += [_label(px, py, text, anchor, "hint") for px, py, text, anchor in _apart(labels)]
-    parts += _dot_legend(left + side + 2 * lead + 22, top + 10, shade, y, any(d.shade is not None for d in found))
-    above, below = (sum(d.y > d.x for d in found), sum(d.y < d.x for d in found))
-    n = sorted({d.n for d in found})
+    parts += _dot_legend(left + side + 2 * lead + 22, top + 10, shade, y, any(d.shade is not None for d in tasks))
+    above, below = (sum(d.y > d.x for d in tasks), sum(d.y < d.x for d in tasks))
+    n = sorted({d.n for d in tasks})
     each = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}" if n else "0"
-    where = f"{above} above the line, {len(found) - above - below} on it, {below} below"
-    told = f"{len(found)} tasks, n = {each} each per arm: {where}"
-    parts.append(_label(left, 26, told, kind="head"))
+    where = f"{above} above the line, {len(tasks) - above - below} on it, {below} below"
+    title = f"{len(tasks)} tasks, n = {each} each per arm: {where}"
+    parts.append(_label(left, 26, title, kind="head"))
     return _svg(width, height, f"{y} against {x}, by task", parts)
 
 
@@ -135,9 +135,9 @@ def _radius(one: Dot) -> float:
 
 def _dot(one: Dot, x: float, y: float, arms: tuple[str, str, str], scale: float) -> str:
     shade = "" if one.shade is None else f", {arms[2]} {one.shade:.0%}"
-    told = f"{one.name}: {arms[0]} {one.x:.0%}, {arms[1]} {one.y:.0%}{shade}, n = {one.n}"
+    title = f"{one.name}: {arms[0]} {one.x:.0%}, {arms[1]} {one.y:.0%}{shade}, n = {one.n}"
     opacity = 0.75 if one.shade is None else 0.18 + 0.8 * one.shade
-    return _circle(x, y, _radius(one) * scale, f"fill-opacity:{opacity:.2f}", told)
+    return _circle(x, y, _radius(one) * scale, f"fill-opacity:{opacity:.2f}", title)
 
 
 def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list[str]:
@@ -181,15 +181,15 @@ class Bar:
     note: str = ""
 
 
-def panels(found: Mapping[str, Sequence[Bar]]) -> Markup:
+def panels(bars_by_panel: Mapping[str, Sequence[Bar]]) -> Markup:
     """Draw one panel for each domain: a row for each arm, a dot and an interval from 0 to 100 %."""
     wide, across, row, head, names = 330.0, 3, 20.0, 34.0, 128.0
-    rows = max((len(bars) for bars in found.values()), default=0)
+    rows = max((len(bars) for bars in bars_by_panel.values()), default=0)
     tall = head + rows * row + 30
-    count = len(found)
+    count = len(bars_by_panel)
     columns = min(across, count) or 1
     parts: list[str] = []
-    for index, (name, bars) in enumerate(found.items()):
+    for index, (name, bars) in enumerate(bars_by_panel.items()):
         x0, y0 = (index % columns) * wide, (index // columns) * tall
         left, side = x0 + names, wide - names - 48
         parts.append(_label(x0 + 4, y0 + 18, name, kind="head"))
@@ -216,8 +216,8 @@ def _interval(bar: Bar, x0: float, left: float, side: float, y: float, span: tup
         return [*parts, _label(left + 4, y + 4, "no observation", kind="key")]
     if one.low is not None and one.high is not None:
         parts.append(_line(at(one.low), y, at(one.high), y, "whisker", f"stroke:{bar.colour}"))
-    told = f"{bar.name}: {bar.note}" if bar.note else bar.name
-    parts.append(_circle(at(one.value), y, 4.6, f"fill:{bar.colour};stroke:none;fill-opacity:1", told))
+    title = f"{bar.name}: {bar.note}" if bar.note else bar.name
+    parts.append(_circle(at(one.value), y, 4.6, f"fill:{bar.colour};stroke:none;fill-opacity:1", title))
     parts.append(_label(left + side + 10, y + 4, bar.note, kind="key"))
     return parts
 
@@ -240,10 +240,10 @@ def forest(bars: Sequence[Bar], title: str) -> Markup:
     return _svg(width, bottom + 42, title, parts)
 
 
-def curves(found: Mapping[str, tuple[Sequence[int], int]]) -> Markup:
+def curves(arms: Mapping[str, tuple[Sequence[int], int]]) -> Markup:
     """Draw, for each arm, the share of episodes that had succeeded after 1, 2, ... attempts."""
     left, top, wide, tall = 56.0, 14.0, 420.0, 220.0
-    most = max((len(taken) for taken, _ in found.values()), default=1)
+    most = max((len(taken) for taken, _ in arms.values()), default=1)
 
     def at(attempt: int, share: float) -> tuple[float, float]:
         return left + wide * attempt / max(most, 1), top + tall * (1 - share)
@@ -255,7 +255,7 @@ def curves(found: Mapping[str, tuple[Sequence[int], int]]) -> Markup:
     parts += [_label(at(n, 0)[0], top + tall + 18, n, "middle", "key") for n in range(most + 1)]
     parts.append(_label(left + wide / 2, top + tall + 38, "attempts", "middle", "axis"))
     ends: list[tuple[float, str, str]] = []
-    for arm, (taken, n) in found.items():
+    for arm, (taken, n) in arms.items():
         share, path = 0.0, ["M{:.1f} {:.1f}".format(*at(0, 0))]
         for attempt, won in enumerate([*taken, *[0] * (most - len(taken))], start=1):
             path.append(f"H{at(attempt, 0)[0]:.1f}")

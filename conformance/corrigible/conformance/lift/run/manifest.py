@@ -32,10 +32,10 @@ _LIBRARIES: Final = ("corrigible", "grpcio", "mitmproxy", "pydantic", "httpx", "
 
 def digest_of_files(paths: Iterable[Path]) -> str:
     """Return one digest of files: of their names and what is in them."""
-    found = hashlib.sha256()
+    total = hashlib.sha256()
     for path in sorted(paths):
-        found.update(f"{path.name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return found.hexdigest()
+        total.update(f"{path.name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
 
 
 def _files(folder: Path) -> list[Path]:
@@ -146,10 +146,10 @@ def manifest(
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
+    versions = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
     for name in _LIBRARIES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -65,35 +65,35 @@ def compare(
     agent: str, episodes: Sequence[Episode], first: str, second: str, *, seed: int, margin: float | None = None
 ) -> Comparison | None:
     """Compare two arms. None where one of them has no observation."""
-    mine = [one for one in episodes if one.arm in (first, second)]
-    seen = observations(mine)
-    one, other = counts(seen, first), counts(seen, second)
-    if not one.trials or not other.trials:
+    of_both_arms = [first_counts for first_counts in episodes if first_counts.arm in (first, second)]
+    observed = observations(of_both_arms)
+    first_counts, second_counts = counts(observed, first), counts(observed, second)
+    if not first_counts.trials or not second_counts.trials:
         return None
-    table = paired(seen, first, second)
-    odds, p = fisher(one, other)
-    shared = task_differences(seen, first, second)
-    harsh = task_differences(observations(mine, failed=True), first, second)
-    billed = all(episode.spent is not None for episode in mine if episode.outcome != "error")
+    table = paired(observed, first, second)
+    odds, p = fisher(first_counts, second_counts)
+    shared = task_differences(observed, first, second)
+    with_errors_failed = task_differences(observations(of_both_arms, failed=True), first, second)
+    billed = all(episode.spent is not None for episode in of_both_arms if episode.outcome != "error")
     return Comparison(
         agent,
         first,
         second,
-        (wilson(one), wilson(other)),
-        clustered_difference(seen, first, second, seed=seed),
+        (wilson(first_counts), wilson(second_counts)),
+        clustered_difference(observed, first, second, seed=seed),
         None,
-        tuple(sorted({name_of(episode) for episode in mine} - set(shared))),
-        (_errors(mine, first), _errors(mine, second)),
-        sum(harsh.values()) / len(harsh) if harsh else None,
+        tuple(sorted({name_of(episode) for episode in of_both_arms} - set(shared))),
+        (_errors(of_both_arms, first), _errors(of_both_arms, second)),
+        sum(with_errors_failed.values()) / len(with_errors_failed) if with_errors_failed else None,
         table,
         mcnemar(table),
         newcombe(table),
         odds,
         p,
-        (_clustering(seen, first), _clustering(seen, second)),
+        (_clustering(observed, first), _clustering(observed, second)),
         margin,
-        equivalence(seen, first, second, margin=margin) if margin is not None else None,
-        token_ratio(seen, first, second, seed=seed) if billed else None,
+        equivalence(observed, first, second, margin=margin) if margin is not None else None,
+        token_ratio(observed, first, second, seed=seed) if billed else None,
     )
 
 
@@ -104,16 +104,16 @@ def comparisons(
 
     `family`: the comparisons were declared, and are adjusted for being as many as there are agents.
     """
-    found = []
+    result = []
     for agent in (*((POOLED,) if group.poolable else ()), *group.agents):
-        mine = [one for one in group.episodes if agent in (POOLED, one.agent)]
-        if (made := compare(agent, mine, first, second, seed=seed, margin=margin)) is not None:
-            found.append(made)
+        own = [one for one in group.episodes if agent in (POOLED, one.agent)]
+        if (comparison := compare(agent, own, first, second, seed=seed, margin=margin)) is not None:
+            result.append(comparison)
     if not family:
-        return found
-    ps = {one.agent: one.difference.p for one in found if one.agent != POOLED}
+        return result
+    ps = {one.agent: one.difference.p for one in result if one.agent != POOLED}
     adjusted = holm({agent: p for agent, p in ps.items() if p is not None})
-    return [replace(one, adjusted=adjusted.get(one.agent)) for one in found]
+    return [replace(one, adjusted=adjusted.get(one.agent)) for one in result]
 
 
 def _errors(episodes: Sequence[Episode], arm: str) -> int:

@@ -76,8 +76,8 @@ class RepeatedErrors:
 
 def uptakes(group: Group) -> list[Uptake]:
     """Return the uptake of every agent and arm that was offered something."""
-    found = [_uptake(agent, arm, inside) for agent, arm, inside in group.cells()]
-    return [one for one in found if one.offered or one.ignored]
+    all_uptakes = [_uptake(agent, arm, inside) for agent, arm, inside in group.cells()]
+    return [uptake for uptake in all_uptakes if uptake.offered or uptake.ignored]
 
 
 def _uptake(agent: str, arm: str, episodes: Sequence[Episode]) -> Uptake:
@@ -85,8 +85,10 @@ def _uptake(agent: str, arm: str, episodes: Sequence[Episode]) -> Uptake:
     after = [now for before, now in pairs if before.offered]
     followed = [now for now in after if now.followed]
     others = [now for now in after if not now.followed]
-    left = [
-        one for one in episodes if one.outcome != "error" and one.ending and (made := calls(one)) and made[-1].offered
+    ended_by_agent = [
+        one
+        for one in episodes
+        if one.outcome != "error" and one.ending and (agent_calls := calls(one)) and agent_calls[-1].offered
     ]
     return Uptake(
         agent,
@@ -96,19 +98,38 @@ def _uptake(agent: str, arm: str, episodes: Sequence[Episode]) -> Uptake:
         sum(bool(now.applied) for now in after),
         wilson(Counts(sum(now.accepted for now in followed), len(followed))),
         wilson(Counts(sum(now.accepted for now in others), len(others))),
-        len(left),
+        len(ended_by_agent),
     )
 
 
 def harms(group: Group) -> list[Harm]:
     """Return all harms, those of errors included: arms that are wrong on purpose last, advised harms first."""
-    found = [
-        Harm(one.key, name_of(one), one.arm, one.agent, one.seed, what, text.strip(), one.arm in WRONG_ON_PURPOSE)
-        for one in group.episodes
-        for line in one.harm
-        for what, _, text in [line.partition(":")]
+    all_harms = [
+        Harm(
+            episode.key,
+            name_of(episode),
+            episode.arm,
+            episode.agent,
+            episode.seed,
+            kind,
+            text.strip(),
+            episode.arm in WRONG_ON_PURPOSE,
+        )
+        for episode in group.episodes
+        for line in episode.harm
+        for kind, _, text in [line.partition(":")]
     ]
-    return sorted(found, key=lambda one: (one.on_purpose, not one.advised, one.agent, one.task, one.arm, one.seed))
+    return sorted(
+        all_harms,
+        key=lambda harm: (
+            harm.on_purpose,
+            not harm.advised,
+            harm.agent,
+            harm.task,
+            harm.arm,
+            harm.seed,
+        ),
+    )
 
 
 def repeated_errors(group: Group) -> list[RepeatedErrors]:
@@ -142,15 +163,15 @@ def refusal(turn: Turn) -> str:
 
 
 def _native(shown: Json) -> Json:
-    told = find(shown)
-    return _without(shown, told) if told is not None else shown
+    feedback = find(shown)
+    return _without(shown, feedback) if feedback is not None else shown
 
 
-def _without(value: Json, told: Json) -> Json:
+def _without(value: Json, feedback: Json) -> Json:
     match value:
         case dict():
-            return {name: _without(inner, told) for name, inner in value.items() if inner != told}
+            return {name: _without(inner, feedback) for name, inner in value.items() if inner != feedback}
         case list():
-            return [_without(inner, told) for inner in value if inner != told]
+            return [_without(inner, feedback) for inner in value if inner != feedback]
         case _:
             return value

@@ -54,10 +54,10 @@ class Group:
 
     def cells(self) -> list[tuple[str, str, list[Episode]]]:
         """Return (agent, arm, episodes), errors too, in the order of tables."""
-        found: dict[tuple[str, str], list[Episode]] = {(a, arm): [] for a in self.agents for arm in self.arms}
+        by_cell: dict[tuple[str, str], list[Episode]] = {(a, arm): [] for a in self.agents for arm in self.arms}
         for one in self.episodes:
-            found[one.agent, one.arm].append(one)
-        return [(agent, arm, inside) for (agent, arm), inside in found.items() if inside]
+            by_cell[one.agent, one.arm].append(one)
+        return [(agent, arm, inside) for (agent, arm), inside in by_cell.items() if inside]
 
 
 def name_of(episode: Episode) -> str:
@@ -66,7 +66,7 @@ def name_of(episode: Episode) -> str:
 
 
 def observations(episodes: Iterable[Episode], *, failed: bool = False) -> list[Observation]:
-    """Return what statistics see. `failed`: errors count as failures, to see how much hangs on them."""
+    """Return the observations. `failed`: count errors as failures, to see how much they matter."""
     return [
         Observation(
             name_of(one),
@@ -84,8 +84,8 @@ def observations(episodes: Iterable[Episode], *, failed: bool = False) -> list[O
 
 def latest(episodes: Sequence[Episode]) -> tuple[Episode, ...]:
     """Return the last episode of every (task, arm, agent, seed): a log may hold those of older code and packs."""
-    found = {(one.domain, one.task, one.arm, one.agent, one.strategy, one.seed): one for one in episodes}
-    kept = {id(one) for one in found.values()}
+    last = {(one.domain, one.task, one.arm, one.agent, one.strategy, one.seed): one for one in episodes}
+    kept = {id(one) for one in last.values()}
     return tuple(one for one in episodes if id(one) in kept)
 
 
@@ -108,8 +108,8 @@ def calls(episode: Episode) -> list[Turn]:
 
 
 def split(episodes: Iterable[Episode], by: Callable[[Episode], str]) -> dict[str, list[Episode]]:
-    """Return the episodes by what `by` says of them, in order."""
-    found: dict[str, list[Episode]] = {}
+    """Return the episodes, grouped by a key and sorted by it."""
+    parts: dict[str, list[Episode]] = {}
     for one in episodes:
-        found.setdefault(by(one), []).append(one)
-    return dict(sorted(found.items()))
+        parts.setdefault(by(one), []).append(one)
+    return dict(sorted(parts.items()))

@@ -85,21 +85,21 @@ def degenerate_loops(group: Group) -> list[DegenerateLoop]:
 
 
 def _degenerate_loop(agent: str, arm: str, episodes: Sequence[Episode]) -> DegenerateLoop:
-    made = [(one, list(reflections(one))) for one in episodes if one.outcome != "error"]
-    made = [(one, found) for one, found in made if found]
-    every = [found for _, inside in made for found in inside]
-    first = Counter(inside[0].category or "(free text)" for _, inside in made)
-    structured = [(one, inside) for one, inside in made if any(found.form == "structured" for found in inside)]
+    reflected = [(one, list(reflections(one))) for one in episodes if one.outcome != "error"]
+    reflected = [(one, found) for one, found in reflected if found]
+    all_reflections = [found for _, inside in reflected for found in inside]
+    first = Counter(inside[0].category or "(free text)" for _, inside in reflected)
+    structured = [(one, inside) for one, inside in reflected if any(found.form == "structured" for found in inside)]
     return DegenerateLoop(
         agent,
         next((one.strategy for one in episodes if one.strategy), ""),
         arm,
-        len(made),
+        len(reflected),
         wilson(Counts(sum(is_degenerate_loop(one) for one, _ in structured), len(structured))),
         dict(sorted(first.items(), key=lambda pair: (-pair[1], pair[0]))),
-        sum(found.repeated for found in every),
-        sum(found.lifted for found in every),
-        sum(found.form == "structured" and not found.category for found in every),
+        sum(found.repeated for found in all_reflections),
+        sum(found.lifted for found in all_reflections),
+        sum(found.form == "structured" and not found.category for found in all_reflections),
     )
 
 
@@ -118,28 +118,28 @@ def is_degenerate_loop(episode: Episode) -> bool:
 
 def compare_strategies(group: Group, *, seed: int) -> list[StrategyComparison]:
     """Return, for each model that was run with several strategies, each of them against the baseline."""
-    out: list[StrategyComparison] = []
-    for model, inside in split(group.observed, lambda one: group.models.get(one.agent, one.agent)).items():
-        by_strategy = split(inside, lambda one: one.strategy or "none")
+    result: list[StrategyComparison] = []
+    for model, episodes_of_model in split(group.observed, lambda one: group.models.get(one.agent, one.agent)).items():
+        by_strategy = split(episodes_of_model, lambda one: one.strategy or "none")
         baseline = next((one for one in _BASELINES if one in by_strategy), None)
         if baseline is None:
             continue
         for name, episodes in by_strategy.items():
             if name != baseline and (pairs := _pairs(by_strategy[baseline], episodes)):
-                out.append(_strategy_comparison(model, baseline, name, pairs, seed))
-    return out
+                result.append(_strategy_comparison(model, baseline, name, pairs, seed))
+    return result
 
 
 def _pairs(before: Sequence[Episode], after: Sequence[Episode]) -> list[tuple[Episode, Episode]]:
-    known = {(name_of(one), one.arm, one.seed): one for one in before}
+    before_by_key = {(name_of(one), one.arm, one.seed): one for one in before}
     keyed = [((name_of(one), one.arm, one.seed), one) for one in after]
-    return [(known[key], one) for key, one in keyed if key in known]
+    return [(before_by_key[key], one) for key, one in keyed if key in before_by_key]
 
 
 def _strategy_comparison(
     model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episode, Episode]], seed: int
 ) -> StrategyComparison:
-    kinds: dict[str, list[Episode]] = {
+    by_change: dict[str, list[Episode]] = {
         name: [now for before, now in pairs if (_won(before), _won(now)) == how]
         for name, how in {
             "success to success": (True, True),
@@ -148,11 +148,11 @@ def _strategy_comparison(
             "failure to failure": (False, False),
         }.items()
     }
-    same, worse, better, none = (len(inside) for inside in kinds.values())
+    same, worse, better, none = (len(inside) for inside in by_change.values())
     table = Paired(same, better, worse, none)
-    late = [(before, now) for before, now in pairs if _won(before) and before.attempts > 1]
-    solved = [(before, now) for before, now in late if _won(now)]
-    never = [now for before, now in pairs if not _won(before)]
+    late_pairs = [(before, now) for before, now in pairs if _won(before) and before.attempts > 1]
+    solved_late = [(before, now) for before, now in late_pairs if _won(now)]
+    never_before = [now for before, now in pairs if not _won(before)]
     return StrategyComparison(
         model,
         baseline,
@@ -160,12 +160,12 @@ def _strategy_comparison(
         table,
         newcombe(table),
         mcnemar(table),
-        tuple(OutcomeChange(name, len(inside), _mean_tokens(inside)) for name, inside in kinds.items()),
-        len(late),
-        wilson(Counts(len(solved), len(late))),
-        (_attempts([before for before, _ in solved], seed), _attempts([now for _, now in solved], seed)),
-        len(never),
-        wilson(Counts(sum(map(_won, never)), len(never))),
+        tuple(OutcomeChange(name, len(inside), _mean_tokens(inside)) for name, inside in by_change.items()),
+        len(late_pairs),
+        wilson(Counts(len(solved_late), len(late_pairs))),
+        (_attempts([before for before, _ in solved_late], seed), _attempts([now for _, now in solved_late], seed)),
+        len(never_before),
+        wilson(Counts(sum(map(_won, never_before)), len(never_before))),
     )
 
 
@@ -174,8 +174,8 @@ def _won(episode: Episode) -> bool:
 
 
 def _mean_tokens(episodes: Sequence[Episode]) -> float | None:
-    billed = [one.spent.input + one.spent.output for one in episodes if one.spent is not None]
-    return fmean(billed) if billed and len(billed) == len(episodes) else None
+    tokens = [one.spent.input + one.spent.output for one in episodes if one.spent is not None]
+    return fmean(tokens) if tokens and len(tokens) == len(episodes) else None
 
 
 def _attempts(episodes: Sequence[Episode], seed: int) -> Estimate:

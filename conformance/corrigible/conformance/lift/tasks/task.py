@@ -148,8 +148,8 @@ def fill(value: Json, saved: Mapping[str, Json]) -> Json:
         case str():
             if (alone := _SAVED.fullmatch(value)) and alone[1] in saved:
                 return saved[alone[1]]
-            text = _SAVED.sub(lambda found: str(saved.get(found[1], found[0])), value)
-            return _BYTES.sub(lambda found: base64.b64encode(found[1].encode()).decode(), text)
+            text = _SAVED.sub(lambda match: str(saved.get(match[1], match[0])), value)
+            return _BYTES.sub(lambda match: base64.b64encode(match[1].encode()).decode(), text)
         case dict():
             return {str(fill(key, saved)): fill(inner, saved) for key, inner in value.items()}
         case list() | tuple():

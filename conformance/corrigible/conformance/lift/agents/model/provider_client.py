@@ -1,4 +1,4 @@
-"""Asks a provider, and asks again where it is busy: every request on the wire is counted.
+"""Asks a provider, and repeats the request if it is busy. Every request on the wire is counted.
 
 Knows: HTTP, what may be repeated. Does not know: conversations, which provider this is.
 """
@@ -26,16 +26,16 @@ from .conversation import DECODER
 from .rate_limiter import RateLimiter
 
 REPEATED: Final = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
-"""529 is Anthropic's word for overload; 409 a lock that could not be had in time."""
+"""529 is Anthropic's status for overload; 409 is a lock timeout."""
 FAKE: Final = "x-corrigible-fake"
-"""A header by which the fakes of the suite own up."""
+"""A response header of the suite's fake providers."""
 _FINAL: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_error"})
-"""Codes of a 429 that no waiting helps."""
+"""Codes of a 429 that a retry cannot solve."""
 _KEYS: Final = re.compile(r"\b(?:sk|key|pk)-[\w*-]{6,}")
 
 
 class ProviderError(Exception):
-    """A provider gave no usable answer. That says nothing about a model."""
+    """A provider gave no usable response: an error, and no observation of the model."""
 
     def __init__(self, said: str, calls: int) -> None:
         super().__init__(said)
@@ -45,25 +45,25 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """How a provider is reached."""
+    """The address of a provider and how to call it."""
 
     url: str
     shown: str
-    """The same for reports."""
+    """The URL for reports."""
     headers: Mapping[str, str] = field(repr=False)
     secret: str = field(default="", repr=False)
     fake: bool = False
-    """Whoever answers there may be a fake."""
+    """The provider may be a fake."""
     loopback: bool = False
     timeout: float = 120.0
     retries: int = 5
     longest_wait: float = 60.0
-    """Seconds that a provider may let wait before the next try."""
+    """The longest wait in seconds before a retry."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderAnswer:
-    """An answer, and what it took."""
+    """A response, and the number of requests that it took."""
 
     document: Mapping[str, Json]
     calls: int
@@ -71,7 +71,7 @@ class ProviderAnswer:
 
 @cache
 def _trust() -> ssl.SSLContext:
-    """Making one takes longer than a request on a local network."""
+    """Return the one SSL context: it takes longer to make than a local request."""
     return httpx.create_ssl_context()
 
 
@@ -82,15 +82,15 @@ class ProviderClient:
         self, endpoint: Endpoint, rate: RateLimiter, rng: random.Random, *, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self._endpoint, self._rate, self._rng, self._sleep = endpoint, rate, rng, sleep
-        # A proxy from the environment is for the world outside.
+        # A proxy of the environment variables is for remote hosts.
         self._client = httpx.Client(timeout=endpoint.timeout, trust_env=not endpoint.loopback, verify=_trust())
 
     def close(self) -> None:
         self._client.close()
 
     def ask(self, document: Mapping[str, Json]) -> ProviderAnswer:
-        """Send a document until it is answered. Raises ProviderError where that cannot be."""
-        # ASCII: half a character, which a model may well write, has no UTF-8.
+        """Send a document, with retries. Raises ProviderError."""
+        # ASCII, because a lone surrogate, which a model may write, has no UTF-8.
         content = json.dumps(document, allow_nan=False).encode()
         headers = {**self._endpoint.headers, "content-type": "application/json"}
         calls = 0
@@ -98,53 +98,55 @@ class ProviderClient:
             self._rate.enter()
             calls += 1
             try:
-                got = self._client.post(self._endpoint.url, content=content, headers=headers)
-                said, wait = self._trouble(got), _retry_after(got.headers)
+                response = self._client.post(self._endpoint.url, content=content, headers=headers)
+                problem_text, wait = self._error_text(response), _retry_after(response.headers)
             except httpx.TimeoutException:
-                said, wait, got = f"no answer within {self._endpoint.timeout:g} s", None, None
+                problem_text, wait, response = f"no answer within {self._endpoint.timeout:g} s", None, None
             except httpx.TransportError as problem:
-                said, wait, got = f"{type(problem).__name__}: {problem}", None, None
-            if got is not None and not said:
-                if FAKE in got.headers and not self._endpoint.fake:
+                problem_text, wait, response = f"{type(problem).__name__}: {problem}", None, None
+            if response is not None and not problem_text:
+                if FAKE in response.headers and not self._endpoint.fake:
                     raise ProviderError("this is a fake of the suite, and would pass for a model", calls)
                 try:
-                    answer = DECODER.decode(got.text)
+                    answer = DECODER.decode(response.text)
                 except (ValueError, RecursionError):
                     answer = None
                 if isinstance(answer, dict):
                     return ProviderAnswer(answer, calls)
-                said = "an answer that is no JSON object"
-            final = got is not None and not _worth_repeating(got)
+                problem_text = "an answer that is no JSON object"
+            final = response is not None and not _may_repeat(response)
             if final or calls > self._endpoint.retries:
                 tried = f" (asked {calls} times)" if calls > 1 else ""
-                raise ProviderError(f"{self._endpoint.shown}: {self._hidden(said)}{tried}", calls)
+                raise ProviderError(f"{self._endpoint.shown}: {self._redacted(problem_text)}{tried}", calls)
             if wait is not None and wait > self._endpoint.longest_wait:
-                raise ProviderError(f"{self._endpoint.shown}: asks to wait {wait:g} s: {self._hidden(said)}", calls)
+                raise ProviderError(
+                    f"{self._endpoint.shown}: asks to wait {wait:g} s: {self._redacted(problem_text)}", calls
+                )
             backoff = min(0.5 * 2 ** (calls - 1), 16.0, self._endpoint.longest_wait)
             jitter = self._rng.random()
             self._sleep(wait * (1 + jitter / 10) if wait is not None else backoff * (0.5 + jitter / 2))
 
-    def _trouble(self, got: httpx.Response) -> str:
-        return "" if got.is_success else f"{got.status_code} {got.text[:500]}"
+    def _error_text(self, response: httpx.Response) -> str:
+        return "" if response.is_success else f"{response.status_code} {response.text[:500]}"
 
-    def _hidden(self, text: str) -> str:
-        """Take out the key, and what looks like one: providers quote it in part."""
+    def _redacted(self, text: str) -> str:
+        """Replace the key, and whatever looks like one: providers quote keys in part."""
         if self._endpoint.secret:
             text = text.replace(self._endpoint.secret, "<key>")
         return _KEYS.sub("<key>", text)
 
 
-def _worth_repeating(got: httpx.Response) -> bool:
-    if got.is_success:  # but broken
+def _may_repeat(response: httpx.Response) -> bool:
+    if response.is_success:  # but broken
         return True
-    if got.headers.get("x-should-retry") in ("true", "false"):
-        return bool(got.headers["x-should-retry"] == "true")
-    return got.status_code in REPEATED and _code(got) not in _FINAL
+    if response.headers.get("x-should-retry") in ("true", "false"):
+        return bool(response.headers["x-should-retry"] == "true")
+    return response.status_code in REPEATED and _code(response) not in _FINAL
 
 
-def _code(got: httpx.Response) -> str:
+def _code(response: httpx.Response) -> str:
     try:
-        error = got.json()["error"]
+        error = response.json()["error"]
         return str(error.get("code") or error.get("type"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return ""

@@ -1,4 +1,4 @@
-"""An injection canary: does what any text of an answer tells it to do, and says which text that was.
+"""An injection canary: obeys every order in a response, and notes where the order was.
 
 `note` holds one `obeyed ORIGIN: WORDS` for each order:
   native     it stood outside of the feedback. The proxy hands such text on untouched, in every arm
@@ -45,14 +45,14 @@ _STRUCTURE: Final = re.compile(
     r"^/(?:schema|type|recovery|retry|loop)\b"
     r"|^/suggestions/\d+/(?:action|base_action|patch|steps|placeholders|evidence|group|applicability|confidence|verification)\b"
 )
-"""Members of feedback that hold no prose. What they tell is done as the contract has it."""
+"""Members of feedback without prose; the reader carries them out."""
 _OF_ONE_CALL: Final = frozenset({"idempotency-key", "content-type", "if-match"})
 """Headers that belong to the body or the attempt they were sent with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Something that a text tells a reader to do."""
+    """Something that a text orders its reader to do."""
 
     words: str
     origin: Literal["native", "upstream", "contract"]
@@ -60,7 +60,7 @@ class Order:
 
 
 class Gullible:
-    """Follows feedback as the reader does, and on top of it every order and every link that it finds."""
+    """Follows feedback as the reader does, and obeys every order and every link in any text."""
 
     name = "gullible"
     kind: Literal["scripted"] = "scripted"
@@ -68,50 +68,50 @@ class Gullible:
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         move: Move = Send(briefing.request)
-        done: set[str] = set()
-        refusals = 0
+        obeyed: set[str] = set()
+        errors = 0
         while isinstance(move, Send):
             request = move.request
-            seen = yield move
-            if seen.succeeded:
+            response = yield move
+            if response.succeeded:
                 move = Stop("done")
                 continue
-            refusals += 1
-            new = [order for order in orders(seen.body, request) if order.words not in done]
-            done |= {order.words for order in new}
-            move = _with(new, _advised(seen, request, refusals), request)
+            errors += 1
+            pending = [order for order in orders(response.body, request) if order.words not in obeyed]
+            obeyed |= {order.words for order in pending}
+            move = _with(pending, _advised(response, request, errors), request)
         yield move
 
 
 def orders(body: Json, request: Request) -> Iterator[Order]:
-    """Yield what an answer's texts tell a reader to do."""
+    """Yield the orders in a response."""
     feedback = find(body)
-    outside = without_feedback(body)
-    said = as_text(outside)
-    for _, text in texts_in(outside):
+    native = without_feedback(body)
+    native_text = as_text(native)
+    for _, text in texts_in(native):
         for words, call in _orders(text, request):
             if call is not None or not words.startswith(("http://", "https://")):
                 yield Order(words, "native", call)
     for place, text in texts_in(feedback):
         if not _STRUCTURE.search(place):
             for words, call in _orders(text, request):
-                yield Order(words, "upstream" if words in said else "contract", call)
+                yield Order(words, "upstream" if words in native_text else "contract", call)
 
 
 def _orders(text: str, request: Request) -> Iterator[tuple[str, Request | None]]:
     spans: list[tuple[int, int]] = []
-    for hit in _CALL.finditer(text):
-        spans.append(hit.span())
-        yield hit[0], _call(hit[1], hit[2], {hit[3]: hit[4]} if hit[3] else None, request)
+    for match in _CALL.finditer(text):
+        spans.append(match.span())
+        yield match[0], _call(match[1], match[2], {match[3]: match[4]} if match[3] else None, request)
     for pattern in (_LINK, _ORDER):
-        for hit in pattern.finditer(text):
-            if not any(start <= hit.start() < end for start, end in spans):
-                spans.append(hit.span())
-                yield hit[0], _call("GET", hit[0], None, request) if pattern is _LINK else None
+        for match in pattern.finditer(text):
+            if not any(start <= match.start() < end for start, end in spans):
+                spans.append(match.span())
+                yield match[0], _call("GET", match[0], None, request) if pattern is _LINK else None
 
 
 def _call(method: str, target: str, body: Json, request: Request) -> Request | None:
-    """Return a call to this API, None where the target is another host's."""
+    """Return a call to this API, None for another host."""
     parts = urlsplit(target.rstrip(".,;:!?"))
     if (parts.hostname or "localhost") not in ("localhost", "127.0.0.1", "::1") or request.protocol is Protocol.GRPC:
         return None
@@ -122,8 +122,8 @@ def _call(method: str, target: str, body: Json, request: Request) -> Request | N
     return Request(method, path, dict(parse_qsl(parts.query)), kept, body, request.form and body is not None)
 
 
-def _advised(seen: Response, request: Request, refusals: int) -> Move:
-    feedback = find(seen.body)
+def _advised(response: Response, request: Request, errors: int) -> Move:
+    feedback = find(response.body)
     if feedback is None:
         return Stop("gave up", "no feedback")
     if is_escalated(feedback):
@@ -132,13 +132,15 @@ def _advised(seen: Response, request: Request, refusals: int) -> Move:
         outcome = apply(feedback, request)
     except ReaderError as problem:
         return Stop("gave up", f"unreadable feedback: {problem}")
-    return move_for_outcome(outcome, request, refusals)
+    return move_for_outcome(outcome, request, errors)
 
 
-def _with(found: list[Order], advised: Move, request: Request) -> Move:
-    """Return the move that obeys the orders first."""
-    note = "; ".join(f"{'obeyed' if one.call is not None else 'would obey'} {one.origin}: {one.words}" for one in found)
-    calls = tuple({one.words: one.call for one in found if one.call is not None}.values())
+def _with(new_orders: list[Order], advised: Move, request: Request) -> Move:
+    """Return the advised move, with the ordered calls before it."""
+    note = "; ".join(
+        f"{'obeyed' if order.call is not None else 'would obey'} {order.origin}: {order.words}" for order in new_orders
+    )
+    calls = tuple({order.words: order.call for order in new_orders if order.call is not None}.values())
     match advised:
         case Send():
             return replace(advised, steps=(*calls, *advised.steps), note=note)
