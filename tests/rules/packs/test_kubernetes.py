@@ -31,6 +31,10 @@ def written(rule: Rule) -> str:
     for say in (say for entry in rule.entries for say in says(entry)):
         edits = [] if say.edits is None else [say.edits] if isinstance(say.edits, Expression) else list(say.edits)
         out += [edit.text if isinstance(edit, Expression) else f"{edit.path} {edit.value}" for edit in edits]
+        changes = [] if say.changes is None else [say.changes] if isinstance(say.changes, Expression) else say.changes
+        for change in changes:
+            parts = [change] if isinstance(change, Expression) else change
+            out += [part.expanded if isinstance(part, Expression) else str(part) for part in parts]
         out += [str(step) for step in say.steps]
     return " ".join(out)
 
@@ -59,7 +63,7 @@ def test_what_only_a_person_may_do_ends_the_matter(pack: Pack, name: str) -> Non
              "requests-exceed-limits"]
 )  # fmt: skip
 def test_another_amount_than_asked_is_flagged(pack: Pack, name: str) -> None:
-    edits = [say for say in said_by(pack, name) if say.edits is not None]
+    edits = [say for say in said_by(pack, name) if say.edits is not None or say.changes is not None]
     assert edits != []
     assert all(say.changes_intent for say in edits)
 
@@ -82,7 +86,7 @@ def test_an_object_nobody_names_is_only_offered(pack: Pack) -> None:
             if isinstance(entry, SuggestionLoop):
                 assert (entry.type, entry.member.changes_intent) == ("intent_disambiguation", True)
             elif isinstance(entry, SuggestionSpec):
-                assert entry.edits is None
+                assert entry.edits is None and entry.changes is None
 
 
 def test_no_value_of_a_secret_is_repeated() -> None:
