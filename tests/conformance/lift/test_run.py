@@ -144,16 +144,6 @@ def test_a_prompt_that_gives_the_fix_away_is_not_played(tmp_path: Path, capsys: 
     assert not (tmp_path / "lift" / CERTIFICATE).exists()
 
 
-def test_who_plays_without_an_audit_is_told_so_in_the_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["--domain", "recipe", "--task", "adv_scale_001", "--agents", "stubborn", "--arm", "none", "--skip-audit"]
-    assert lift(tmp_path / "lift", *words, "--task-files", str(leaking(tmp_path / "tasks"))) == 0
-    assert read(tmp_path / "lift").manifest.audit == "" and not (tmp_path / "lift" / CERTIFICATE).exists()
-    assert main(["lift", "report", str(tmp_path / "lift")]) == 0
-    assert "The leak audit was skipped" in capsys.readouterr().out
-
-
 def test_errors_are_tried_again(ran: Path, tmp_path: Path, play_plan: PlayPlan) -> None:
     lines = (ran / LOG).read_text().splitlines()
     broken = {**json.loads(lines[1]), "outcome": "error", "why": "a crash"}
@@ -163,7 +153,7 @@ def test_errors_are_tried_again(ran: Path, tmp_path: Path, play_plan: PlayPlan) 
     assert not [one for one in read(tmp_path).episodes if one.outcome == "error"]
 
 
-def test_a_run_that_was_killed_goes_on_where_it_was(ran: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_goes_on_where_it_was(ran: Path, tmp_path: Path, play_plan: PlayPlan) -> None:
     command = [sys.executable, "-m", "corrigible.conformance.cli", "lift", "run", "--out", str(tmp_path), *FEW]
     killed = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
     children: set[int] = set()
@@ -176,7 +166,8 @@ def test_a_run_that_was_killed_goes_on_where_it_was(ran: Path, tmp_path: Path) -
     killed.wait()
     there = {one.key for one in read(tmp_path).episodes}
     assert len(there) >= 5
-    assert subprocess.run(command, stdout=subprocess.DEVNULL).returncode == 0
+    few = planned(arms=None, agents=["patch-executor", "stubborn"])
+    play_plan(replace(few, audit=read(ran).manifest.audit), tmp_path)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     keys = [line["key"] for line in lines if "key" in line]
     assert len(keys) == len(set(keys)) == 42 and there <= set(keys)
@@ -203,11 +194,12 @@ def is_alive(pid: int) -> bool:
     return False
 
 
-def test_ctrl_c_stops_in_order(tmp_path: Path) -> None:
+def test_ctrl_c_stops_in_order_even_a_run_that_skips_the_audit(tmp_path: Path) -> None:
     # Whoever runs the tests may ignore SIGINT, as `nohup` does; a child would ignore it as well.
     start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
     start += "from corrigible.conformance.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", start, "lift", "run", "--out", str(tmp_path), *FEW, "--task", "*", "--skip-audit"]
+    command += ["--task-files", str(leaking(tmp_path / "tasks"))]
     log = tmp_path / LOG
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -221,6 +213,7 @@ def test_ctrl_c_stops_in_order(tmp_path: Path) -> None:
     assert process.returncode == 2
     assert "stopped by Ctrl-C" in said and "run it again" in said
     assert log.read_bytes().endswith(b"\n")
+    assert read(tmp_path).manifest.audit == "" and not (tmp_path / CERTIFICATE).exists()
 
 
 @pytest.mark.parametrize(
