@@ -116,6 +116,21 @@ def test_a_rule_that_crashes_lets_the_native_answer_pass(write_pack: WritePack, 
     assert decision.reason.startswith(reason)
 
 
+def test_one_rule_that_looked_something_up_makes_the_answer_live(write_pack: WritePack) -> None:
+    more = MODIFY.replace("amount: 300", "count: 2")
+    folder = write_pack(
+        manifest="lookups: ['/v1/things/{id}']\n",
+        x=f"match: {{code: a}}\n{LOOK}{MODIFY}",
+        y=f"match: {{code: b}}\n{more}",
+    )
+    body = {"errors": [{"field": "amount", "code": "a"}, {"field": "count", "code": "b"}]}
+    request = Request("POST", "/v1/x", body={"amount": 500, "count": 9, "id": "t"})
+    answers = {"/v1/things/t": LookupAnswer(200, b"{}")}
+    decision = decide(folder, exchange(body, request=request), answers)
+    assert isinstance(decision, Annotate)
+    assert (decision.rules, decision.live) == (("apex.x", "apex.y"), True)
+
+
 def test_a_rule_after_the_one_that_speaks_cannot_crash_it(write_pack: WritePack) -> None:
     folder = write_pack(a=f"priority: 1\n{MODIFY}", b=f"when: request.body.absent == 1\n{ESCALATE}")
     assert isinstance(decide(folder, exchange(REFUSED)), Annotate)

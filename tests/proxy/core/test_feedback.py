@@ -210,6 +210,7 @@ SECRETS = frozenset({"cvc", "card", "token"})
         ({"card": {"number": "4242424242424242", "exp": ["12/30"]}}, {}, {"note": "12/30"}, False),
         ({"token": 123456}, {}, {"n": 123456}, False),
         ({"cvc": "123"}, {}, {"note": "123"}, False),
+        ({"token": "1234"}, {}, {"note": "pin 1234"}, False),
         ({"cvc": 123}, {}, {"note": {"deep": ["123"]}}, False),
         ({"cvc": "123"}, {}, {"amount": 12300}, True),
         ({"cvc": "12"}, {}, {"amount": 12}, True),

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from google.protobuf import any_pb2, descriptor_pool
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from corrigible.proxy.grpc.status import (
     DETAILS,
+    HTTP,
     MOST_ADDED,
     MOST_TRAILERS,
     Metadata,
@@ -124,3 +125,26 @@ def test_details_as_json() -> None:
         },
         {"@type": "example.com/unknown.Type", "value": "AQ=="},
     ]
+
+
+def test_codes_are_the_statuses_of_their_mapping() -> None:
+    """google/rpc/code.proto, "HTTP Mapping" of each code."""
+    assert HTTP == {
+        code_pb2.OK: 200,
+        code_pb2.CANCELLED: 499,
+        code_pb2.UNKNOWN: 500,
+        code_pb2.INVALID_ARGUMENT: 400,
+        code_pb2.DEADLINE_EXCEEDED: 504,
+        code_pb2.NOT_FOUND: 404,
+        code_pb2.ALREADY_EXISTS: 409,
+        code_pb2.PERMISSION_DENIED: 403,
+        code_pb2.UNAUTHENTICATED: 401,
+        code_pb2.RESOURCE_EXHAUSTED: 429,
+        code_pb2.FAILED_PRECONDITION: 400,
+        code_pb2.ABORTED: 409,
+        code_pb2.OUT_OF_RANGE: 400,
+        code_pb2.UNIMPLEMENTED: 501,
+        code_pb2.INTERNAL: 500,
+        code_pb2.UNAVAILABLE: 503,
+        code_pb2.DATA_LOSS: 500,
+    }

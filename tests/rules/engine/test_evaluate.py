@@ -116,6 +116,11 @@ def test_recovery_follows_from_the_action(write_pack: WritePack, text: str, reco
     assert ("applicability" in suggestion, "patch" in suggestion) == (recovery != "terminal", "MODIFY" in text)
 
 
+def test_waiting_besides_an_edit_is_not_all_there_is_to_do(write_pack: WritePack) -> None:
+    both = MODIFY + "  - {message: w, action: WAIT_AND_RETRY}\n"
+    assert said(write_pack(x=both)).recovery == "correctable"
+
+
 def test_the_first_entry_that_holds_speaks(write_pack: WritePack) -> None:
     text = """\
         let: {half: integer(request.body.amount) / 2, nested: {twice: half * 4}}
