@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from corrigible.rules.engine.lookup import Templates, uncovered
 from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
-from corrigible.schema.document import pointer_problem
 from corrigible.schema.vocabulary import Vocabulary
 
+from .compile_expression import ExpressionCompiler
 from .expression import RESERVED, Environment, Expression, ExpressionError, environment
 from .file_model import AskEachText, AskText, EachText, LookupText, Match, RuleText, SuggestionText
 from .rule import (
@@ -68,16 +68,10 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
     return compile_rule(Source(path, text, {}), pack=pack, major=major, vocabulary=vocabulary)
 
 
-LONGEST_EXPRESSION = 200
-TOO_LONG = (
-    f"an expression of {{length}} characters, {LONGEST_EXPRESSION} are the most: move it to a let, a function of "
-    "pack.yaml or a Python function"
-)
 _TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
-_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
-class _Compiler:
+class _Compiler(ExpressionCompiler):
     def __init__(
         self,
         source: Source,
@@ -86,16 +80,11 @@ class _Compiler:
         lookups: Templates | None,
         functions: Functions,
     ) -> None:
-        self.source = source
+        super().__init__(source, functions)
         self.text = text
         self.vocabulary = vocabulary
         self.lookups = lookups
-        self.functions = functions
-        self.errors: list[AuthoringError] = []
         self.names = frozenset(text.lookup) | frozenset(text.let)
-        self.mentioned: set[str] = set()
-        self.expressions: list[Expression] = []
-        self.lint: list[AuthoringError] = []
 
     def rule(self, pack: str, major: str) -> Rule:
         text, scope = self.text, environment(self.names - RESERVED)
@@ -192,50 +181,6 @@ class _Compiler:
             self._wrong(("id",), f'id "{self.text.id}" belongs in {last}.yaml: a file is named after its rule')
         for name in sorted(self.names):
             self._named(name, ("lookup" if name in self.text.lookup else "let", name))
-
-    def _named(self, name: str, trail: Trail) -> None:
-        if name in environment().names:
-            self._wrong(trail, f'"{name}" hides a name that every rule has')
-        elif name in RESERVED:
-            self._wrong(trail, f'"{name}" is a word of CEL itself')
-        elif _NAME.fullmatch(name) is None:
-            self._wrong(trail, f'"{name}" is no name for CEL: letters, digits and "_"')
-
-    def _wrong(self, trail: Trail, problem: str) -> None:
-        self.errors.append(self.source.error(trail, problem))
-
-    def _cel(self, text: str, trail: Trail, scope: Environment) -> Expression:
-        try:
-            expression = scope.compile(text, self.functions)
-            self.mentioned |= words(expression.expanded)
-            self.expressions.append(expression)
-            if len(text) > LONGEST_EXPRESSION:
-                self.lint.append(self.source.error(trail, TOO_LONG.format(length=len(text))))
-            return expression
-        except ExpressionError as problem:
-            self._wrong(trail, str(problem))
-            return environment().compile("null")
-
-    def _condition(self, text: str | bool | None, trail: Trail, scope: Environment) -> Expression | None:
-        if text is None or text is True:
-            return None
-        return self._cel("false" if text is False else text, trail, scope)
-
-    def _template(self, value: Any, trail: Trail, scope: Environment) -> Template:
-        if isinstance(value, str):
-            return self._cel(value, trail, scope)
-        if isinstance(value, dict):
-            return {key: self._template(inner, (*trail, key), scope) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [self._template(inner, (*trail, index), scope) for index, inner in enumerate(value)]
-        return value
-
-    def _pointer(self, text: str, trail: Trail, scope: Environment) -> str | Expression:
-        if not text.startswith("/"):
-            return self._cel(text, trail, scope)
-        if (problem := pointer_problem(text)) is not None:
-            self._wrong(trail, f'"{text}" {problem}')
-        return text
 
     def _match(self, match: Match) -> MatchCriteria:
         pattern = None

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from corrigible.rules.engine.pack_settings import PackSettings
 from corrigible.rules.errors import AuthoringError, Place, gather, suggest_spelling
-from corrigible.rules.language.compile import LONGEST_EXPRESSION, TOO_LONG, compile_rule
+from corrigible.rules.language.compile import compile_rule
+from corrigible.rules.language.compile_expression import LONGEST_EXPRESSION, TOO_LONG
 from corrigible.rules.language.expression import FUNCTIONS as BUILT_IN
 from corrigible.rules.language.expression import RESERVED, SCOPE, ExpressionError, environment
 from corrigible.rules.language.file_model import PackText
