@@ -166,6 +166,22 @@ def test_another_method_is_for_the_caller_to_call(messages: Messages) -> None:
     assert next_message(moved, STORE, message) is None
 
 
+def test_a_message_that_other_calls_go_before_is_no_next_message(messages: Messages) -> None:
+    first = suggesting(
+        {
+            "action": "MODIFY_PARAMS",
+            "patch": [{"op": "replace", "path": "/body/name", "value": "y"}],
+            "parameters": {"name": "y"},
+            "steps": [{"method": "/guarded.v1.Rooms/Book", "path": "", "body": {"nights": 1}}],
+        }
+    )
+    message = messages.of(STORE, GOOD)
+    following = next_call(first, STORE, message)
+    assert isinstance(following, NextCall)
+    assert [step.method for step in following.steps] == ["/guarded.v1.Rooms/Book"]
+    assert next_message(first, STORE, message) is None
+
+
 def test_the_end_of_the_matter(messages: Messages) -> None:
     done = suggesting({"action": "ALREADY_DONE", "parameters": {"name": "x"}}, recovery="terminal")
     found = next_call(done, STORE, messages.of(STORE, GOOD))

@@ -117,7 +117,8 @@ def test_recovery_follows_from_the_action(write_pack: WritePack, text: str, reco
 
 
 def test_waiting_besides_an_edit_is_not_all_there_is_to_do(write_pack: WritePack) -> None:
-    both = MODIFY + "  - {message: w, action: WAIT_AND_RETRY}\n"
+    edit = "{message: m, action: MODIFY_PARAMS, parameters: {amount: 300}}"
+    both = f"suggest: [{{one_of: [{edit}, {{message: w, action: WAIT_AND_RETRY}}]}}]\n"
     assert said(write_pack(x=both)).recovery == "correctable"
 
 
