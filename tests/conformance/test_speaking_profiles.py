@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.checks.bindings import graphql, mcp
-from corrigible.conformance.reference.speaking import Speaking
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
 from corrigible.conformance.suite.config import SubjectConfig
 from corrigible.conformance.suite.fixture import SubjectSpec, running_subject
 from corrigible.conformance.suite.subject import Subject
 from corrigible.conformance.transport.http1 import HttpClient
 
+from .speaking_server import Speaking
 from .stand_in import findings
 
 MEMBER = "recovery_feedback"

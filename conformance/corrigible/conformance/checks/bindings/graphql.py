@@ -91,7 +91,7 @@ def _said(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject):
         feedback = _together(_errors(body_of(response)))
         if feedback is not None:
-            yield judged.told(request, response, feedback, vector.request)
+            yield judged.annotated_error(request, response, feedback, vector.request)
 
 
 _ASKED: Final = HttpRequest(

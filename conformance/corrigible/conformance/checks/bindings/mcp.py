@@ -126,7 +126,7 @@ def _said(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject):
         feedback = find(body_of(response))
         if feedback is not None:
-            yield judged.told(request, response, feedback, vector.request)
+            yield judged.annotated_error(request, response, feedback, vector.request)
 
 
 def _call(method: str, **params: Json) -> HttpRequest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from corrigible.conformance.checks.support.error_request import answered, as_sent, error_requests, provoked
+from corrigible.conformance.checks.support.error_request import answered, as_sent, error_requests, send_error_request
 from corrigible.conformance.checks.support.exchange import body_of, finding
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.model.outcome import CouldNotTell
@@ -35,7 +35,7 @@ def _media(response: HttpResponse) -> str:
 def extension(subject: Subject) -> Iterator[Finding]:
     """Feedback is a member of the problem object, in a problem document."""
     for by in error_requests(subject):
-        one = provoked(subject, by, subject.caller())
+        one = send_error_request(subject, by, subject.caller())
         body = body_of(one.got)
         if one.feedback is None:
             continue  # that it is missing is judged where feedback is counted

@@ -205,7 +205,7 @@ def _said(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject, "reflective"):
         feedback = body_of(response).get(MEMBER)
         if feedback is not None:
-            yield judged.told(request, response, feedback, vector.request, _VOCABULARY)
+            yield judged.annotated_error(request, response, feedback, vector.request, _VOCABULARY)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:

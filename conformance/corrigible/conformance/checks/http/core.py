@@ -13,10 +13,10 @@ from corrigible.conformance.checks.support.error_request import (
     as_sent,
     error_requests,
     native,
-    provoked,
+    no_feedback,
     refusals,
     refused,
-    silent,
+    send_error_request,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
@@ -34,7 +34,7 @@ ROLES: Final[frozenset[Role]] = frozenset({"proxy", "producer"})
 _MODES: Final = ("none", "traditional", "verbose", "reflective")
 
 
-def holding(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+def validated(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     """Return a check that judges the feedback of every provocation by these requirements."""
     wanted = frozenset(requirements)
 
@@ -43,13 +43,13 @@ def holding(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
         yield from (one for one in found if one.requirement in wanted)
         everything = refused(subject)
         if everything and all(one.feedback is None for one in everything):
-            yield silent(len(everything), requirements[0])
+            yield no_feedback(len(everything), requirements[0])
 
     return run
 
 
 def _all_wrong(subject: Subject) -> list[Finding]:
-    return [found for one in refused(subject) if one.feedback is not None for found in judged(one.told)]
+    return [found for one in refused(subject) if one.feedback is not None for found in judged(one.annotated_error)]
 
 
 def _present(subject: Subject) -> Iterator[Finding]:
@@ -113,13 +113,13 @@ def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
     spoke = False
     for one in error_requests(subject):
         for mode in ("none", "traditional", "verbose"):
-            other = provoked(subject, one, subject.caller(), [("Prefer", f"recovery-feedback={mode}")])
+            other = send_error_request(subject, one, subject.caller(), [("Prefer", f"recovery-feedback={mode}")])
             if other.feedback is not None or _linked(other.got) or MEMBER.encode() in other.got.body:
                 sentence = f"The answer to {one.name} carries feedback, though the mode is {mode}."
                 yield Finding("SRF-COR-08", sentence, None, other.feedback or _shown(other.got), other.sent)
-        spoke = spoke or provoked(subject, one, subject.caller()).feedback is not None
+        spoke = spoke or send_error_request(subject, one, subject.caller()).feedback is not None
     if not spoke:
-        yield silent(len(error_requests(subject)), "SRF-COR-08")
+        yield no_feedback(len(error_requests(subject)), "SRF-COR-08")
 
 
 def _same_in_every_mode(subject: Subject) -> Iterator[Finding]:
@@ -127,7 +127,7 @@ def _same_in_every_mode(subject: Subject) -> Iterator[Finding]:
     for one in error_requests(subject):
         caller_by_mode = {mode: subject.caller() for mode in _MODES}
         by_mode = {
-            mode: provoked(subject, one, caller_by_mode[mode], [("Prefer", f"recovery-feedback={mode}")])
+            mode: send_error_request(subject, one, caller_by_mode[mode], [("Prefer", f"recovery-feedback={mode}")])
             for mode in _MODES
         }
         spoke = spoke or by_mode["reflective"].feedback is not None
@@ -141,7 +141,7 @@ def _same_in_every_mode(subject: Subject) -> Iterator[Finding]:
             sentence = f"Verbose and reflective mode diagnose {one.name} with different codes."
             yield Finding("SRF-COR-09", sentence, codes["verbose"], codes["reflective"], by_mode["reflective"].sent)
     if not spoke:
-        yield silent(len(error_requests(subject)), "SRF-COR-09")
+        yield no_feedback(len(error_requests(subject)), "SRF-COR-09")
 
 
 def _codes(response: HttpResponse) -> list[Json]:
@@ -158,7 +158,7 @@ def _deterministic(subject: Subject) -> Iterator[Finding]:
     spoke = 0
     asked = error_requests(subject)
     for one in asked:
-        first, second = (provoked(subject, one, subject.caller()) for _ in range(2))
+        first, second = (send_error_request(subject, one, subject.caller()) for _ in range(2))
         spoke += first.feedback is not None
         # Keys are fresh by their nature, and the loop counts.
         before, after = (_settled(refused.feedback) for refused in (first, second))
@@ -166,7 +166,7 @@ def _deterministic(subject: Subject) -> Iterator[Finding]:
             sentence = f"The same refusal ({one.name}) got different feedback the second time."
             yield Finding("SRF-COR-10", sentence, before, after, second.sent)
     if not spoke:
-        yield silent(len(asked), "SRF-COR-10")
+        yield no_feedback(len(asked), "SRF-COR-10")
 
 
 def _settled(feedback: Mapping[str, Json] | None) -> Json:
@@ -190,9 +190,9 @@ def _each_answered(subject: Subject) -> Iterator[Finding]:
             continue
         groups = {
             json.dumps(said["group"], sort_keys=True) if isinstance(said.get("group"), Mapping) else index
-            for index, said in one.told.suggestions
+            for index, said in one.annotated_error.suggestions
         }
-        if len(groups) < one.by.faults and not one.told.terminal:
+        if len(groups) < one.by.faults and not one.annotated_error.terminal:
             said = f"Of {one.by.faults} faults ({one.by.name}) {len(groups)} are answered."
             yield Finding("SRF-COR-11", said, one.by.faults, len(groups), one.sent)
 
@@ -205,7 +205,7 @@ def _mends(subject: Subject) -> Iterator[Finding]:
             spoke += 1
             yield from _followed(subject, one)
     if asked and not spoke:
-        yield silent(len(asked), "SRF-COR-14")
+        yield no_feedback(len(asked), "SRF-COR-14")
 
 
 def _followed(subject: Subject, one: Refused) -> Iterator[Finding]:
@@ -301,12 +301,12 @@ def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
 
 CHECKS: tuple[Check, ...] = (
     _check("present", "Refusals carry feedback", ("SRF-COR-01",), _present),
-    _check("type", "The type is a registered one", ("SRF-COR-02",), holding("SRF-COR-02")),
-    _check("message", "There is a message", ("SRF-COR-03",), holding("SRF-COR-03")),
-    _check("suggestions", "There are suggestions", ("SRF-COR-04",), holding("SRF-COR-04")),
-    _check("actions", "Every action is in the vocabulary", ("SRF-COR-05",), holding("SRF-COR-05")),
-    _check("parameters", "Parameters are objects", ("SRF-COR-06",), holding("SRF-COR-06")),
-    _check("parameters-fit", "Parameters are what the action takes", ("SRF-COR-16",), holding("SRF-COR-16")),
+    _check("type", "The type is a registered one", ("SRF-COR-02",), validated("SRF-COR-02")),
+    _check("message", "There is a message", ("SRF-COR-03",), validated("SRF-COR-03")),
+    _check("suggestions", "There are suggestions", ("SRF-COR-04",), validated("SRF-COR-04")),
+    _check("actions", "Every action is in the vocabulary", ("SRF-COR-05",), validated("SRF-COR-05")),
+    _check("parameters", "Parameters are objects", ("SRF-COR-06",), validated("SRF-COR-06")),
+    _check("parameters-fit", "Parameters are what the action takes", ("SRF-COR-16",), validated("SRF-COR-16")),
     _check("absent-on-success", "Successes carry none", ("SRF-COR-07",), _absent_on_success),
     _check("absent-in-other-modes", "Only reflective mode has any", ("SRF-COR-08",), _absent_in_other_modes),
     _check(
@@ -314,7 +314,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     _check("deterministic", "The same refusal gets the same feedback", ("SRF-COR-10",), _deterministic),
     _check("each-answered", "Every fault is answered", ("SRF-COR-11",), _each_answered),
-    _check("terminal-alone", "What ends the matter stands alone", ("SRF-COR-12",), holding("SRF-COR-12")),
+    _check("terminal-alone", "What ends the matter stands alone", ("SRF-COR-12",), validated("SRF-COR-12")),
     Check(
         "core/unknown-is-no-end",
         "What is not known is not the end",
@@ -323,8 +323,8 @@ CHECKS: tuple[Check, ...] = (
         PROFILES,
         frozenset({"proxy"}),
     ),
-    _check("actors", "Who can act is said", ("SRF-COR-18",), holding("SRF-COR-18")),
-    _check("messages", "Every suggestion says what it is for", ("SRF-COR-13",), holding("SRF-COR-13")),
+    _check("actors", "Who can act is said", ("SRF-COR-18",), validated("SRF-COR-18")),
+    _check("messages", "Every suggestion says what it is for", ("SRF-COR-13",), validated("SRF-COR-13")),
     _check("mends", "What the feedback leads to is accepted, and did what was meant", ("SRF-COR-14",), _mends),
 )
-__all__ = ["CHECKS", "holding"]
+__all__ = ["CHECKS", "validated"]

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from corrigible.conformance.checks.support.error_request import PROFILES, answered, as_sent, is_trial, standing_in
+from corrigible.conformance.checks.support.error_request import (
+    PROFILES,
+    answered,
+    answering_for_upstream,
+    as_sent,
+    is_trial,
+)
 from corrigible.conformance.checks.support.exchange import script
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.model import vector
@@ -26,7 +32,7 @@ def _run(one: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
 
     def run(subject: Subject) -> Iterator[Finding]:
         request = as_sent(one.request).adding(ASK, subject.caller())
-        with standing_in(subject, says):
+        with answering_for_upstream(subject, says):
             response = answered(subject, request)
         problem = vector.leads_to(one.allowed, response.feedback, request_document(request))
         if problem is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from corrigible.conformance.checks.support.error_request import as_sent, description, told
+from corrigible.conformance.checks.support.error_request import annotated_error, as_sent, description
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.suite.check import Check
 from corrigible.conformance.suite.subject import Subject
@@ -42,7 +42,7 @@ class Answer:
     by: Generated
     sent: HttpRequest
     got: HttpResponse
-    told: AnnotatedError
+    annotated_error: AnnotatedError
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ def _ask(subject: Subject, spec: Path) -> tuple[Answer, ...]:
         if got.status == 429:
             subject.remark(f"After {len(answers)} requests the API wanted no more for now (429): --rate asks slower.")
             break
-        answers.append(Answer(one, request, got, told(subject, request, got, _secrets(request))))
+        answers.append(Answer(one, request, got, annotated_error(subject, request, got, _secrets(request))))
     _count(subject, answers, made.left_out)
     return tuple(answers)
 
@@ -155,7 +155,7 @@ def _refused(subject: Subject) -> list[Answer]:
 
 
 def _explained(subject: Subject) -> list[Answer]:
-    return [one for one in _refused(subject) if one.told.feedback is not None]
+    return [one for one in _refused(subject) if one.annotated_error.feedback is not None]
 
 
 def _answered(subject: Subject) -> Iterator[Finding]:
@@ -206,7 +206,7 @@ def _spoken(subject: Subject) -> list[Answer]:
 
 
 def _all_wrong(subject: Subject) -> list[tuple[Answer, Finding]]:
-    return [(one, finding) for one in _explained(subject) for finding in judged(one.told)]
+    return [(one, finding) for one in _explained(subject) for finding in judged(one.annotated_error)]
 
 
 def _summed_up(found: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Finding]:
@@ -234,10 +234,10 @@ def _mends(subject: Subject) -> Iterator[Finding]:
 
 def _mended(subject: Subject, one: Answer, pace: _Pace) -> Iterator[Finding]:
     """Take the feedback as a reader does. What it leads to has lost what was wrong, by the description and the API."""
-    document = one.told.request
-    assert isinstance(one.told.feedback, Mapping)
+    document = one.annotated_error.request
+    assert isinstance(one.annotated_error.feedback, Mapping)
     try:
-        follows = apply(one.told.feedback, document, confirm=True)
+        follows = apply(one.annotated_error.feedback, document, confirm=True)
     except ContractError as problem:
         yield Finding("SRF-COR-14", f"A reader cannot read the feedback: {problem}")
         return

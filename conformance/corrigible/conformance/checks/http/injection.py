@@ -15,11 +15,11 @@ from typing import Any, Final
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     answered,
+    answering_for_upstream,
     as_sent,
     is_trial,
     native,
-    silent,
-    standing_in,
+    no_feedback,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.model.paths import VECTORS
@@ -218,7 +218,7 @@ def tried(subject: Subject) -> Iterator[tuple[Place, Payload, HttpRequest, HttpR
         request = Request(place.request.method, base + place.request.path, body=place.request.body)
         with KeepAlive() as line:
             for payload in payloads():
-                with standing_in(subject, _answering(subject.profile, place, payload)):
+                with answering_for_upstream(subject, _answering(subject.profile, place, payload)):
                     sent = as_sent(request).adding(ASK, subject.caller())
                     yield place, payload, sent, answered(subject, sent, line)
 
@@ -249,7 +249,7 @@ def _not_repeated(subject: Subject) -> Iterator[Finding]:
         if count == _ENOUGH and not spoke:
             break  # whoever says nothing about a plain fault says nothing
     if not spoke:
-        yield silent(count, "SRF-SEC-01")
+        yield no_feedback(count, "SRF-SEC-01")
 
 
 def _repeated(place: Place, payload: Payload, request: HttpRequest, feedback: Mapping[str, Json]) -> Iterator[Finding]:

@@ -11,24 +11,24 @@ from corrigible.conformance.transport.http1 import request_document
 from corrigible.conformance.validators.finding import Finding
 from corrigible.schema import ContractError, Next, apply
 
-from .core import ROLES, follow, holding
+from .core import ROLES, follow, validated
 
 
 def _alternatives(subject: Subject) -> Iterator[Finding]:
     """Judge how they are marked; then take each alternative by itself: every one leads somewhere."""
-    yield from holding("SRF-OPS-07")(subject)
+    yield from validated("SRF-OPS-07")(subject)
     for one in judged_ones(subject, "SRF-OPS-07"):
         if isinstance(one, Refused):
             yield from _each_by_itself(subject, one)
 
 
 def _each_by_itself(subject: Subject, one: Refused) -> Iterator[Finding]:
-    for index, suggestion in one.told.suggestions:
+    for index, suggestion in one.annotated_error.suggestions:
         group = suggestion.get("group")
         if not isinstance(group, Mapping) or group.get("relation") != "one_of" or suggestion.get("placeholders"):
             continue
         try:
-            picked = apply(one.told.feedback, request_document(one.sent), confirm=True, pick=index)
+            picked = apply(one.annotated_error.feedback, request_document(one.sent), confirm=True, pick=index)
         except ContractError:
             continue  # the core checks say so
         if isinstance(picked, Next):
@@ -38,7 +38,7 @@ def _each_by_itself(subject: Subject, one: Refused) -> Iterator[Finding]:
 
 
 def _judged(name: str, title: str, requirement: str) -> Check:
-    return Check(f"operations/{name}", title, (requirement,), holding(requirement), PROFILES, ROLES)
+    return Check(f"operations/{name}", title, (requirement,), validated(requirement), PROFILES, ROLES)
 
 
 CHECKS: tuple[Check, ...] = (

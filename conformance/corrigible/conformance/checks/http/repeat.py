@@ -8,11 +8,11 @@ from typing import Any, Final
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     answered,
+    answering_for_upstream,
     as_sent,
     is_trial,
     native,
-    silent,
-    standing_in,
+    no_feedback,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.reference.upstream import Received, Script
@@ -62,7 +62,7 @@ def _escalates(feedback: Feedback | None) -> bool:
 def _ended(said: Sequence[Feedback | None], who: str) -> Iterator[Finding]:
     """Hold what was said to one caller against what ends a loop."""
     if all(one is None for one in said):
-        yield silent(len(said), "SRF-SEC-08")
+        yield no_feedback(len(said), "SRF-SEC-08")
         return
     if not any(_escalates(one) for one in said[:_MOST]):
         text = f"{who} hears the same again and again: nobody is called in by the fourth time."
@@ -84,7 +84,7 @@ def _ended(said: Sequence[Feedback | None], who: str) -> Iterator[Finding]:
 
 def _stubborn(subject: Subject) -> Iterator[Finding]:
     caller = subject.caller()
-    with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
+    with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         said = _asked(subject, [Request("POST", "/v1/orders", body=_WRONG)] * 5, [caller] * 5)
     yield from _ended(said, "An agent that sends the same request again and again")
 
@@ -94,7 +94,7 @@ def _obedient(subject: Subject) -> Iterator[Finding]:
     base = "/problem" if subject.profile == "problem+json" else ""
     caller, said = subject.caller(), []
     request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
-    with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
+    with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         for _ in range(5):
             feedback = answered(subject, request.adding(ASK, caller)).feedback
             said.append(feedback)
@@ -110,7 +110,7 @@ def _obedient(subject: Subject) -> Iterator[Finding]:
 def _oscillating(subject: Subject) -> Iterator[Finding]:
     caller = subject.caller()
     bodies = [{**_WRONG, "currency": "eurr" if number % 2 else "gpb"} for number in range(5)]
-    with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
+    with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         said = _asked(subject, [Request("POST", "/v1/orders", body=body) for body in bodies], [caller] * 5)
     yield from _ended(said, "An agent that goes back and forth between two wrong values")
 
@@ -120,12 +120,14 @@ def _next_alternative(subject: Subject) -> Iterator[Finding]:
     caller = subject.caller()
     follows: list[Json] = []
     request = Request("POST", "/v1/orders", body=_ABROAD)
-    with standing_in(subject, _refusing(subject.profile, 422, "shipping_method_unavailable", "shipping.method")):
+    with answering_for_upstream(
+        subject, _refusing(subject.profile, 422, "shipping_method_unavailable", "shipping.method")
+    ):
         for number in range(2):
             feedback = _asked(subject, [request], [caller])[0]
             if feedback is None:
                 if number == 0:
-                    yield silent(1, "SRF-SEC-08")
+                    yield no_feedback(1, "SRF-SEC-08")
                     return
                 yield Finding("SRF-SEC-08", "The second time nothing is said of the alternative that is left.")
                 return
@@ -146,9 +148,9 @@ def _strangers(subject: Subject) -> Iterator[Finding]:
     one = subject.caller()
     things = [Request("POST", "/v1/refunds", body={"order": f"ord_{n}", "amount": 10**6}) for n in (1, 3, 4, 5, 6, 7)]
     refusing = _refusing(subject.profile, 400, "enum", "currency")
-    with standing_in(subject, refusing):
+    with answering_for_upstream(subject, refusing):
         strangers = _asked(subject, [wrong] * 6, others)
-    with standing_in(subject, _refusing(subject.profile, 400, "type", "reason")):
+    with answering_for_upstream(subject, _refusing(subject.profile, 400, "type", "reason")):
         resources = _asked(subject, things, [one] * 6)
     for said, what in ((strangers, "Six callers, one after the other,"), (resources, "A caller with six orders")):
         if any(_escalates(feedback) for feedback in said):
@@ -159,11 +161,11 @@ def _strangers(subject: Subject) -> Iterator[Finding]:
 def _insisting(subject: Subject) -> Iterator[Finding]:
     """What cannot be had stays so, and who asks all the same hears that it is a loop."""
     caller = subject.caller()
-    with standing_in(subject, _refusing(subject.profile, 409, "order_shipped", "")):
+    with answering_for_upstream(subject, _refusing(subject.profile, 409, "order_shipped", "")):
         said = _asked(subject, [Request("POST", "/v1/orders/ord_1/cancel")] * _MOST, [caller] * _MOST)
     first, last = said[0], said[-1]
     if first is None or last is None:
-        yield silent(len(said), "SRF-SEC-08")
+        yield no_feedback(len(said), "SRF-SEC-08")
         return
     words = [[base_action(one) for one in feedback.get("suggestions") or ()] for feedback in (first, last)]
     if words[0] != words[1]:
@@ -180,14 +182,14 @@ def _uncounted(subject: Subject) -> Iterator[Finding]:
     """Answers that showed no suggestions were no advice that failed: what follows is the first time."""
     base = "/problem" if subject.profile == "problem+json" else ""
     request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
-    with standing_in(subject, _refusing(subject.profile, 400, "enum", "currency")):
+    with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         fresh = answered(subject, request.adding(ASK, subject.caller())).feedback
         caller = subject.caller()
         for mode in ("verbose", "none", "traditional", "verbose"):
             answered(subject, request.adding(("Prefer", f"recovery-feedback={mode}"), caller))
         later = answered(subject, request.adding(ASK, caller)).feedback
     if fresh is None:
-        yield silent(1, "SRF-SEC-08")
+        yield no_feedback(1, "SRF-SEC-08")
     elif later is None or later.get("suggestions") != fresh.get("suggestions"):
         sentence = "Answers in modes without suggestions count as attempts: the first advice is another one after them."
         yield Finding("SRF-SEC-08", sentence, fresh, None if later is None else dict(later))
@@ -204,7 +206,7 @@ def _mistakes(subject: Subject) -> Iterator[Finding]:
         request = as_sent(Request("GET", f"{base}/v1/orders", query))
         said.append(answered(subject, request.adding(ASK, caller)).feedback)
     if all(one is None for one in said):
-        yield silent(len(said), "SRF-SEC-08")
+        yield no_feedback(len(said), "SRF-SEC-08")
     for query, feedback in zip(_MISTAKES, said, strict=True):
         loop = feedback.get("loop") if feedback is not None else None
         action = str(loop.get("action", "none")).lower() if isinstance(loop, Mapping) else "none"

@@ -11,12 +11,12 @@ from typing import Final
 
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
+    annotated_error,
     answered,
+    answering_for_upstream,
     as_sent,
     native,
-    silent,
-    standing_in,
-    told,
+    no_feedback,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.suite.check import Check
@@ -26,7 +26,7 @@ from corrigible.conformance.validators.finding import Finding
 from corrigible.conformance.validators.judgement import judged
 from corrigible.schema import Request
 
-from .core import ROLES, holding
+from .core import ROLES, validated
 
 _REFUND: Final = {"order": "ord_1", "amount": 5}
 _SLACK: Final = 2.0
@@ -95,10 +95,10 @@ def _asked(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
         for name, call in _CALLS.items():
             request = Request(call.method, base + call.path, headers=call.headers, body=call.body)
             script = native(subject.profile, wait.status, wait.code, "Not just now.", headers=wait.headers(time.time()))
-            with standing_in(subject, lambda received, script=script: script):  # type: ignore[misc]
+            with answering_for_upstream(subject, lambda received, script=script: script):  # type: ignore[misc]
                 sent = as_sent(request).adding(ASK, subject.caller())
                 response = answered(subject, sent)
-            yield f"{wait.name}, {name}", wait, told(subject, sent, response)
+            yield f"{wait.name}, {name}", wait, annotated_error(subject, sent, response)
 
 
 def _passed_on(subject: Subject) -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def _passed_on(subject: Subject) -> Iterator[Finding]:
             text = f"The wait that the upstream names ({name}) is not passed on."
             yield Finding("SRF-RTY-01", text, wait.seconds, said, one.sent)
     if not spoke:
-        yield silent(len(WAITS) * len(_CALLS), "SRF-RTY-01")
+        yield no_feedback(len(WAITS) * len(_CALLS), "SRF-RTY-01")
 
 
 def _is_about(said: object, seconds: float) -> bool:
@@ -129,7 +129,7 @@ def _held(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
     """Return a check that judges what is said about waits, and about every provocation."""
 
     def run(subject: Subject) -> Iterator[Finding]:
-        yield from holding(requirement)(subject)
+        yield from validated(requirement)(subject)
         if subject.upstream is not None:
             for _, _, one in _told(subject):
                 if one.feedback is not None:

@@ -11,15 +11,15 @@ from urllib.parse import unquote
 from corrigible.conformance.checks.support.error_request import (
     PROFILES,
     Refused,
+    annotated_error,
     answered,
+    answering_for_upstream,
     as_sent,
     error_requests,
     is_trial,
     native,
-    provoked,
-    silent,
-    standing_in,
-    told,
+    no_feedback,
+    send_error_request,
 )
 from corrigible.conformance.checks.support.headers import ASK
 from corrigible.conformance.reference.upstream import Received, Script, Upstream, answer
@@ -33,7 +33,7 @@ from corrigible.schema import Request
 from corrigible.schema.exchange import Json
 
 from . import injection, repeat
-from .core import ROLES, holding
+from .core import ROLES, validated
 
 Answering = Callable[[Received], Script | None]
 _PROXY: Final = frozenset({"proxy"})
@@ -60,14 +60,14 @@ def _secrets_stay(subject: Subject) -> Iterator[Finding]:
         sent = as_sent(request).adding(ASK)
         if sent.header("authorization") is None:
             sent = sent.adding(subject.caller())
-        with standing_in(subject, _only(sent, script)):
+        with answering_for_upstream(subject, _only(sent, script)):
             response = answered(subject, sent)
         spoke += response.feedback is not None
-        one = told(subject, sent, response, secrets)
+        one = annotated_error(subject, sent, response, secrets)
         yield from _repeats(one.feedback, secrets, "the feedback", sent)
         yield from _repeats(_added(response, script), secrets, "a header that was added", sent)
     if not spoke:
-        yield silent(len(cases), "SRF-SEC-05")
+        yield no_feedback(len(cases), "SRF-SEC-05")
 
 
 def _repeats(said: Json, secrets: tuple[str, ...], where: str, request: HttpRequest) -> Iterator[Finding]:
@@ -141,7 +141,7 @@ def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
             sentence = "A server of another origin was called, because an answer of the upstream names it."
             yield Finding("SRF-SEC-07", sentence, "no call", f"{stray.sent.method} {stray.sent.target}")
     if not spoke:
-        yield silent(len(error_requests(subject)), "SRF-SEC-07")
+        yield no_feedback(len(error_requests(subject)), "SRF-SEC-07")
 
 
 class _Asked:
@@ -179,9 +179,9 @@ def _looking_up(subject: Subject, other_origin: str) -> Iterator[_Asked]:
     for provocation in error_requests(subject):
         yield _observed(subject, provocation.request, [subject.caller()])
     yield _observed(subject, refund, [])  # somebody without any credentials
-    with standing_in(subject, redirecting):
+    with answering_for_upstream(subject, redirecting):
         yield _observed(subject, refund, [subject.caller()])
-    with standing_in(subject, linking):
+    with answering_for_upstream(subject, linking):
         yield _observed(subject, refund, [subject.caller()])
         for request in hostile:
             yield _observed(subject, request, [subject.caller()])
@@ -223,18 +223,18 @@ def _claims_are_true(subject: Subject) -> Iterator[Finding]:
     asked = error_requests(subject)
     for one in asked:
         before = len(subject.behind.requests)
-        refused = provoked(subject, one, subject.caller())
+        refused = send_error_request(subject, one, subject.caller())
         spoke += refused.feedback is not None
         others = _sent_meanwhile(subject, before, refused.sent)
         yield from _verified(refused, others)
     if asked and not spoke:
-        yield silent(len(asked), "SRF-SEC-09")
+        yield no_feedback(len(asked), "SRF-SEC-09")
 
 
 def _verified(refused: Refused, others: list[HttpRequest]) -> Iterator[Finding]:
     tried = [json.loads(one.body) for one in others if is_trial(one) and one.body]
     reads = [one for one in others if one.method == "GET"]
-    for stage in stages(refused.told):
+    for stage in stages(refused.annotated_error):
         claim = stage.suggestion.get("verification")
         if not isinstance(claim, Mapping) or claim.get("status") != "verified":
             if isinstance(claim, Mapping) and claim.get("status") == "refuted":
@@ -255,10 +255,10 @@ def _untrue(
     match claim.get("method"):
         case "dry_run":
             # Several repairs are tried together: what was tried holds this one, and maybe more.
-            bodies = [body for body in tried if not same(body, refused.told.request.body)]
+            bodies = [body for body in tried if not same(body, refused.annotated_error.request.body)]
             if after is None or not bodies:
                 return "no dry run of it was made"
-            held = any(_holds(body, after["body"], refused.told.request.body) for body in bodies)
+            held = any(_holds(body, after["body"], refused.annotated_error.request.body) for body in bodies)
             return "" if held else "what was tried is something else"
         case "lookup":
             return "" if reads else "nothing was looked up"
@@ -280,14 +280,14 @@ def _holds(tried: Json, wanted: Json, before: Json) -> bool:
 
 def _evidence_is_true(subject: Subject) -> Iterator[Finding]:
     """Judge where suggestions say they come from; look-ups they name were made."""
-    yield from holding("SRF-SEC-03")(subject)
+    yield from validated("SRF-SEC-03")(subject)
     if subject.upstream is None:
         return
     for one in error_requests(subject):
         before = len(subject.behind.requests)
-        refused = provoked(subject, one, subject.caller())
+        refused = send_error_request(subject, one, subject.caller())
         made = [s.target.partition("?")[0] for s in _sent_meanwhile(subject, before, refused.sent) if s.method == "GET"]
-        for index, suggestion in refused.told.suggestions:
+        for index, suggestion in refused.annotated_error.suggestions:
             evidence = suggestion.get("evidence")
             named = evidence.get("lookups") if isinstance(evidence, Mapping) else None
             for lookup in named if isinstance(named, list) else ():
@@ -315,7 +315,7 @@ def _no_oracle(subject: Subject) -> Iterator[Finding]:
     for request, values in calls:
         first = answered(subject, as_sent(request).adding(ASK, subject.caller()))
         spoke = spoke or first.feedback is not None
-        with standing_in(subject, _forbidding(subject.profile)):
+        with answering_for_upstream(subject, _forbidding(subject.profile)):
             sent = as_sent(request).adding(ASK, subject.caller())
             response = answered(subject, sent)
         whole = json.dumps(response.feedback, ensure_ascii=False) if response.feedback is not None else ""
@@ -324,18 +324,20 @@ def _no_oracle(subject: Subject) -> Iterator[Finding]:
                 sentence = "The feedback holds what this caller may not read."
                 yield Finding("SRF-SEC-06", sentence, "no value of a look-up that was refused", response.feedback, sent)
     if not spoke:
-        yield silent(len(calls), "SRF-SEC-06")
+        yield no_feedback(len(calls), "SRF-SEC-06")
 
 
 CHECKS: tuple[Check, ...] = (
     *injection.CHECKS,
-    Check("trust/clean", "Texts are clean and short", ("SRF-SEC-02",), holding("SRF-SEC-02"), PROFILES, ROLES),
+    Check("trust/clean", "Texts are clean and short", ("SRF-SEC-02",), validated("SRF-SEC-02"), PROFILES, ROLES),
     Check("trust/evidence", "Evidence is there and true", ("SRF-SEC-03",), _evidence_is_true, PROFILES, ROLES),
     Check("trust/secrets", "Secrets of a request stay there", ("SRF-SEC-05",), _secrets_stay, PROFILES, _PROXY),
-    Check("trust/no-secret", "No known secret is repeated", ("SRF-SEC-05",), holding("SRF-SEC-05"), PROFILES, ROLES),
+    Check("trust/no-secret", "No known secret is repeated", ("SRF-SEC-05",), validated("SRF-SEC-05"), PROFILES, ROLES),
     Check("trust/no-oracle", "Nobody hears what they may not read", ("SRF-SEC-06",), _no_oracle, PROFILES, _PROXY),
     Check("trust/lookups", "Look-ups are the caller's", ("SRF-SEC-07",), _lookups_are_the_callers, PROFILES, _PROXY),
     *repeat.CHECKS,
     Check("trust/claims", "What is said to be verified was", ("SRF-SEC-09",), _claims_are_true, PROFILES, _PROXY),
-    Check("trust/confidence", "Confidence can be recomputed", ("SRF-SEC-10",), holding("SRF-SEC-10"), PROFILES, ROLES),
+    Check(
+        "trust/confidence", "Confidence can be recomputed", ("SRF-SEC-10",), validated("SRF-SEC-10"), PROFILES, ROLES
+    ),
 )

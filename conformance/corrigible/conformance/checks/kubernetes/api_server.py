@@ -178,7 +178,7 @@ def _said(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, pair in refusals(subject):
         feedback = body_of(pair.through).get(MEMBER)
         if feedback is not None:
-            yield judged.told(request, pair.through, feedback, vector.request)
+            yield judged.annotated_error(request, pair.through, feedback, vector.request)
 
 
 def no_writes(subject: Subject) -> Iterator[Finding]:

@@ -182,7 +182,7 @@ def _said(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, pair in denials(subject):
         feedback = _feedback(_response(body_of(pair.through)))
         if feedback is not None:
-            yield judged.told(request, pair.through, feedback, asked_for(vector.request.body))
+            yield judged.annotated_error(request, pair.through, feedback, asked_for(vector.request.body))
 
 
 def review(**more: Json) -> bytes:

@@ -57,7 +57,7 @@ class Refused:
     sent: HttpRequest
     got: HttpResponse
     caller: tuple[str, str]
-    told: AnnotatedError
+    annotated_error: AnnotatedError
 
     @property
     def feedback(self) -> Mapping[str, Json] | None:
@@ -106,19 +106,21 @@ def refusals(
 ) -> Iterator[Refused]:
     """Send what is refused, each as a new caller, and yield what came back. Raises CouldNotTell for no answer."""
     for one in error_requests(subject) if only is None else only:
-        yield provoked(subject, one, subject.caller(), headers)
+        yield send_error_request(subject, one, subject.caller(), headers)
 
 
-def provoked(
+def send_error_request(
     subject: Subject, one: ErrorRequest, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
 ) -> Refused:
     """Send one request that is refused."""
     request = as_sent(one.request).adding(*headers, caller)
     response = answered(subject, request)
-    return Refused(one, request, response, caller, told(subject, request, response, one.secrets))
+    return Refused(one, request, response, caller, annotated_error(subject, request, response, one.secrets))
 
 
-def told(subject: Subject, request: HttpRequest, response: HttpResponse, secrets: Sequence[str] = ()) -> AnnotatedError:
+def annotated_error(
+    subject: Subject, request: HttpRequest, response: HttpResponse, secrets: Sequence[str] = ()
+) -> AnnotatedError:
     """Return what a judge looks at."""
     return AnnotatedError(
         request=request_document(request),
@@ -138,7 +140,7 @@ def judged_ones(subject: Subject, requirement: str) -> Iterator[Refused | Findin
     spoke = [one for one in everything if one.feedback is not None]
     yield from spoke
     if everything and not spoke:
-        yield silent(len(everything), requirement)
+        yield no_feedback(len(everything), requirement)
 
 
 def refused(subject: Subject) -> tuple[Refused, ...]:
@@ -146,7 +148,7 @@ def refused(subject: Subject) -> tuple[Refused, ...]:
     return subject.once("what is refused", lambda: tuple(refusals(subject)))
 
 
-def silent(count: int, requirement: str) -> Finding:
+def no_feedback(count: int, requirement: str) -> Finding:
     """Return the finding about a subject that never says anything."""
     sentence = f"None of {count} refusals carried recovery_feedback, so there is nothing here that could be right."
     return Finding(requirement, sentence, "feedback to judge", None)
@@ -212,7 +214,7 @@ def _loaded(path: str) -> Description:
 
 
 @contextmanager
-def standing_in(subject: Subject, said: Callable[[Received], Script | None]) -> Iterator[None]:
+def answering_for_upstream(subject: Subject, said: Callable[[Received], Script | None]) -> Iterator[None]:
     """Let somebody else answer what the suite's upstream is asked; None: as the reference API does.
 
     Look-ups are answered too, however they are made: no header tells them apart.

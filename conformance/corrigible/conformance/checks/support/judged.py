@@ -54,7 +54,7 @@ _ONLY: Final[Mapping[str, frozenset[str]]] = {"effects": frozenset({"kubernetes-
 _LONG: Final = re.compile(r"[\w-]{12,}")
 
 
-def told(
+def annotated_error(
     asked: HttpRequest,
     response: HttpResponse,
     feedback: Json,

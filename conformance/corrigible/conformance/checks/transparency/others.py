@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from corrigible.conformance.checks.support.error_request import is_trial, standing_in
+from corrigible.conformance.checks.support.error_request import answering_for_upstream, is_trial
 from corrigible.conformance.checks.support.headers import ASK, JSON
 from corrigible.conformance.checks.support.known_error import KNOWN, NEEDS_A_LOOK, ORDER, again, lost, native
 from corrigible.conformance.checks.support.small_calls import LONGEST, STRAIGHT, SmallCalls, small_calls
@@ -141,7 +141,7 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
             mine = received.sent.method == "GET" and received.sent.target != _SMALL.target
             return looked if mine or is_trial(received.sent) else None
 
-        with standing_in(subject, says), _small_calls(subject) as noted:
+        with answering_for_upstream(subject, says), _small_calls(subject) as noted:
             pair = subject.both(sent, script, timeout=LONGEST)
         yield from _answered(name, pair, sent)
         yield from _held_up(name, noted, sent)

@@ -11,11 +11,10 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from corrigible.conformance.model.vector import Exchange, exchange
+from corrigible.conformance.reference.upstream import Received, Script, answer
 from corrigible.conformance.transport.http1 import request_document
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
-
-from .upstream import Received, Script, answer
 
 PROFILES: Final = ("graphql", "mcp")
 _NO_SUCH: Final = answer(404, {"message": "this server knows the requests of the vectors only"})
