@@ -29,13 +29,15 @@ match: {code: bad, message: '^too (?P<what>much|many)$'}
 when: error.message.matches('^too .*')
 suggest: [{action: MODIFY_PARAMS, message: Less., parameters: {amount: 300}, changes_intent: true}]
 diagnosis: It is too much.
+author: Somebody
+date: 2026-11-21
 """
 CASES = """\
 - name: too much
   origin: synthetic
   request: {body: {amount: 500}}
   response: {status: 400, body: {error: {code: bad, message: too much}}}
-  expect: {suggestions: [{parameters: {amount: 300}}]}
+  expect: {suggestions: [{parameters: {amount: 300}, safety: {changes_intent: true}}]}
 - name: another
   origin: documented
   request: {}
@@ -91,14 +93,18 @@ FAULTS: dict[str, tuple[Changed, str, str]] = {
     "no CEL": ({"less.yaml": replacing("error.message.matches", "eror.message.matches")}, "loads", "less.yaml:6"),
     "a manifest without a license": ({"pack.yaml": replacing("license: Apache-2.0\n", "")}, "loads", "license"),
     "no YAML": ({"less.cases.yaml": replacing("- name: another", "- name: [")}, "loads", "less.cases.yaml"),
-    "no cases": ({"less.cases.yaml": given("")}, "shown-both-ways", "no case in which it speaks"),
+    "no cases": (
+        {"less.cases.yaml": given(""), "less.yaml": replacing(", changes_intent: true", "")},
+        "shown-both-ways",
+        "no case in which it speaks",
+    ),
     "no case in which it is silent": (
         {"less.cases.yaml": lambda text: text.partition("- name: another")[0]},
         "shown-both-ways",
         "no case in which it stays silent",
     ),
     "a case that does not hold": (
-        {"less.cases.yaml": replacing("[{parameters: {amount: 300}}]", "[{parameters: {amount: 200}}]")},
+        {"less.cases.yaml": replacing("[{parameters: {amount: 300},", "[{parameters: {amount: 200},")},
         "shown-both-ways",
         "A case does not hold",
     ),
