@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.repair_functions.selection import first_fitting, last_of_each
+from corrigible.rules.repair_functions.selection import first_fitting, indexes, last_of_each
 
 ROWS = [{"mode": "100644", "type": "blob"}, {"mode": "100755", "type": "blob"}, {"mode": "040000", "type": "tree"}, 7]
 
@@ -55,3 +55,8 @@ def test_the_last_of_each(items: Any, kept: Any) -> None:
 def test_what_is_no_object_crashes_the_rule() -> None:
     with pytest.raises(EvaluationError):
         call("first_fitting([], 'x')")
+
+
+def test_the_numbers_of_the_elements() -> None:
+    assert indexes(["a", "b", "c"]) == call("indexes(items)", items=["a", "b", "c"]) == [0, 1, 2]
+    assert indexes([]) == []

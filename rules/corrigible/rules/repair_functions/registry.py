@@ -14,9 +14,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .members import differing
-from .selection import first_fitting, last_of_each
+from .numerals import seconds, whole_number
+from .selection import first_fitting, indexes, last_of_each
 
-_FUNCTIONS: tuple[Callable[..., Any], ...] = (differing, first_fitting, last_of_each)
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    differing,
+    first_fitting,
+    indexes,
+    last_of_each,
+    seconds,
+    whole_number,
+)
 
 
 def repair_functions() -> Mapping[str, tuple[Callable[..., Any], int]]:

@@ -22,6 +22,12 @@ def first_fitting(rows: Sequence[Any], wanted: Any) -> Any:
     return next(fitting, None) if asked else None
 
 
+def indexes(items: Sequence[Any]) -> list[int]:
+    """Return the numbers of the elements of a list: 0, 1, and so on."""
+    spend(len(items))
+    return list(range(len(items)))
+
+
 def last_of_each(items: Sequence[Any], key: str, order: str) -> list[Any]:
     """Return, for every value at the pointer `key`, the element with the highest number at the pointer `order`.
 
