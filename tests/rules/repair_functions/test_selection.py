@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.repair_functions.selection import first_fitting, indexes, last_of_each
+from corrigible.rules.repair_functions.selection import by_depth, first_fitting, indexes, last_of_each
 
 ROWS = [{"mode": "100644", "type": "blob"}, {"mode": "100755", "type": "blob"}, {"mode": "040000", "type": "tree"}, 7]
 
@@ -60,3 +60,9 @@ def test_what_is_no_object_crashes_the_rule() -> None:
 def test_the_numbers_of_the_elements() -> None:
     assert indexes(["a", "b", "c"]) == call("indexes(items)", items=["a", "b", "c"]) == [0, 1, 2]
     assert indexes([]) == []
+
+
+def test_outer_pointers_first() -> None:
+    pointers = ["/a/b/c", "/a", "/d/e", "", "/b", "/a~1b/c"]
+    outer_first = ["", "/a", "/b", "/d/e", "/a~1b/c", "/a/b/c"]
+    assert by_depth(pointers) == call("by_depth(pointers)", pointers=pointers) == outer_first

@@ -15,9 +15,10 @@ from typing import Any
 
 from .members import differing
 from .numerals import seconds, whole_number
-from .selection import first_fitting, indexes, last_of_each
+from .selection import by_depth, first_fitting, indexes, last_of_each
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    by_depth,
     differing,
     first_fitting,
     indexes,

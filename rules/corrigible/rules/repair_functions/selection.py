@@ -9,6 +9,12 @@ from corrigible.rules.budget import spend
 from corrigible.rules.language.functions import at
 
 
+def by_depth(pointers: Sequence[str]) -> list[str]:
+    """Return JSON pointers with the outer ones first; those of one depth keep their order."""
+    spend(2 * len(pointers))
+    return sorted(pointers, key=lambda pointer: pointer.count("/"))
+
+
 def first_fitting(rows: Sequence[Any], wanted: Any) -> Any:
     """Return the first object of a list that has every member of `wanted` with the same value, null where none has.
 
