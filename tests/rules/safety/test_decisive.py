@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from corrigible.rules.pack.load import load_pack
-from corrigible.rules.safety.decisive import decides, words
+from corrigible.rules.safety.decisive import decides, guessed, words
 from corrigible.schema.exchange import Request
 from tests.rules.engine.test_evaluate import consider
 
@@ -45,10 +45,24 @@ def test_words(name: str, said: tuple[str, ...]) -> None:
         ("POST", "/v1/things/7/purge", "color", True),
         ("/shop.v1.Carts/RemoveItem", "", "color", True),
         ("/shop.v1.Carts/AddItem", "", "color", False),
+        ("POST", "/purge/of/things", "color", False),
+        ("POST", "/v1/remove-items", "color", True),
+        ("POST", "/twirp/shop.v1.Carts/RemoveItem", "color", True),
+        ("POST", "/v1/things", "payout", True),
+        ("POST", "/v1/things", "", False),
     ],
 )
 def test_what_decides(method: str, path: str, name: str, decisive: bool) -> None:
     assert decides(name, Request(method, path)) is decisive
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "guess"),
+    [("DELETE", "/v1/things/8", True), ("DELETE", "/v1/things/7", False), ("POST", "/v1/things/8", False)],
+)
+def test_another_path_for_what_deletes_is_a_guess(method: str, value: str, guess: bool) -> None:
+    patch = [{"op": "replace", "path": "/path", "value": value}]
+    assert guessed(patch, Request(method, "/v1/things/7")) is guess
 
 
 RULE = """
