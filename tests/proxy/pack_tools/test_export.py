@@ -148,3 +148,8 @@ def test_the_values_of_functions_and_of_set_are_the_rules_too() -> None:
     suggest = [{"set": {"/body/unit": "unit_of(body)", "/body/amount": 300}}]
     functions = {"unit_of(body)": "has(body.unit) ? body.unit : 'crates'", "other(x)": "'boxes'"}
     assert literals({"suggest": suggest}, functions) == ([300], ["crates"])
+
+
+def test_the_keys_of_maps_are_no_values() -> None:
+    suggest = [{"set": {"/body/a": "[{'at': 'x', 'of': c ? 'y' : 'z'}]"}}]
+    assert literals({"suggest": suggest}) == (["x", "y", "z"], [])

@@ -39,6 +39,8 @@ _ASKS = re.compile(
     r"|\b(?:at|names|find|includes)\s*\([^()]*,)\s*r?$"
 )
 _ANSWERED = re.compile(r"^\s*(?:[=!]=|\])|^\s*in\b")
+_KEY = re.compile(r"[{,]\s*$")
+"""What stands before a key of a map: after `?` it is a value."""
 _PIECE = re.compile(r"^/|/$|[\[\]^$*\\]")
 """A part of a pointer, a path or a pattern is not a value."""
 _WITHOUT_VALUES = frozenset({"ESCALATE", "NO_RECOVERY_AVAILABLE"})
@@ -154,7 +156,8 @@ def _quoted(expression: str) -> Iterator[str]:
     for match in _LITERAL.finditer(expression):
         raw = match["quoted"][1:-1]
         is_question = _ASKS.search(expression[: match.start("quoted")]) or _ANSWERED.match(expression[match.end() :])
-        if raw and not is_question and not _PIECE.search(raw):
+        is_key = _KEY.search(expression[: match.start("quoted")]) and expression[match.end() :].lstrip().startswith(":")
+        if raw and not is_question and not is_key and not _PIECE.search(raw):
             yield raw
 
 
