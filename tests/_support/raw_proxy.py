@@ -26,7 +26,7 @@ from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.feedback_store import Served
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from tests._support.wire import received
 
 PATIENCE = 60.0

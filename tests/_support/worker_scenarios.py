@@ -22,7 +22,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
 from corrigible.proxy.runtime.fork_server import ForkServer
 from corrigible.proxy.runtime.worker import Lost, Shed, Workers
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 MEBIBYTE = 1 << 20
 

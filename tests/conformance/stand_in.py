@@ -19,7 +19,7 @@ from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 _OF_ONE_CONNECTION = frozenset({"content-length", "connection", "host"})
 

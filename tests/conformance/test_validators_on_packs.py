@@ -12,7 +12,7 @@ from corrigible.conformance.validators.annotated_error import AnnotatedError, Re
 from corrigible.conformance.validators.judgement import judged
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import built_in, load_pack, rule_files
 

@@ -21,7 +21,7 @@ from corrigible.proxy.http.forwarded_headers import travels
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
-from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .build import build_engine, build_loops
 

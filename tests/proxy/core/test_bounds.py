@@ -20,7 +20,7 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.edit import NotApplicable, apply_operation
 from corrigible.schema.exchange import Exchange, Json, Request
 

@@ -21,7 +21,7 @@ from corrigible.proxy.core.decision import Annotate, PassThrough
 from corrigible.proxy.core.engine import Engine, retry_after
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.budget import spend
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse

@@ -13,7 +13,7 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 
 JSON = [("Content-Type", "application/json")]
 TEXT = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"

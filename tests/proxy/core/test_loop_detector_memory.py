@@ -19,7 +19,7 @@ from corrigible.proxy.core.shared_loops import LoopsApart
 from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.messages import Rewrite
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 from tests._support.repeater import AMOUNT, REQUEST, Agent, feedback
 

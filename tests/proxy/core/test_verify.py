@@ -15,7 +15,7 @@ from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, Decision, PassThrough
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.feedback import parse

@@ -12,7 +12,7 @@ from google.protobuf import json_format
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema.convert import from_proto
 from corrigible.schema.feedback import parse
 from corrigible.schema.v0_1 import feedback_pb2

@@ -19,7 +19,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.carrier import carried, find
 from corrigible.schema.exchange import Exchange, Request
 

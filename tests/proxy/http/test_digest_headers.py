@@ -12,7 +12,7 @@ from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.digest_headers import is_held
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 NATIVE = b'{"error": {"code": "bad", "message": "m"}}'

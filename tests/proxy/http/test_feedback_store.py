@@ -17,7 +17,7 @@ from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
 from corrigible.proxy.http.feedback_store import Served
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"
 LISTED = b'[{"code": "bad",  "message": "m"}]'

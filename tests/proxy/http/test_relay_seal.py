@@ -22,7 +22,7 @@ from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.proxy.tls_files import WrongFile
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 from corrigible.schema import NeedsInput, Next, apply, find
 from corrigible.schema.exchange import Request
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 MEBIBYTE = 1 << 20
 PLAIN = b'{"free": 7}'

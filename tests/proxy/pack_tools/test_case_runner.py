@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.pack_tools.case_runner import answer_lookup, run_cases
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 WritePack = Callable[..., Path]
 RULE = "match: {code: bad}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {amount: 300}}]\n"

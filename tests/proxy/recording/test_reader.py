@@ -12,8 +12,8 @@ import pytest
 
 from corrigible.proxy.cli import main
 from corrigible.proxy.recording.reader import Recording, read_recording
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.errors import AuthoringError
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.document import form_pairs
 
 NO_ANSWER = LookupAnswer(0)

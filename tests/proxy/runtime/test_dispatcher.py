@@ -13,7 +13,7 @@ from corrigible.proxy.core.corrector import Outcome
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.runtime.dispatcher import LARGE, OF_ALL, OF_ONE, Dispatcher, Shed, Task
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 PATIENT = Limits(seconds=30, seconds_with_lookups=30)
 

@@ -14,7 +14,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.messages import Rewrite
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups, run_with_lookups_sync
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 Asking = Generator[Lookup, LookupAnswer, list[int]]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.engine.pace import slower
 from corrigible.rules.errors import RuleFault
+from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Request
 

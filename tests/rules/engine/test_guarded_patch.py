@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.engine.guarded_patch import Operation, PatchError, changes_request, derive, guarded
+from corrigible.rules.engine.guarded_patch import PatchError, changes_request, derive, guarded
+from corrigible.rules.functions.edits import Operation
 from corrigible.schema.exchange import Request
 
 SECRETS = frozenset({"cvc", "pin"})

@@ -12,8 +12,8 @@ import pytest
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import LookupAnswer, allowed, brings_query
 from corrigible.rules.engine.lookup_path import placed, theirs
+from corrigible.rules.lookup import LookupAnswer, allowed, brings_query
 from corrigible.schema.exchange import Exchange, Request
 
 WritePack = Callable[..., Path]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.engine.lookup import uncovered
 from corrigible.rules.errors import AuthoringError
+from corrigible.rules.lookup import uncovered
 from corrigible.rules.pack.load import load_pack
 
 ESCALATE = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from corrigible.rules.functions.builtin import integer
 from corrigible.rules.language.expression import EvaluationError, ExpressionError, environment
-from corrigible.rules.language.functions import integer
 
 ENV = environment(frozenset({"charge"}))
 VALUES: dict[str, Any] = {

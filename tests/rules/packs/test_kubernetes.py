@@ -7,9 +7,9 @@ import pytest
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import evaluate_rules
-from corrigible.rules.engine.lookup import allowed
 from corrigible.rules.language.expression import Expression
 from corrigible.rules.language.rule import TERMINAL, Rule, SuggestionLoop, SuggestionSpec
+from corrigible.rules.lookup import allowed
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import Pack, load_pack, rule_files
 from tests._support.rule_entries import says

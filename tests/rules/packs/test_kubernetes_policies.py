@@ -15,7 +15,7 @@ from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup import LookupAnswer
+from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.pack.cases import load_cases
 from corrigible.rules.pack.load import load_pack, rule_files
 from corrigible.schema.exchange import Exchange, Request

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .api_profile import Explanation, match_operation

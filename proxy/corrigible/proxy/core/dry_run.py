@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 import orjson
 
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.language.file_model import DryRunText
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.safety.stored import dropped, in_the_original
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import query_pairs

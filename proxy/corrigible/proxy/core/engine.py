@@ -15,10 +15,10 @@ import orjson
 
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.errors import CorrigibleError
+from corrigible.rules.functions.builtin import unix
 from corrigible.rules.language.expression import running
-from corrigible.rules.language.functions import unix
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 

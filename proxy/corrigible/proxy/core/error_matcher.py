@@ -13,9 +13,9 @@ from corrigible.rules.budget import Exhausted, remaining, spare
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
 from corrigible.rules.engine.index import why_not
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation

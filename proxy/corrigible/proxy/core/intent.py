@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.functions.builtin import find
 from corrigible.rules.language.file_model import MeaningText
-from corrigible.rules.language.functions import find
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve

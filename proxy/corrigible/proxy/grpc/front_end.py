@@ -20,7 +20,7 @@ from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.forwarded_headers import travels
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Lost, Shed, Task
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
-from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .channel import Upstream
 from .corrector import GrpcCorrector

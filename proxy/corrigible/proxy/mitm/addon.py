@@ -20,7 +20,7 @@ from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .error_page import ERROR_TYPE, error_body, error_text
 from .lookup_client import LookupClient, Origin

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from corrigible.proxy.http.content_encoding import decoded
 from corrigible.proxy.http.forwarded_headers import travels
 from corrigible.proxy.tls_files import USUAL, Trust
-from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 if TYPE_CHECKING:
     import httpx

@@ -14,9 +14,9 @@ from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
-from corrigible.rules.engine.lookup import CALL, Lookup, LookupAnswer
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.rule import Rule
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 from corrigible.rules.pack.cases import Case, case_file, differences, load_cases
 from corrigible.rules.pack.load import rule_files
 from corrigible.schema.error import FeedbackError, ReaderError

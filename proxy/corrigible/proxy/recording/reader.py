@@ -16,8 +16,8 @@ import orjson
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.content_encoding import coding
 from corrigible.proxy.http.messages import RequestHead, ResponseHead
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
 from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.document import form_pairs
 
 from .exchange import Recorded

@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.shared_loops import LoopsApart
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .lookup_runner import Fetch, LookupBudget
 from .worker import Lost, Shed, Workers

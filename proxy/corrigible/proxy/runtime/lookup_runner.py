@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from corrigible.proxy.core.corrector import Outcome
 from corrigible.proxy.core.limits import Limits
-from corrigible.rules.engine.lookup import Lookup, LookupAnswer
+from corrigible.rules.lookup import Lookup, LookupAnswer
 
 T = TypeVar("T")
 Fetch = Callable[[Lookup], Awaitable[LookupAnswer]]

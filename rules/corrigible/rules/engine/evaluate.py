@@ -15,11 +15,11 @@ from corrigible.rules.budget import Bulk, bulk, grow
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.language.expression import Activation, EvaluationError
 from corrigible.rules.language.rule import TERMINAL, Entry, LookupSpec, Rule
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed, brings_query
 from corrigible.rules.safety.loss import Seen
 from corrigible.schema.exchange import Json, Request
 
 from .guarded_patch import PatchError
-from .lookup import CALL, Lookup, LookupAnswer, allowed, brings_query
 from .lookup_path import capture
 from .pack_settings import PackSettings
 from .suggestion_builder import SuggestionBuilder, filled

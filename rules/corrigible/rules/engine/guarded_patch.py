@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from corrigible.rules.budget import spend
-from corrigible.rules.language.functions import fresh_key
+from corrigible.rules.functions.builtin import fresh_key
+from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, is_among, parameters_at, resolve, segments, through_arrays
 from corrigible.schema.document import CREDENTIALS
 from corrigible.schema.exchange import Json, Request
-
-Operation = dict[str, Json]
 
 MOST_OPERATIONS = 400
 LONGEST_GUARD = 256

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from corrigible.rules.functions.edits import Operation, edits
 from corrigible.rules.language.expression import Activation, EvaluationError, Expression, environment
 from corrigible.rules.language.rule import (
     TERMINAL,
@@ -25,11 +26,10 @@ from corrigible.rules.pointer import escape, is_among, parameters_at, schema_at,
 from corrigible.rules.safety.decisive import guessed
 from corrigible.schema.exchange import Json, Request
 
-from .guarded_patch import Operation, changes_request, derive, guarded, with_new_idempotency_key
+from .guarded_patch import changes_request, derive, guarded, with_new_idempotency_key
 from .lookup_path import placed, theirs
 from .pace import is_wait, slower
 from .pack_settings import PackSettings
-from .patch_builder import edits
 
 _MOST_ALTERNATIVES = 5
 _MOST_TOGETHER = 32

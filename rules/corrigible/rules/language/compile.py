@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from corrigible.rules.engine.lookup import Templates, uncovered
 from corrigible.rules.errors import AuthoringError, gather, suggest_spelling
+from corrigible.rules.lookup import Templates, uncovered
 from corrigible.schema.vocabulary import Vocabulary
 
 from .compile_expression import ExpressionCompiler

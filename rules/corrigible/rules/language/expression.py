@@ -13,14 +13,8 @@ from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
 from corrigible.rules.budget import spend, walk
-from corrigible.rules.engine.patch_builder import edits
 from corrigible.rules.errors import CorrigibleError, suggest_spelling
-from corrigible.rules.pointer import parameter_pointer
-from corrigible.rules.repair_functions.registry import repair_functions
-from corrigible.rules.safety.nearness import nearest
-
-from .cel_release import keep_none, release, releasing
-from .functions import (
+from corrigible.rules.functions.builtin import (
     at,
     base64,
     base64_meant,
@@ -35,7 +29,13 @@ from .functions import (
     respell,
     unix,
 )
-from .quantity import quantity, quantity_text
+from corrigible.rules.functions.edits import edits
+from corrigible.rules.functions.quantity import quantity, quantity_text
+from corrigible.rules.pointer import parameter_pointer
+from corrigible.rules.repair_functions.registry import repair_functions
+from corrigible.rules.safety.nearness import nearest
+
+from .cel_release import keep_none, release, releasing
 from .shorthand import BY_NAME, DOCUMENTS, TYPED, Functions, ShorthandError, expand, rewrite
 
 SCOPE = (

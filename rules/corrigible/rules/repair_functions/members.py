@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from corrigible.rules.budget import spend
-from corrigible.rules.language.functions import includes
+from corrigible.rules.functions.builtin import includes
 
 
 def differing(have: Any, want: Any) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from corrigible.rules.language.functions import integer
+from corrigible.rules.functions.builtin import integer
 
 _DURATION = re.compile(r"(\d{1,18}) ?(?:(s|secs?|seconds?)|(m|mins?|minutes?)|(h|hours?))", re.ASCII | re.IGNORECASE)
 _MONTHS_OR_MEGA = "M"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corrigible.rules.budget import spend
-from corrigible.rules.language.functions import at
+from corrigible.rules.functions.builtin import at
 
 
 def by_depth(pointers: Sequence[str]) -> list[str]:

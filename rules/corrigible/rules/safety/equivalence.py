@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.rules.language.quantity import quantity
+from corrigible.rules.functions.quantity import quantity
 from corrigible.schema.document import scalar_text
 from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from corrigible.rules.engine.guarded_patch import Operation, PatchError, guarded
+from corrigible.rules.engine.guarded_patch import PatchError, guarded
+from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.decisive import decides
 from corrigible.schema.exchange import Json, Request

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from corrigible.rules.engine.guarded_patch import Operation, PatchError
+from corrigible.rules.engine.guarded_patch import PatchError
+from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.decisive import READS, decides, guessed
 from corrigible.rules.safety.spelling import Spelling

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, Operation, PatchError, guarded
+from corrigible.rules.engine.guarded_patch import LONGEST_GUARD, PatchError, guarded
+from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays
 from corrigible.rules.safety.decisive import READS
 from corrigible.schema.document import BODILESS

@@ -8,7 +8,7 @@ import pytest
 
 from corrigible.adapters.apis.kubernetes.operations import KubernetesOperations
 from corrigible.adapters.registry import adapter_for
-from corrigible.rules.engine.lookup import allowed
+from corrigible.rules.lookup import allowed
 from corrigible.rules.pack.load import load_pack
 
 OPERATIONS = KubernetesOperations()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from corrigible.rules.language.quantity import quantity
+from corrigible.rules.functions.quantity import quantity
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.schema.exchange import Json
 

@@ -6,10 +6,10 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from corrigible.rules.engine.patch_builder import edits
+from corrigible.rules.functions.builtin import base64_meant, find, is_base64, respell
+from corrigible.rules.functions.edits import edits
+from corrigible.rules.functions.quantity import quantity, quantity_text
 from corrigible.rules.language.expression import EvaluationError, environment
-from corrigible.rules.language.functions import base64_meant, find, is_base64, respell
-from corrigible.rules.language.quantity import quantity, quantity_text
 
 POD: dict[str, Any] = {
     "body": {

@@ -9,12 +9,13 @@ from typing import Any
 from corrigible.rules.budget import walk
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays
 
-from .guarded_patch import Operation
-
 MOST_CHANGES = 128
 """More do not fit into any feedback."""
 _NAMES = ("name", "id", "key", "path", "containerPort", "port", "mountPath", "ip")
 """Members that tell an element from its neighbours, the best first."""
+
+Operation = dict[str, Any]
+"""One operation of RFC 6902."""
 
 
 def edits(document: Any, changes: Sequence[Sequence[Any]]) -> list[Operation]:

@@ -1,0 +1,1 @@
+"""What expressions may call: pure functions of plain JSON values."""
