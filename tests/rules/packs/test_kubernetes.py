@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import pytest
 
 from corrigible.proxy.build import load_profiles
@@ -104,3 +107,18 @@ def test_no_value_of_a_secret_is_repeated() -> None:
             assert [value for value in values if f'"{value}"'.encode() in said.encoded] == []
             seen += bool(values)
     assert seen > 2
+
+
+@pytest.mark.parametrize(("length", "answer"), [(16, b'"value":16}'), (17, b'"placeholders"')])
+def test_more_changes_than_one_answer_holds_are_asked_for(length: int, answer: bytes) -> None:
+    (profile,) = load_profiles(["kubernetes"])
+    (rule,) = [rule for rule in profile.pack.rules if rule.id == "kubernetes.type-mismatch"]
+    cases = load_cases(profile.pack.path / "type-mismatch.yaml")
+    (case,) = [case for case in cases if case.text.name == "every element of a long list"]
+    body = copy.deepcopy(case.exchange.request.body)
+    assert isinstance(body, dict)
+    body["spec"]["securityContext"]["supplementalGroups"] = [str(number + 1) for number in range(length)]
+    exchange = replace(case.exchange, request=replace(case.exchange.request, body=body))
+    decision = evaluate_rules(profile, (rule,), replace(case, exchange=exchange))
+    assert isinstance(decision, Annotate)
+    assert answer in decision.encoded
