@@ -49,7 +49,8 @@ def stripe_proxy(stripe_server: Running) -> Iterator[Running]:
     """`corrigible proxy --pack stripe` in front of `stripe_server`."""
     from corrigible.proxy.demo.servers import proxy_for
 
-    with proxy_for(stripe_server.url, "stripe").start() as running:
+    # A machine that runs tests is busy: patience is no subject of those that share this.
+    with proxy_for(stripe_server.url, "stripe", options=["--time-limit", "20"]).start() as running:
         yield running
 
 

@@ -133,10 +133,10 @@ def test_the_demo_shows_a_refused_deployment_and_its_correction() -> None:
     done = subprocess.run([*COMMAND, "demo", "kubernetes"], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     out = done.stdout.splitlines()
-    verdicts = [line.strip() for line in out if line.startswith("   ") and ("refused" in line or "accepted" in line)]
+    verdicts = [line.strip() for line in out if line.startswith("   ") and ("rejected" in line or "accepted" in line)]
     assert verdicts == [
-        "422 Unprocessable Entity, refused",
-        "422 Unprocessable Entity, refused: as before, and beside it",
+        "422 Unprocessable Entity, rejected",
+        "422 Unprocessable Entity, rejected: the same error, with feedback added",
         "201 Created, accepted",
     ]
     assert [line.strip() for line in out if line.startswith("   >")] == [
