@@ -126,7 +126,7 @@ class ServerProcess:
         try:
             self._guard = _guard(self._process.pid)
             self._wait_until_it_accepts()
-        except BaseException:
+        except BaseException:  # raised again: Ctrl-C while it starts must not leave a process behind either
             self.stop()
             raise
         return self

@@ -74,7 +74,7 @@ class ForkServer:
         try:
             self._count += 1
             socket.send_fds(self._orders, [_ORDER.pack(_SPAWN, self._count)], [theirs.fileno()])
-        except BaseException:
+        except BaseException:  # raised again: a cancelled caller must not leave a socket behind either
             ours.close()
             raise
         finally:
