@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from corrigible.proxy.core.attempt_group import Refusal
-from corrigible.proxy.core.loop_detector import Loops
+from corrigible.proxy.core.loop.attempt_group import Refusal
+from corrigible.proxy.core.loop.detector import Loops
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse

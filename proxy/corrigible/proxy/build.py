@@ -16,10 +16,10 @@ from corrigible.adapters.registry import adapter_for
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.loop_detector import Loops
+from corrigible.proxy.core.loop.detector import Loops
+from corrigible.proxy.core.loop.shared import LoopsApart
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
-from corrigible.proxy.core.shared_loops import LoopsApart
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher
 from corrigible.proxy.runtime.fork_server import ForkServer, Served

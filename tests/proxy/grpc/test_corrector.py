@@ -12,7 +12,7 @@ grpc: Any = importlib.import_module("grpc")
 
 from corrigible.proxy.build import build_engine, build_loops  # noqa: E402  behind what may be missing
 from corrigible.proxy.core.limits import Limits  # noqa: E402
-from corrigible.proxy.core.shared_loops import LoopsApart  # noqa: E402
+from corrigible.proxy.core.loop.shared import LoopsApart  # noqa: E402
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
 from corrigible.proxy.grpc.corrector import GrpcCorrector  # noqa: E402
 from corrigible.proxy.grpc.forwarder import CallResult, Metadata  # noqa: E402

@@ -10,6 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from corrigible.proxy.core.loop.detector import Loops, place_of
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.schema.exchange import Exchange, Json, Request
 
@@ -17,7 +18,6 @@ from .api_profile import Explanation, match_operation
 from .decision import Annotate, Decision, PassThrough
 from .engine import Engine
 from .limits import Limits
-from .loop_detector import Loops, place_of
 from .mode import Mode, ModeChoice
 
 Native = TypeVar("Native")

@@ -13,6 +13,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 import orjson
 
+from corrigible.proxy.core.loop.attempt_group import Refusal
+from corrigible.proxy.core.loop.detector import Loops
 from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.errors import CorrigibleError
@@ -31,7 +33,6 @@ from .api_profile import (
     match_with,
     parse_errors,
 )
-from .attempt_group import Refusal
 from .decision import Annotate, Decision, PassThrough
 from .document_size import measured, readable
 from .dry_run import dry_run
@@ -39,7 +40,6 @@ from .error_matcher import MatchedError, is_particular, suggest
 from .feedback import combine, drop_stray_paths, encode, mirror_retry_after
 from .intent import declare_losses, undeclared_losses
 from .limits import Limits
-from .loop_detector import Loops
 from .merge import merge_suggestions
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback

@@ -15,10 +15,9 @@ from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pointer import is_among, resolve, segments
 from corrigible.schema.document import is_path
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import SCHEMA
 
 from .limits import Limits
-
-SCHEMA = "self-reflective-api/0.1"
 
 # Invisible to a person, not to a model: C0 and C1 controls, zero-width and bidirectional marks, line separators,
 # fillers, variation selectors, tags.

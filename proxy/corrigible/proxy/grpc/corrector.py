@@ -17,7 +17,7 @@ from corrigible.proxy.access_log.entry import is_secret
 from corrigible.proxy.core.corrector import Corrector, NotCorrected, Unplaced
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.loop_detector import Loops
+from corrigible.proxy.core.loop.detector import Loops
 from corrigible.proxy.core.mode import CALLER, PREFERENCE, Mode, ModeChoice, parse_mode
 from corrigible.proxy.http.request_reader import is_left_out
 from corrigible.schema.exchange import Exchange, Request

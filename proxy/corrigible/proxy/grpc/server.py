@@ -17,8 +17,8 @@ from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.proxy.access_log.entry import AccessLog, Entry, on_hangup
 from corrigible.proxy.build import build_dispatcher
 from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.loop.shared import LoopsApart
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.core.shared_loops import LoopsApart
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.proxy.tls_files import USUAL, Identity, Trust

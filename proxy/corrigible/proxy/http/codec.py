@@ -10,7 +10,7 @@ from typing import Final
 from corrigible.proxy.core.corrector import NotCorrected, Unplaced
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.loop_detector import Loops
+from corrigible.proxy.core.loop.detector import Loops
 from corrigible.proxy.core.mode import PREFERENCE, Mode, ModeChoice, named_caller, preferred, queried, without_mode
 from corrigible.proxy.embed.json_splice import blank
 from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from corrigible.proxy.core.corrector import Corrector, Outcome
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.loop_detector import Loops
+from corrigible.proxy.core.loop.detector import Loops
 from corrigible.proxy.core.mode import Mode, ModeChoice
 
 from .codec import HttpCodec

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from corrigible.proxy.core.loop_detector import Loops
+from corrigible.proxy.core.loop.detector import Loops
 
 DOCUMENTS: Final = "/.well-known/recovery-feedback/"
 """Where it is fetched."""

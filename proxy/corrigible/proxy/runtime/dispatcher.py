@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.shared_loops import LoopsApart
+from corrigible.proxy.core.loop.shared import LoopsApart
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .lookup_runner import Fetch, LookupBudget

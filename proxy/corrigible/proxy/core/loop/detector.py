@@ -18,9 +18,9 @@ from typing import Final
 from corrigible.schema.cache import LONGEST, cached
 from corrigible.schema.exchange import Json, Request
 
+from .answer import answer_repeated
 from .attempt_group import AttemptGroup, Feedback, Refusal, is_progress, is_same_task
 from .fingerprint import Advice, gist, leaves_of, sent_words
-from .loop_answer import answer_repeated
 
 MOST: Final = 4096
 """Loops that are remembered."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
-from .loop_detector import MOST, Loops
+from .detector import MOST, Loops
 
 
 class LoopsApart(Loops):

@@ -10,10 +10,10 @@ from typing import Final
 
 from corrigible.schema.document import pointer_problem
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import SCHEMA
 from corrigible.schema.word import BaseAction, LoopAction
 
 from .attempt_group import AttemptGroup, Feedback, Refusal
-from .feedback import SCHEMA
 from .fingerprint import Advice, advice_of, holds
 
 RELAXED: Final = 3

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.core.attempt_group import Refusal
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.loop_detector import IDLE, MOST, Loops
+from corrigible.proxy.core.loop.attempt_group import Refusal
+from corrigible.proxy.core.loop.detector import IDLE, MOST, Loops
+from corrigible.proxy.core.loop.shared import LoopsApart
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.core.shared_loops import LoopsApart
 from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.messages import Rewrite
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
