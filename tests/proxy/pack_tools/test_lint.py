@@ -45,13 +45,22 @@ def test_an_expression_is_200_characters_long_at_most(write_pack: WritePack) -> 
     ]
 
 
-@pytest.mark.parametrize(("status", "problems"), [("stable", ["author", "date"]), ("draft", [])])
-def test_a_stable_rule_says_who_wrote_it_and_when(write_pack: WritePack, status: str, problems: list[str]) -> None:
-    folder = write_pack(x=RULE)
+@pytest.mark.parametrize(
+    ("status", "manifest", "problems"),
+    [
+        ("stable", "", ['"author", here or in pack.yaml', '"date"']),
+        ("stable", "author: Us\n", ['"date"']),
+        ("draft", "", []),
+    ],
+)
+def test_a_stable_rule_says_who_wrote_it_and_when(
+    write_pack: WritePack, status: str, manifest: str, problems: list[str]
+) -> None:
+    folder = write_pack(manifest=manifest, x=RULE)
     text = (folder / "x.yaml").read_text("utf-8")
     lines = [line for line in text.splitlines() if not line.startswith(("author", "date"))]
     (folder / "x.yaml").write_text("\n".join(lines).replace("status: stable", f"status: {status}"), "utf-8")
-    assert linted(folder) == [f'x.yaml:3: a stable rule needs "{key}"' for key in problems]
+    assert linted(folder) == [f"x.yaml:3: a stable rule needs {problem}" for problem in problems]
 
 
 def test_a_file_that_readers_disagree_about(write_pack: WritePack) -> None:

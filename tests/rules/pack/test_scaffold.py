@@ -56,6 +56,15 @@ def test_a_rule_more(tmp_path: Path) -> None:
     assert [rule.id for rule in load_pack(folder).rules] == ["acme.too-many", "acme.unknown-parameter"]
 
 
+def test_a_rule_names_its_author_where_that_is_not_the_author_of_the_pack(tmp_path: Path) -> None:
+    folder = tmp_path / "acme"
+    new_pack(folder, author="A", date="2026-01-01")
+    new_rule(folder / "by-b.yaml", author="B: b", date="2026-01-01")
+    assert load_pack(folder).text.author == "A"
+    assert "author" not in (folder / "unknown-parameter.yaml").read_text("utf-8")
+    assert 'author: "B: b"\n' in (folder / "by-b.yaml").read_text("utf-8")
+
+
 def test_a_rule_takes_the_name_of_its_pack_not_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     new_pack(tmp_path / "acme", author="A", date="2026-01-01")
     folder = (tmp_path / "acme").rename(tmp_path / "elsewhere")

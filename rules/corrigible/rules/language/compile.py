@@ -44,6 +44,7 @@ def compile_rule(
     vocabulary: Vocabulary,
     lookups: Templates | None = None,
     functions: Functions = MappingProxyType({}),
+    author: str | None = None,
     lint: list[AuthoringError] | None = None,
 ) -> Rule:
     """Compile one rule file. Raises one AuthoringError that lists everything wrong with it.
@@ -54,7 +55,7 @@ def compile_rule(
     text = checked(RuleText, source)
     compiler = _Compiler(source, text, vocabulary, lookups, functions)
     try:
-        rule = compiler.rule(pack, major)
+        rule = compiler.rule(pack, major, author)
         if lint is not None:
             lint += compiler.lint
         return rule
@@ -86,14 +87,15 @@ class _Compiler(ExpressionCompiler):
         self.lookups = lookups
         self.names = frozenset(text.lookup) | frozenset(text.let)
 
-    def rule(self, pack: str, major: str) -> Rule:
+    def rule(self, pack: str, major: str, author: str | None) -> Rule:
         text, scope = self.text, environment(self.names - RESERVED)
         self._identity(pack)
         self._order()
         if text.status == "stable":
-            for key in ("author", "date"):
-                if getattr(text, key) is None:
-                    self.lint.append(self.source.error(("status",), f'a stable rule needs "{key}"'))
+            if text.author is None and author is None:
+                self.lint.append(self.source.error(("status",), 'a stable rule needs "author", here or in pack.yaml'))
+            if text.date is None:
+                self.lint.append(self.source.error(("status",), 'a stable rule needs "date"'))
         rule = Rule(
             id=text.id,
             version=f"{text.id}@{major}",

@@ -181,7 +181,7 @@ class RuleText(FileModel):
     title: str = Field(min_length=1)
     status: Literal["draft", "stable", "deprecated"]
     references: list[str] = Field(min_length=1)
-    author: str | None = Field(None, min_length=1)
+    author: str | None = Field(None, min_length=1, description="Who wrote it, where that is not the pack's author.")
     date: str | None = Field(None, pattern=r"^\d{4}-\d\d-\d\d$", description="When the rule was written.")
     false_positives: str | list[str] | None = Field(None, description="When the advice would be wrong.")
     priority: int = 0
@@ -251,6 +251,7 @@ class PackText(FileModel):
     version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
     api: ApiText
     license: str
+    author: str | None = Field(None, min_length=1, description="Who wrote those rules that name nobody.")
     operations: dict[Annotated[str, Field(pattern="^[A-Z]+ /")], str] = Field(
         {},
         description="What `match.operation` may name, besides adapter's and spec's: `POST /v1/refunds: CreateRefund`",

@@ -104,6 +104,7 @@ def load_pack(name_or_path: str | Path, lint: list[AuthoringError] | None = None
                 vocabulary=vocabulary,
                 lookups=lookups,
                 functions=functions,
+                author=text.author,
                 lint=lint,
             )
         except AuthoringError as error:

@@ -19,6 +19,7 @@ title: {title}
 version: 1.0.0
 api: {{name: {title} API}}
 license: Apache-2.0
+author: {author}
 # GET path templates that rules may look up; {{...}} stands for one segment.
 lookups: []
 """
@@ -30,8 +31,7 @@ title: {title}
 status: draft
 references:
   - https://example.com/docs/errors
-author: {author}
-date: {date}
+{author}date: {date}
 match:
   status: [400, 422]
   code: {code}
@@ -68,7 +68,8 @@ def new_pack(folder: Path, *, author: str, date: str) -> list[Path]:
         raise AuthoringError(Place(folder), f'"{folder.name}" is no pack name: lower-case letters, digits and "-"')
     folder.mkdir(parents=True, exist_ok=True)
     manifest = folder / "pack.yaml"
-    manifest.write_text(_PACK.format(name=folder.name, title=folder.name.replace("-", " ").title()), "utf-8")
+    title = folder.name.replace("-", " ").title()
+    manifest.write_text(_PACK.format(name=folder.name, title=title, author=_quoted(author)), "utf-8")
     return [manifest, *_schemas(folder), *new_rule(folder / "unknown-parameter", author=author, date=date)]
 
 
@@ -78,7 +79,7 @@ def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
     rule, cases = path.parent / f"{name}.yaml", path.parent / f"{name}.cases.yaml"
     if re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) is None:
         raise AuthoringError(Place(rule), f'"{name}" is no rule name: lower-case letters, digits and single "-"')
-    pack = checked(PackText, read_source(path.parent / "pack.yaml")).name
+    pack = checked(PackText, read_source(path.parent / "pack.yaml"))
     for file in (rule, cases):
         if file.exists():
             raise AuthoringError(Place(file), "is there already")
@@ -86,17 +87,22 @@ def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
     rule.write_text(
         _RULE.format(
             schema="rule.schema.json",
-            pack=pack,
+            pack=pack.name,
             rule=name,
             title=name.replace("-", " ").capitalize(),
             code=code,
-            author=json.dumps(author, ensure_ascii=False),
+            author="" if pack.author == author else f"author: {_quoted(author)}\n",
             date=date,
         ),
         "utf-8",
     )
     cases.write_text(_CASES.format(schema="cases.schema.json", code=code), "utf-8")
     return [rule, cases]
+
+
+def _quoted(text: str) -> str:
+    """Return a text as YAML: JSON's notation is YAML's too."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _schemas(folder: Path) -> list[Path]:
