@@ -37,6 +37,11 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Continue: ast.Break,
 }
 TWINS = {"any": "all", "all": "any", "min": "max", "max": "min", "startswith": "endswith", "endswith": "startswith"}
+UNREAD = ("spend", "walk", "grow", "_note")
+"""Functions whose calls count and whose arguments do not: how many steps some work takes is measured, and what `pack
+try` notes about a rule is for people."""
+LARGE = 256
+"""A limit above it protects time or memory: one more is the same limit, a thousand times as much is none."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +98,16 @@ def places(tree: ast.AST, parent: ast.AST | None = None) -> Iterator[tuple[ast.A
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params", "bases", "msg"):
             continue
+        if name == "args" and isinstance(tree, ast.Call) and called(tree) in UNREAD:
+            continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not untested(child):
                 yield from places(child, tree)
+
+
+def called(call: ast.Call) -> str:
+    """Return the last part of the name of what is called."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def untested(node: ast.AST) -> bool:
@@ -113,7 +125,16 @@ def untested(node: ast.AST) -> bool:
             return True
         case ast.Call(func=ast.Attribute(value=ast.Name(id="logger" | "LOG"))):
             return True
+        case ast.Constant(value=str(text)):
+            return is_sentence(text)
+        case ast.keyword(arg="strict" | "score_cutoff"):
+            return True  # an assertion of ours that two lists are as long; a limit that only saves work
     return False
+
+
+def is_sentence(text: str) -> bool:
+    """Return whether a text is a message to people: its wording is checked by reading, as that of f-strings is."""
+    return text[:1].isupper() and text.count(" ") > 1
 
 
 def changes(node: ast.AST, parent: ast.AST) -> list[Any]:
@@ -138,11 +159,13 @@ def changes(node: ast.AST, parent: ast.AST) -> list[Any]:
             return [lambda: setattr(node, "guard", None)]
         case ast.Constant(value=bool()):
             return [lambda: setattr(node, "value", not node.value)]
+        case ast.Constant(value=int(limit)) if limit > LARGE and isinstance(parent, ast.Assign | ast.AnnAssign):
+            return [lambda: setattr(node, "value", limit * 1000)]
         case ast.Constant(value=int() | float()):
             return [lambda: setattr(node, "value", node.value + 1)]  # type: ignore[operator]
         case ast.Constant(value=str(text)) if not isinstance(parent, ast.MatchValue) and text:
             return [lambda: setattr(node, "value", text + "~")]
-        case ast.Return(value=ast.expr()) if not (isinstance(node.value, ast.Constant) and node.value.value is None):
+        case ast.Return(value=ast.expr()) if not (isinstance(node.value, ast.Constant) and not node.value.value):
             return [lambda: setattr(node, "value", ast.Constant(None))]
         case ast.Break() | ast.Continue():
             return [lambda: replaced(parent, node, SWAPPED[type(node)]())]
