@@ -23,6 +23,8 @@ class Violation(NamedTuple):
     type: str = ""
     param: str = ""
     native: Mapping[str, Json] = MappingProxyType({})
+    stated: Mapping[str, Json] = MappingProxyType({})
+    """JSON Schema keywords that the answer itself gives for the place: `{"enum": ["a", "b"]}`, `{"maximum": 200}`."""
 
     def scope(self) -> dict[str, Json]:
         """Return the map that expressions see as `error`: the six names always there, native extras beside them."""
