@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Final
 
-from corrigible.adapters.apis.etcd.adapter import ADAPTER as ETCD
-from corrigible.adapters.apis.github.adapter import ADAPTER as GITHUB
-from corrigible.adapters.apis.kubernetes.adapter import ADAPTER as KUBERNETES
-from corrigible.adapters.apis.stripe.adapter import ADAPTER as STRIPE
-from corrigible.adapters.demo.acme.adapter import ADAPTER as ACME
-from corrigible.adapters.demo.recipe.adapter import ADAPTER as RECIPE
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.google_rpc import GoogleRpcFormat
 from corrigible.adapters.formats.graphql import GRAPHQL
@@ -19,7 +14,16 @@ from corrigible.adapters.formats.mcp import MCP
 
 from .base import Adapter
 
-ADAPTERS: Final[tuple[Adapter, ...]] = (RECIPE, ACME, STRIPE, GITHUB, KUBERNETES, ETCD)
+_FOLDERS: Final[Mapping[str, str]] = {
+    "recipe": "demo.recipe",
+    "acme": "demo.acme",
+    "stripe": "apis.stripe",
+    "github": "apis.github",
+    "kubernetes": "apis.kubernetes",
+    "etcd": "apis.etcd",
+}
+"""An adapter is imported when it is asked for: most processes serve one API."""
+ADAPTERS: Final = tuple(_FOLDERS)
 
 
 def _is_json_post(method: str, path: str, headers: Mapping[str, str]) -> bool:
@@ -41,7 +45,7 @@ def adapter_for(name: str, dialect: str | None = None) -> Adapter:
     """
     if dialect is not None:
         return replace(_DIALECTS[dialect], name=name)
-    for adapter in ADAPTERS:
-        if adapter.name == name:
-            return adapter
+    if name in _FOLDERS:
+        adapter: Adapter = import_module(f"corrigible.adapters.{_FOLDERS[name]}.adapter").ADAPTER
+        return adapter
     return Adapter(name=name, formats=(GoogleRpcFormat(), GenericFormat()))

@@ -5,55 +5,57 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from types import FrameType, ModuleType
 from typing import Final
 
 from corrigible.conformance.model.usage_error import UsageError
 from corrigible.schema.printable import shown_on
 
-try:
-    from .command import check, difference, explain, listing, reference, replay, report
-except ModuleNotFoundError as missing:
-    if missing.name is None or missing.name.partition(".")[0] == "corrigible":
-        raise
-    raise SystemExit(f"{missing.name} is not installed: pip install 'corrigible[conformance]'") from None
-
-COMMANDS: Final[tuple[ModuleType, ...]] = (
-    check,
-    listing,
-    explain,
-    replay,
-    difference,
-    report,
-    reference,
-    *(
-        import_module(f"{__package__}.command.{name}")
-        for name in ("audit", "lift")
-        if find_spec(f"{__package__}.command.{name}")
-    ),
-)
+COMMANDS: Final[Mapping[str, str]] = {
+    "check": "check",
+    "list": "listing",
+    "explain": "explain",
+    "replay": "replay",
+    "diff": "difference",
+    "report": "report",
+    "serve-reference": "reference",
+    "audit": "audit",
+    "lift": "lift",
+}
+"""Names of commands, and of their modules."""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(*names: str) -> argparse.ArgumentParser:
+    """Return the parser of these commands; without names, of all."""
     top = argparse.ArgumentParser(
         prog="conformance",
         description="Judge who speaks the Self-Reflective API Schema: proxies, APIs, readers, rule packs.",
     )
     top.add_argument("--version", action="version", version=f"conformance {version('corrigible')}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add(commands)
+    for name in names or COMMANDS:
+        _command(name).add(commands)
     return top
+
+
+def _command(name: str) -> ModuleType:
+    try:
+        return import_module(f".command.{COMMANDS[name]}", __package__)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.partition(".")[0] == "corrigible":
+            raise
+        raise SystemExit(f"{missing.name} is not installed: pip install 'corrigible[conformance]'") from None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 conforms, 1 does not, 2 could not tell."""
-    args = parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    names = [name for name in words[:1] if name in COMMANDS]  # to import the others takes longer than most commands
+    args = parser(*names).parse_args(words)
     try:
         with _leaving_in_order(), shown_on(*_SHOWN, colours=True):
             status: int = args.run(args)

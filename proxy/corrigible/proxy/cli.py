@@ -5,31 +5,35 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
+from typing import Final
 
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.printable import shown_on
 
-from .command import demo, description, descriptors, pack, proxy, sandbox, translate
+COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors", "description")
+"""Each is also the name of its module."""
 
-COMMANDS = (proxy, translate, pack, sandbox, demo, descriptors, description)
 
-
-def parser() -> argparse.ArgumentParser:
+def parser(*names: str) -> argparse.ArgumentParser:
+    """Return the parser of these commands; without names, of all."""
     top = argparse.ArgumentParser(
         prog="corrigible", description="Add machine-readable corrections to the errors of APIs that you do not own."
     )
     top.add_argument("--version", action="version", version=f"corrigible {version('corrigible')}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add(commands)
+    for name in names or COMMANDS:
+        import_module(f".command.{name}", __package__).add(commands)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit status: 0 success, 1 it found a problem, 2 its arguments are wrong."""
+    words = sys.argv[1:] if arguments is None else arguments
+    names = [name for name in words[:1] if name in COMMANDS]  # to import the others takes longer than most commands
     with shown_on("stdout", "stderr", colours=True):
-        return _run(parser().parse_args(arguments))
+        return _run(parser(*names).parse_args(words))
 
 
 def _run(args: argparse.Namespace) -> int:

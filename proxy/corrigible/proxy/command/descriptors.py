@@ -6,12 +6,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from corrigible.adapters.registry import ADAPTERS
+from corrigible.adapters.registry import ADAPTERS, adapter_for
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_DESCRIPTORS = {adapter.name: adapter.descriptors for adapter in ADAPTERS if adapter.descriptors is not None}
+_DESCRIPTORS = {
+    adapter.name: adapter.descriptors for adapter in map(adapter_for, ADAPTERS) if adapter.descriptors is not None
+}
 
 
 def add(subparsers: Subparsers) -> None:
