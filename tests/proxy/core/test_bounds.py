@@ -14,7 +14,7 @@ import pytest
 
 from corrigible.proxy.build import build_corrector, load_profiles
 from corrigible.proxy.core.decision import Annotate, PassThrough
-from corrigible.proxy.core.document_size import measured, readable
+from corrigible.proxy.core.document_size import readable
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
@@ -208,15 +208,6 @@ def test_of_an_answer_so_much_is_read(spec: Path) -> None:
         assert done.value.case.body == answer, "where feedback goes is told by the whole answer"
 
 
-@pytest.mark.parametrize(
-    ("document", "values", "depth"), [(None, 1, 0), ([], 1, 1), ({"a": [1, {"b": 2}]}, 5, 3), ([[[[]]]], 4, 4)]
-)
-def test_what_is_measured(document: Json, values: int, depth: int) -> None:
-    found = measured(document, Limits())
-    assert (found.values, found.depth >= depth - 1) == (values, True)
-    assert measured([document] * 100, Limits(values=50)).is_over(Limits(values=50))
-
-
 DOUBLING = "let:\n  a0: request.body.text\n" + "".join(f"  a{n}: a{n - 1} + a{n - 1}\n" for n in range(1, 40))
 LISTS = "let:\n  a0: '[1, 2, 3]'\n" + "".join(f"  a{n}: '[a{n - 1}, a{n - 1}]'\n" for n in range(1, 40))
 SPEAKS = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
@@ -253,8 +244,3 @@ def test_only_what_is_on_the_way_of_an_edit_is_copied(operation: dict[str, Any])
         mine = apply_operation(document, operation)
     assert mine["f"] is document["f"]
     assert json.dumps(document) == untouched
-
-
-def test_long_runs_of_blanks_are_shortened() -> None:
-    said: Any = readable({"message": "a" + " " * 5000 + "b  c"}, Limits())
-    assert said == {"message": "a" + " " * 64 + "b  c"}

@@ -23,6 +23,9 @@ def test_the_ladder_for_the_same_request() -> None:
     assert second == {**feedback(), "loop": {"fingerprint": print_, "attempt": 2, "action": "none"}}
     assert list(second)[-2:] == ["loop", "suggestions"]
     assert third["loop"] == {"fingerprint": print_, "attempt": 3, "action": "relax_structure"}
+    assert set(third) == set(fourth) == {"schema", "type", "message", "recovery", "loop", "suggestions"}
+    assert (third["schema"], third["recovery"]) == ("self-reflective-api/0.1", "correctable")
+    assert (fourth["schema"], fourth["type"]) == ("self-reflective-api/0.1", "recovery_guidance")
     (relaxed,) = third["suggestions"]
     assert relaxed["parameters"] == {} and not {"patch", "steps", "group"} & relaxed.keys()
     assert relaxed["placeholders"] == [{"pointer": "/body/amount", "ask": "user"}]
@@ -108,6 +111,16 @@ def test_advice_that_was_not_followed_keeps_its_rank() -> None:
     assert [s["patch"][0]["value"] for s in second["suggestions"]] == [300, 200]
 
 
+def test_a_number_that_was_sent_as_text_is_not_tried_as_a_number() -> None:
+    agent = Agent()
+    said = feedback(edit("/body/amount", 500))
+    sent = replace(REQUEST, body={**REQUEST.body, "amount": "500"})
+    agent.refused(sent, said=said)
+    second = agent.refused(sent, said=said)
+    assert second is not None
+    assert (second["loop"]["action"], second["suggestions"]) == ("none", said["suggestions"])
+
+
 def test_what_is_no_alternative_stays() -> None:
     agent = Agent()
     first, second = one_of(300, 200)
@@ -179,8 +192,38 @@ def test_what_is_done_calls_for_nobody() -> None:
 def test_waiting_is_repeating_until_it_is_too_much(retry: dict[str, Json], last: int) -> None:
     agent = Agent()
     said = feedback({"action": "WAIT_AND_RETRY", "parameters": {}}, recovery="transient", retry=retry)
-    actions = [answer and answer["loop"]["action"] for answer in (agent.refused(said=said) for _ in range(last))]
-    assert actions == [None, *["none"] * (last - 2), "escalate"]
+    answers = [agent.refused(said=said) for _ in range(last)]
+    assert [one and one["loop"]["action"] for one in answers] == [None, *["none"] * (last - 2), "escalate"]
+    assert [one is not None and "retry" in one for one in answers] == [False, *[True] * (last - 2), False]
+
+
+def test_a_pace_for_edits_gives_them_no_more_attempts() -> None:
+    agent = Agent()
+    said = feedback(retry={"same_request": False, "max_attempts": 6})
+    actions = [answer and answer["loop"]["action"] for answer in (agent.refused(said=said) for _ in range(4))]
+    assert actions == [None, "none", "relax_structure", "escalate"]
+
+
+def test_only_so_many_places_are_asked_for() -> None:
+    agent = Agent()
+    about = [Violation("wrong", "m", f"/body/m{number}") for number in range(20)]
+    answers = [agent.refused(about=[*about, *about]) for _ in range(3)]
+    assert answers[2] is not None
+    asked = [one["pointer"] for one in answers[2]["suggestions"][0]["placeholders"]]
+    assert asked == [f"/body/m{number}" for number in range(16)]
+
+
+def test_what_the_rules_never_said_anything_about_is_asked_for_alone() -> None:
+    """They spoke the first time only: then there is no message of theirs, and no action."""
+    agent = Agent()
+    agent.refused()
+    third = [agent.refused(silent=True) for _ in range(2)][1]
+    assert third is not None
+    assert third["message"] == "Requests like this one were refused 3 times in the same way."
+    assert third["suggestions"][0]["action"] == "MODIFY_PARAMS"
+    fourth = agent.refused(silent=True)
+    assert fourth is not None
+    assert fourth["message"] == "Requests like this one were refused 4 times in the same way."
 
 
 def test_the_rules_may_fall_silent_after_their_advice_was_followed() -> None:

@@ -73,11 +73,31 @@ def test_another_path_is_another_task_unless_it_was_suggested() -> None:
 
 def test_a_path_that_is_complained_of_is_the_mistake_itself_except_in_reading() -> None:
     about = [Violation("missing", "m", "/path")]
-    for method, wanted in (("POST", 2), ("GET", 1)):
+    for method, wanted in (("POST", 2), ("GET", 1), ("HEAD", 1)):
         agent = Agent()
         request = replace(REQUEST, method=method, body=None)
         agent.refused(request, about=about)
         assert agent.attempt(replace(request, path="/charges/2/refunds"), about=about) == wanted
+
+
+def test_a_path_may_be_one_of_several_mistakes() -> None:
+    about = [AMOUNT, Violation("missing", "m", "/path")]
+    agent = Agent()
+    agent.refused(about=about)
+    assert agent.attempt(replace(REQUEST, path="/charges/2/refunds"), about=about) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [({}, {}), ({"amount": 1}, {}), ({}, {"amount": 1})],
+    ids=["nothing is advised", "nothing more", "something at last"],
+)
+def test_advice_of_no_place_is_no_progress(first: dict[str, Json], then: dict[str, Json]) -> None:
+    agent, bare = Agent(), (Violation("invalid", "Validation failed", ""),)
+    said = [feedback({"action": "MODIFY_PARAMS", "parameters": parameters}) for parameters in (first, then)]
+    agent.refused(said=said[0], about=bare)
+    again = replace(REQUEST, body={**REQUEST.body, "request_id": "2"})
+    assert agent.attempt(again, said=said[1], about=bare) == 2
 
 
 def test_tasks_that_share_credentials_are_counted_apart() -> None:

@@ -179,6 +179,20 @@ def test_an_answer_that_nobody_saw_does_not_count() -> None:
     assert agent.attempt() == 2
 
 
+def test_only_the_newest_answers_can_be_withheld() -> None:
+    """What is kept for them is bounded."""
+    loops = Loops(b"k")
+    refusals = [
+        Refusal(str(number), "Refund", REQUEST, [AMOUNT], 1000.0, "TOO_MUCH", f"e{number}") for number in range(66)
+    ]
+    for refusal in refusals:
+        loops.answered(refusal, feedback())
+    for refusal in refusals:
+        loops.withheld(refusal.id)
+    again = [loops.answered(refusal._replace(id=""), feedback()) for refusal in refusals]
+    assert [answer and answer["loop"]["attempt"] for answer in again] == [2, 2, *[None] * 64]
+
+
 def test_a_correction_that_comes_too_late_does_not_count() -> None:
     loops, limits = LoopsApart(b"k"), Limits()
     agent = Agent(loops)

@@ -116,8 +116,8 @@ def gist(message: str, sent: frozenset[str]) -> tuple[str, ...]:
 
 
 def hashed(value: Json) -> int:
-    """Python's own hash of text is keyed with what a process draws at its start."""
-    return hash(value if isinstance(value, str) else repr(value))
+    """Python's own hash of text is keyed with what a process draws at its start. A number is not the text of it."""
+    return hash(value if isinstance(value, str) else (repr(value),))
 
 
 _NOTHING = 0
