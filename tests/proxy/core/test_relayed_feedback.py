@@ -333,13 +333,6 @@ def test_paths_of_no_object_name_no_call(path: str) -> None:
     assert all(len(call) == 7 for call in calls_of(Request("POST", path, body=["x"])).calls)
 
 
-def test_memory_is_bounded_and_forgets_what_is_too_old_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corrigible.proxy.core.relay_seal._MOST_SEEN", 2)
-    relay = Relay(KEY)
-    assert [relay.first(seal, 0.0) for seal in ("a", "b", "b", "c")] == [True, True, False, False]
-    assert relay.first("c", 121.0)
-
-
 def test_a_key_is_a_file_of_some_length(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_bytes(KEY + b"\n")
