@@ -50,6 +50,20 @@ def test_words(name: str, said: tuple[str, ...]) -> None:
         ("POST", "/twirp/shop.v1.Carts/RemoveItem", "color", True),
         ("POST", "/v1/things", "payout", True),
         ("POST", "/v1/things", "", False),
+        *(("POST", "/v1/things", name, True) for name in ("merchant", "deny", "propagation", "sharing", "purge")),
+        *(("POST", "/v1/things", f"payment_{last}", False) for last in ("type", "metadata", "url", "count")),
+        *((method, "/v1/things", "currency", False) for method in ("HEAD", "OPTIONS")),
+        ("PATCH", "/v1/things", "currency", True),
+        ("POST", "/v1/transfers", "color", False),
+        ("POST", "/v1/topups", "bank", True),
+        ("POST", "/v1/pay", "ids", True),
+        ("POST", "/v1/remove_items", "color", True),
+        ("POST", "/v1/keys/revoke", "color", True),
+        ("POST", "/v1/instances/terminate", "color", True),
+        ("POST", "/v1/purge/7x", "color", True),
+        ("POST", "/DeleteService/AddItem", "color", False),
+        ("POST", "/twirp/DeleteService/AddItem", "color", False),
+        ("POST", "/v1/delete-service/AddItem", "color", True),
     ],
 )
 def test_what_decides(method: str, path: str, name: str, decisive: bool) -> None:
@@ -63,6 +77,45 @@ def test_what_decides(method: str, path: str, name: str, decisive: bool) -> None
 def test_another_path_for_what_deletes_is_a_guess(method: str, value: str, guess: bool) -> None:
     patch = [{"op": "replace", "path": "/path", "value": value}]
     assert guessed(patch, Request(method, "/v1/things/7")) is guess
+
+
+BODY = {"currency": "usd", "roles": ["a"], "amount": 5, "user_id": "u", "color": "red"}
+
+
+@pytest.mark.parametrize(
+    ("op", "guess"),
+    [
+        ({"op": "move", "from": "/body/colour", "path": "/body/currency"}, True),
+        ({"op": "move", "from": "/body/colour", "path": "/body/tint"}, False),
+        ({"op": "move", "from": "/body/userId", "path": "/body/user_id"}, False),
+        ({"op": "replace", "path": "/body/currency", "value": "eur"}, True),
+        ({"op": "add", "path": "/body/currency", "value": "eur"}, True),
+        ({"op": "replace", "path": "/body/currency", "value": "USD"}, False),
+        ({"op": "replace", "path": "/body/color", "value": "blue"}, False),
+        ({"op": "replace", "path": "/body/amount", "value": 7}, False),  # computed: numbers are not near
+        ({"op": "replace", "path": "/body/amount", "value": "7"}, False),
+        ({"op": "replace", "path": "/body/currency", "value": 7}, False),
+        ({"op": "add", "path": "/body/price", "value": "low"}, False),
+        ({"op": "remove", "path": "/body/currency"}, False),
+        ({"op": "test", "path": "/body/currency", "value": "eur"}, False),
+        ({"op": "replace", "path": "/body/roles", "value": ["b"]}, True),
+        ({"op": "replace", "path": "/body/roles", "value": ["a"]}, False),
+        ({"op": "replace", "path": "/body/roles", "value": "b"}, False),
+        ({"op": "replace", "path": "/body/roles/0", "value": "b"}, True),
+        ({"op": "replace", "path": "/path", "value": "/v1/currencies"}, False),
+    ],
+)
+def test_what_a_patch_guesses(op: dict[str, object], guess: bool) -> None:
+    harmless = {"op": "replace", "path": "/body/color", "value": "blue"}
+    request = Request("POST", "/v1/things", body=BODY)
+    assert guessed([op], request) is guess
+    assert guessed([harmless, op], request) is guess
+    assert guessed([op], Request("GET", "/v1/things", body=BODY)) is False
+
+
+def test_what_else_decides_is_no_guess_for_who_reads() -> None:
+    assert decides("tint", Request("POST", "/v1/things"), ("tint",))
+    assert not decides("tint", Request("GET", "/v1/things"), ("tint",))
 
 
 RULE = """

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corrigible.rules.safety.loss import Seen, Survival, losses
+from corrigible.rules.safety.loss import Seen, Survival, losses, losses_of_scalars
 from corrigible.schema.exchange import Request
 
 TOKENS = Survival(tokens=frozenset({"sha", "if-match"}))
@@ -39,6 +39,13 @@ def lost(before: Any, after: Any, survival: Survival | None = None, *, method: s
             [{"op": "add", "path": "/metadata/labels/a~1b", "value": "y"}],
             [{"op": "add", "path": "/metadata/labels", "value": {"a/b": "y"}}],
         ),
+        ([{"op": "add", "path": "/a", "value": 1}], [{"op": "replace", "path": "/a", "value": "1"}]),
+        ([{"op": "add", "path": "/a", "value": "x"}], [{"op": "add", "path": "/b", "value": "x"}]),
+        ({"name": None}, {"name": "x"}),
+        ({"titel": "Helo"}, {"title": "Hello"}),  # the name and the value are put right
+        ({"items": [{"n": 1}, {"n": 2}]}, {"items": [{"n": 2}, {"n": 1, "m": 3}]}),
+        ({"items": [{"n": 1}, {"n": 1}]}, {"items": [{"n": 1}]}),
+        ({f"old{i}": str(1000 + i) for i in range(100)}, {f"new{i}": 1000 + i for i in range(100)}),
     ],
 )
 def test_what_survives(before: Any, after: Any) -> None:
@@ -69,6 +76,27 @@ def test_what_survives(before: Any, after: Any) -> None:
             [{"op": "add", "path": "/a", "value": 1}],
             ("/body/1",),
         ),
+        (
+            [{"op": "move", "from": "/a", "path": "/b"}],
+            [{"op": "test", "path": "/c", "value": 1}],
+            ("/body/0",),
+        ),
+        (
+            [{"op": "add", "path": "/a", "value": {"b": 1, "c": 2}}],
+            [{"op": "add", "path": "/a", "value": {"b": 1, "c": 9}}],
+            ("/body/0/value/c",),
+        ),
+        ([{"op": "add", "path": 5}], [{"op": "add"}], ("/body/0/path",)),  # a list like any other
+        ([{"op": 5, "path": "/a"}], [{"path": "/a"}], ("/body/0/op",)),
+        ({"titel": "Helo"}, {"other": "Hello"}, ("/body/titel",)),
+        ({"meta": {}}, {"meta": "x"}, ("/body/meta",)),
+        ({"items": [1, 1, 2]}, {"items": [2, 1, 3]}, ("/body/items/1",)),
+        ({"items": [{"n": 1}, {"n": 2}]}, {"items": [{"n": 2}]}, ("/body/items/0/n",)),
+        (
+            {f"old{i}": str(1000 + i) for i in range(101)},  # too many to look for spellings
+            {f"new{i}": 1000 + i for i in range(101)},
+            tuple(f"/body/old{i}" for i in range(101)),
+        ),
     ],
 )
 def test_what_is_lost(before: Any, after: Any, gone: tuple[str, ...]) -> None:
@@ -81,6 +109,33 @@ def test_a_new_value_accounts_for_one_that_is_gone_and_no_more() -> None:
 
 def test_null_in_a_patch_clears() -> None:
     assert lost({"name": None}, {}, method="PATCH") == ("/body/name",)
+    assert lost({"name": None}, {"name": "x"}, method="PATCH") == ("/body/name",)
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def test_what_is_nested_deeper_than_anybody_nests_counts_as_lost() -> None:
+    assert lost(nested(100), nested(100)) == ()
+    assert lost(nested(101), nested(101)) == ("/body" + "/a" * 101,)
+    assert lost({"list": [nested(98)]}, {"list": [{**nested(98), "b": 2}]}) == ()
+    assert lost({"list": [nested(99)]}, {"list": [{**nested(99), "b": 2}]}) == ("/body/list/0" + "/a" * 99,)
+
+
+def test_null_is_an_empty_text_in_a_query_and_a_header() -> None:
+    before = Request("POST", "/x", query={"a": ""}, headers={"b": ""})
+    assert losses(before, replace(before, query={"a": None})) == ()
+    assert losses(before, replace(before, headers={"b": None})) == ()  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(("form", "gone"), [(True, ()), (False, ("/body/a",))])
+def test_null_is_an_empty_text_in_a_form(form: bool, gone: tuple[str, ...]) -> None:
+    before = Request("POST", "/x", body={"a": ""}, form=form)
+    assert losses(before, replace(before, body={"a": None})) == gone
 
 
 def test_another_version_of_what_is_stored_is_no_loss() -> None:
@@ -99,8 +154,33 @@ def test_what_a_look_up_shows_a_name_to_stand_for() -> None:
     assert lost({"parent": "Core"}, {"parent": 2}, Survival(seen=[team])) == ("/body/parent",)
     level = Seen("/priorityclasses", {"items": [{"metadata": {"name": "high"}, "value": 1000}]})
     assert lost({"priority": 1000}, {"priorityClassName": "high"}, Survival(seen=[level])) == ()
+    assert lost({"priority": 1000}, {"priority": "low"}, Survival(seen=[level])) == ("/body/priority",)
     left = Seen("/v1/charges/ch_1", {"amount": 500, "left": 300})
     assert lost({"amount": 500}, {"amount": 300}, Survival(seen=[left])) == ("/body/amount",)
+    asked = Seen("/branches?name=main&page=1", [{"sha": "e46f"}, {"sha": "b7"}])
+    assert lost({"tree": "main"}, {"tree": "b7"}, Survival(seen=[left, asked])) == ()
+    assert lost({"tree": "mai"}, {"tree": "b7"}, Survival(seen=[asked])) == ("/body/tree",)
+    assert lost({"tree": "main"}, {"tree": "c8"}, Survival(seen=[asked])) == ("/body/tree",)
+    assert lost({"parent": "cores"}, {"parent": 3}, Survival(seen=[team])) == ()  # a slip in the name
+    assert lost({"parent": "Core"}, {"parent": True}, Survival(seen=[team])) == ("/body/parent",)
+    deep = Seen("/x", {"a": {"b": {"name": "high"}}, "value": 1000})
+    assert lost({"level": "high"}, {"level": 1000}, Survival(seen=[deep])) == ("/body/level",)
+    many = Seen("/x/main", [*range(4999), "last", "beyond"])
+    assert lost({"tree": "main"}, {"tree": "last"}, Survival(seen=[many])) == ()
+    assert lost({"tree": "main"}, {"tree": "beyond"}, Survival(seen=[many])) == ("/body/tree",)
+
+
+def test_another_version_of_an_api_that_keeps_the_rest() -> None:
+    versioned = Survival(version="apiVersion")
+    before = Request("POST", "/apis/apps/v2/things", body={"apiVersion": "apps/v2"})
+    after = replace(before, path="/apis/batch/v1/things", body={"apiVersion": "batch/v1"})
+    assert losses(before, after, versioned) == ()
+    assert losses(before, after) == ("/body/apiVersion", "/path")
+    inner = Request("POST", "/x", body={"a": {"apiVersion": "apps/v2"}})
+    assert losses(inner, replace(inner, body={"a": {"apiVersion": "batch/v1"}}), versioned) == ("/body/a/apiVersion",)
+    for body in ([], {"apiVersion": 2}, {}):
+        bare = replace(before, body=body)
+        assert losses(bare, replace(after, body=body), versioned) == ("/path",)
 
 
 def test_steps_hold_values_too() -> None:
@@ -117,6 +197,11 @@ def test_steps_hold_values_too() -> None:
         ("GET", "/apis/apps/v2/deployments", "/apis/apps/v1/deployments", ()),
         ("POST", "/apis/apps/v2/deployments", "/apis/apps/v1/deployments", ("/path",)),
         ("GET", "/a%2Fb", "/a/b", ("/path",)),
+        ("HEAD", "/v1beta1/things", "/v1/things", ()),
+        ("GET", "/2022-11-28/things", "/2026-01-02/things", ()),
+        ("GET", "/version/things", "/things", ("/path",)),
+        ("POST", "/lists/x", "/list/x", ()),
+        ("POST", "/lists/list", "/list", ("/path",)),  # it was there as well
     ],
 )
 def test_paths(method: str, before: str, after: str, gone: tuple[str, ...]) -> None:
@@ -135,6 +220,7 @@ def test_a_collection_in_a_path_may_become_a_member() -> None:
     after = replace(before, path="/v1/refunds", body={"amount": 100, "charge": "ch_1"})
     assert losses(before, after) == ()
     assert losses(before, replace(after, body={"amount": 100})) == ("/path",)
+    assert losses(before, replace(after, body={"amount": 100, "charge": "ch_2"})) == ("/path",)
 
 
 def test_headers_that_only_say_how_it_is_written_are_no_values() -> None:
@@ -143,6 +229,17 @@ def test_headers_that_only_say_how_it_is_written_are_no_values() -> None:
     assert losses(before, after) == ("/headers/if-match", "/headers/x-tag")
     renewed = replace(before, headers={**before.headers, "if-match": '"2"'})
     assert losses(before, renewed, TOKENS) == ()
+    assert losses(before, replace(before, headers={**before.headers, "x-tag": "u"}), TOKENS) == ("/headers/x-tag",)
+    named = Request("PUT", "/x", body={"accept": "a"})
+    assert losses(named, replace(named, body={"accept": "b"})) == ("/body/accept",)
+
+
+@pytest.mark.parametrize(
+    "name", ["content-type", "content-encoding", "accept", "accept-encoding", "prefer", "user-agent"]
+)
+def test_headers_of_representation(name: str) -> None:
+    before = Request("PUT", "/x", headers={name: "a"}, body={})
+    assert losses(before, replace(before, headers={})) == ()
 
 
 def test_only_what_an_edit_touched_is_compared() -> None:
@@ -151,6 +248,72 @@ def test_only_what_an_edit_touched_is_compared() -> None:
     assert losses(before, after, touched=["/body/b"]) == ("/body/b",)
     assert losses(before, after, touched=["/query/page"]) == ("/query/page",)
     assert losses(before, after) == ("/query/page", "/body/a", "/body/b")
+    same_name = replace(before, query={"a": "1"})
+    assert losses(same_name, replace(after, query={"a": "9"}), touched=["/query/a"]) == ("/query/a",)
+    assert losses(before, replace(after, body="text"), touched=["/query/page"]) == ("/query/page",)
+    assert losses(before, after, touched=["/body"]) == ("/body/a", "/body/b")
+    listed = replace(before, body=[1, 2])
+    assert losses(listed, replace(listed, body=[1]), touched=["/body/1"]) == ("/body/1",)
+    headed = replace(before, headers={"x-tag": "t"})
+    assert losses(headed, replace(headed, headers={}), touched=["/headers/X-Tag"]) == ("/headers/x-tag",)
+    escaped = replace(before, body={"a/b": 1})
+    assert losses(escaped, replace(escaped, body={}), touched=["/body/a~1b"]) == ("/body/a~1b",)
+
+
+SCALARS = Request(
+    "PUT",
+    "/x",
+    {"page": "2"},
+    {"if-match": '"1"', "accept": "json", "x-tag": "t"},
+    {"a": "x", "b": 5, "accept": "json", "list": [1], "c~d": "x", "e": {"f": 1}, "n": None, "page": "2"},
+)
+
+
+def put(**values: Any) -> list[dict[str, Any]]:
+    return [{"op": "replace", "path": "/" + name.replace("__", "/"), "value": value} for name, value in values.items()]
+
+
+@pytest.mark.parametrize(
+    ("patch", "gone"),
+    [
+        (put(body__a="y"), ("/body/a",)),
+        ([{"op": "test", "path": "/body/e/f", "value": 1}, *put(body__a="y")], ("/body/a",)),
+        (put(body__a="X", body__b="5"), ()),
+        (put(body__a="X", body__b=6), ("/body/b",)),
+        (put(query__page="3"), ("/query/page",)),
+        (put(headers__accept="xml"), ()),
+        (put(headers__Accept="xml"), ()),
+        (put(body__accept="xml"), ("/body/accept",)),
+        ([{"op": "replace", "path": "/headers/if-match", "value": '"2"'}], ()),
+        ([{"op": "replace", "path": "/headers/x-tag", "value": "u"}], ("/headers/x-tag",)),
+        (put(body__a="e46f"), ()),  # a look-up shows it
+        # All others are for the long way.
+        (put(body__a="y", body__b=6), None),
+        (put(body__list=[2]), None),
+        (put(body__a=["x"]), None),
+        (put(body__n="x"), None),
+        (put(body__a=None), None),
+        (put(body__e__f=2), None),
+        (put(body__absent="x"), None),
+        (put(body={}), None),
+        (put(path="/y"), None),
+        ([{"op": "replace", "path": "/body/c~0d", "value": "x"}], None),
+        ([{"op": "add", "path": "/body/a", "value": "y"}], None),
+        ([{"op": "remove", "path": "/body/a"}], None),
+    ],
+)
+def test_the_short_way_says_what_the_long_one_does(patch: list[dict[str, Any]], gone: tuple[str, ...] | None) -> None:
+    survival = Survival(TOKENS.tokens, seen=[Seen("/x", {"name": "x", "sha": "e46f"})])
+    assert losses_of_scalars(patch, SCALARS, survival) == gone
+    assert losses_of_scalars(patch, SCALARS, survival._replace(steps=[{"body": {"a": "x"}}])) is None
+    assert losses_of_scalars(patch, replace(SCALARS, headers={}, query={}, body=[]), survival) is None
+    if gone is not None:
+        edited = SCALARS
+        for op in patch:
+            _, where, *rest = op["path"].split("/")
+            if op["op"] == "replace":
+                edited = replace(edited, **{where: {**getattr(edited, where), rest[0].lower(): op["value"]}})
+        assert losses(SCALARS, edited, survival) == gone
 
 
 JSON = st.recursive(

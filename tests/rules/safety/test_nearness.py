@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corrigible.rules.safety.nearness import distance, is_plural, is_same, is_slip, letters, nearest
+from tests._support.counted import steps_of
 
 INTERVALS = ["day", "week", "month", "year"]
 
@@ -40,6 +41,14 @@ INTERVALS = ["day", "week", "month", "year"]
         ("label", ["labels", "label_color"], ["labels"]),
         ("creaed", ["created", "create_pending"], ["created"]),
         ("abcdefgh", ["abxdefyh"], ["abxdefyh"]),
+        ("a-b", ["a.b", "a_b"], ["a_b"]),
+        ("customer_request", ["requested_by_customer", "customer_requirement"], ["customer_requirement"]),
+        ("creted", ["created", "creted_on"], ["created"]),
+        ("abcd", ["abxyd", "xycd"], ["abxyd"]),
+        ("big_red_dog", ["dog_red_bigger", "big_red_dogs"], ["big_red_dogs"]),
+        ("a1_b2", ["a1_b3", "a2_b2", "a_b"], ["a_b"]),
+        ("ab", ["x" * 300, "abc"], ["abc"]),
+        ("x" * 256, ["x" * 256], ["x" * 256]),
     ],
 )
 def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
@@ -56,6 +65,14 @@ def test_nearest(text: str, candidates: list[Any], near: list[str]) -> None:
         ("descr", ["descriptor", "description", "date"], ["descriptor", "description"]),
         ("user_id", ["userId", "user-id"], ["userId", "user-id"]),
         ("privte", ["private", "privet"], ["private", "privet"]),
+        ("abcdefgh", ["abxdefyh", "xbcdefyh"], ["abxdefyh", "xbcdefyh"]),
+        ("abcdef", ["abcxyf", "xbcdey"], ["abcxyf", "xbcdey"]),
+        ("ab", ["abc", "xb"], ["abc", "xb"]),
+        (
+            "customer_request",
+            ["requested_by_customer", "customers_that_requested_refunds"],
+            ["requested_by_customer", "customers_that_requested_refunds"],
+        ),
     ],
 )
 def test_as_near_is_not_alone(text: str, candidates: list[str], near: list[str]) -> None:
@@ -78,6 +95,10 @@ def test_as_near_is_not_alone(text: str, candidates: list[str], near: list[str])
         ("_", ["a"]),
         ("", ["a"]),
         ("x", ["", "_"]),
+        ("request", ["requested_by_customer"]),
+        ("id", ["idempotent"]),
+        ("dog_red_b", ["red_big_dog"]),
+        ("x" * 257, ["x" * 257]),
     ],
 )
 def test_what_means_something_else_is_never_near(text: str, candidates: list[str]) -> None:
@@ -98,6 +119,10 @@ def test_what_means_something_else_is_never_near(text: str, candidates: list[str
 )
 def test_another_number_in_the_same_place_is_another_thing(text: str, candidate: str, near: bool) -> None:
     assert nearest(text, [candidate]) == ([candidate] if near else [])
+
+
+def test_who_compares_with_many_counts_them() -> None:
+    assert steps_of(lambda: nearest("x", [f"a{n}" for n in range(100)])) >= 100
 
 
 NAMES = st.text("abc_", min_size=1, max_size=7)

@@ -47,6 +47,7 @@ def test_held(sent: Any, answer: Any) -> None:
         ({"a": {"b": 1, "c": 0}}, {}, ("/body/a/b",)),
         ({"a": [{"b": 1}]}, {"a": [7]}, ("/body/a/0/b",)),
         ({"list": [{"a": 1, "b": 2}]}, {"list": [{"a": 9, "b": 9}, {"a": 1}]}, ("/body/list/0/b",)),
+        ({"x": None, "a": 1}, {"b": 2}, ("/body/a",)),
     ],
 )
 def test_dropped_or_changed(sent: Any, answer: Any, gone: tuple[str, ...]) -> None:
@@ -97,6 +98,16 @@ def listed(depth: int) -> Any:
 def test_lists_count_as_levels() -> None:
     assert missing(listed(100), listed(100)) == ()
     assert missing(listed(101), listed(101)) == ("/body" + "/0" * 101,)
+
+
+def test_a_merge_patch_is_compared_by_members() -> None:
+    assert missing({"a": 1}, {"a": 1, "b": 2}, "PATCH") == ()
+    assert missing({"a": 1, "b": {"c": 2}}, {"a": 1}, "PATCH") == ("/body/b/c",)
+
+
+def test_a_replacement_in_a_json_patch_is_looked_for() -> None:
+    patch = [{"op": "replace", "path": "/a", "value": 1}, {"op": "replace", "path": "/b", "value": 2}]
+    assert missing(patch, {"a": 1, "b": 3}, "PATCH") == ("/body/1/value",)
 
 
 @pytest.mark.parametrize("patch", [[5], [{"op": "add", "path": 5, "value": 1}], [{"op": "add", "value": 1}]])

@@ -129,7 +129,7 @@ def _amount(text: str) -> float | None:
     if spelled is None:
         return quantity(text)
     unit = spelled[2].upper() if spelled[3] or spelled[2] not in "kK" else "k"
-    return quantity(spelled[1] + ("K" if unit == "k" and spelled[3] else unit) + spelled[3])
+    return quantity(spelled[1] + unit + spelled[3])
 
 
 def _same_moment(one: Json, other: Json) -> bool:
@@ -176,8 +176,6 @@ def is_respelled(one: Json, other: Json) -> bool:
         return False
     if a == b or (len(b) > _FEW and a.startswith(b) and len(a) - len(b) <= _FEW and a.isalpha()):
         return True
-    if a.startswith(b) and len(a) - len(b) > _FEW:
-        return False  # its end is gone: that is no slip
     if a[0] != b[0] or re.sub(r"\D", "", a) != re.sub(r"\D", "", b):
         return False
     most = 0 if len(a) < 3 else 1 if len(a) < 8 else 2

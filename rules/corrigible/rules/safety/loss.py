@@ -210,8 +210,6 @@ class _Comparison:
             return True
         if old is None:
             return self.before.method != "PATCH"
-        if old in ({}, []):
-            return type(old) is type(new)
         stands_in = name in self.survival.tokens or (name == self.survival.version and pointer == f"/body/{name}")
         return stands_in and isinstance(old, str | int) and isinstance(new, str | int)
 

@@ -59,8 +59,6 @@ def _unheld(sent: Json, answer: Json, pointer: str, depth: int = 0) -> Iterator[
         yield from (place for place, value in _leaves(sent, pointer) if not _is_zero(value))
     elif isinstance(sent, Mapping) and isinstance(answer, Mapping):
         for name, inner in sent.items():
-            if inner is None and name not in answer:
-                continue
             yield from _unheld(inner, answer.get(name, MISSING), f"{pointer}/{escape(str(name))}", depth + 1)
     elif isinstance(sent, list) and isinstance(answer, list):
         for index, inner in enumerate(sent):
