@@ -71,6 +71,8 @@ def _described(spec: Path) -> Described:
     from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for
 
     description = load(spec, check=True)
+    if description.converted:
+        warnings.warn(f"{spec}: converted from {description.converted} to OpenAPI 3.0", SpecWarning, stacklevel=2)
     for problem in description.problems:
         warnings.warn(f"{problem} (the description is used all the same)", SpecWarning, stacklevel=2)
     return description

@@ -97,7 +97,19 @@ def test_two_operations_of_one_name_are_kept_apart(tmp_path: Path, cache: Path) 
         ("a.yaml", "a: 1\na: 2\n", '2: key "a" stands twice'),
         ("a.json", "{\n]", "2: not JSON: unexpected character"),
         ("a.json", "[]", '1: not an OpenAPI description: "paths" is missing'),
-        ("a.json", '{"swagger": "2.0", "paths": {}}', "1: this is Swagger 2.0: convert it to OpenAPI 3 first"),
+        ("a.json", '{"paths": {}}', '1: not an OpenAPI description: "openapi", its version, is missing'),
+        (
+            "a.json",
+            '{"swagger": "1.2", "paths": {}}',
+            "1: this is Swagger 1.2: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are",
+        ),
+        ("a.json", '{"openapi": "4.0.0", "paths": {}}', "1: this is OpenAPI 4.0.0: OpenAPI 3.0, 3.1, 3.2 and Swagger"),
+        ("a.json", '{"openapi": "30.1", "paths": {}}', "1: this is OpenAPI 30.1: OpenAPI 3.0, 3.1, 3.2 and Swagger"),
+        (
+            "a.json",
+            '{"asyncapi": "3.0.0", "paths": {}}',
+            "1: this is AsyncAPI: only OpenAPI 3 and Swagger 2.0 are read",
+        ),
     ],
 )
 @pytest.mark.parametrize("check", [False, True], ids=["in this process", "in another"])

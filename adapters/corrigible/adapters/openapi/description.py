@@ -28,6 +28,8 @@ class Description:
         self.version: str = stored.index["version"]
         self.problems: tuple[str, ...] = tuple(stored.index["problems"] or ())
         """What is formally wrong with the description, each with file and line, where that was looked at."""
+        self.converted: str = stored.index.get("converted", "")
+        """What the description was before it was converted to OpenAPI 3, empty where it was not."""
         self._last: tuple[tuple[Request, str, tuple[SchemaViolation, ...]], ...] = ()
         """The last results, of a request and of its repair: each error of one answer needs them, for its own place."""
         self._checks = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._compiled)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from corrigible.adapters.openapi.document.source_files import SourceFiles
+from corrigible.adapters.openapi.document.swagger2 import is_swagger2
 from corrigible.adapters.openapi.document.validation import problems
 from corrigible.adapters.openapi.schema.recursive_choice import Widths
 from corrigible.rules.errors import AuthoringError, Place
@@ -19,6 +20,7 @@ from .error_codes import Codes
 from .schema_translator import Schemas
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+_SUPPORTED = re.compile(r"3\.[012](?:\.|$)")
 _REFUSAL = re.compile(r"[45](?:\d\d|XX)|default", re.IGNORECASE)
 _REFERENCE = re.compile(r"#/\$defs/s(\d+)")
 
@@ -30,13 +32,11 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
     """
     files = SourceFiles(path)
     document = files.document
-    version = document.get("openapi") if isinstance(document, Mapping) else None
     paths = document.get("paths") if isinstance(document, Mapping) else None
-    if isinstance(document, Mapping) and "swagger" in document:
-        raise AuthoringError(Place(path), "this is Swagger 2.0: convert it to OpenAPI 3 first")
-    if not isinstance(paths, Mapping):
+    if not isinstance(document, Mapping) or not isinstance(paths, Mapping):
         raise AuthoringError(Place(path), 'not an OpenAPI description: "paths" is missing')
-    schemas = Schemas(files, nullable=str(version or "3.0").startswith("3.0"))
+    version = _version(document, path)
+    schemas = Schemas(files, nullable=version.startswith("3.0"))
     codes = Codes(files)
     table: dict[str, str] = {}
     records: dict[str, Json] = {}
@@ -71,8 +71,22 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
         "operations": table,
         "codes": codes.lists,
         "problems": problems(files) if check else None,
+        "converted": "Swagger 2.0" if is_swagger2(files.native) else "",
     }
     return stored(index, records, schemas.definitions)
+
+
+def _version(document: Mapping[str, Json], path: Path) -> str:
+    """Return the version of OpenAPI that a document says. Raises AuthoringError for one that is not known here."""
+    version = document.get("openapi")
+    if version is not None and _SUPPORTED.match(str(version)):
+        return str(version)
+    if "asyncapi" in document:
+        raise AuthoringError(Place(path), "this is AsyncAPI: only OpenAPI 3 and Swagger 2.0 are read")
+    if version is None and "swagger" not in document:
+        raise AuthoringError(Place(path), 'not an OpenAPI description: "openapi", its version, is missing')
+    said = f"OpenAPI {version}" if version is not None else f"Swagger {document['swagger']}"
+    raise AuthoringError(Place(path), f"this is {said}: OpenAPI 3.0, 3.1, 3.2 and Swagger 2.0 are read")
 
 
 def _bounded(schemas: Schemas, records: Mapping[str, Any], path: Path) -> None:

@@ -15,6 +15,7 @@ from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pointer import MISSING, resolve
 from corrigible.schema.exchange import Json
 
+from .swagger2 import as_openapi, is_swagger2
 from .yaml12 import DEEPEST, read_yaml
 
 _LONGEST_CHAIN = 32
@@ -40,7 +41,12 @@ class SourceFiles:
         self.path = path
         self._read: dict[Path, Json] = {}
         self._folder = path.resolve().parent
-        self.document = self._document(path)
+        self.native = self._document(path)
+        """The first document as it is written."""
+        self.document = self.native
+        """As OpenAPI 3: references lead into this one."""
+        if is_swagger2(self.native):
+            self.document = self._read[path] = as_openapi(self.native, lambda value: self.followed(value, path)[0])
 
     def digests(self) -> dict[str, str]:
         """Return the further files that were read, relative to the first, and what was in them."""

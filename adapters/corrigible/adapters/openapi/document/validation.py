@@ -8,6 +8,7 @@ from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.yaml_source import read_source
 
 from .source_files import SourceFiles
+from .swagger2 import is_swagger2
 
 _LARGEST: Final = 256 * 1024
 """Bytes: the check takes ten seconds on a large one."""
@@ -17,7 +18,7 @@ _LONGEST: Final = 200
 
 def problems(files: SourceFiles) -> list[str] | None:
     """Return what is wrong, each with file and line; None where that was not looked at."""
-    path, document = files.path, files.document
+    path, document = files.path, files.native
     if unread := files.unread():
         why = "not read: only files in the description's folder or below are"
         return [f"{Place(path)}: $ref {_short(place)}: {why}" for place in unread[:_MOST]]
@@ -25,10 +26,11 @@ def problems(files: SourceFiles) -> list[str] | None:
         return None
     try:
         from jsonschema_path import SchemaPath
-        from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+        from openapi_spec_validator import OpenAPIV2SpecValidator, OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
     except ImportError:
         return None
-    of_version = OpenAPIV30SpecValidator if str(document.get("openapi")).startswith("3.0") else OpenAPIV31SpecValidator
+    of_3 = OpenAPIV30SpecValidator if str(document.get("openapi")).startswith("3.0") else OpenAPIV31SpecValidator
+    of_version = OpenAPIV2SpecValidator if is_swagger2(document) else of_3
     try:
         # What a file that was read refers to is read by us as well, never by the library: it would fetch.
         handlers = dict.fromkeys(("<all_urls>", "http", "https", "file"), files.read)
