@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
-from corrigible.rules.engine.pace import slower
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.load import load_pack
+from corrigible.rules.safety.loss import Seen
 from corrigible.schema.exchange import Request
 
 WritePack = Callable[..., Path]
@@ -404,26 +405,6 @@ def test_side_effects_follow_the_method_that_will_be_sent(write_pack: WritePack)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "both"),
-    [
-        (None, {"same_request": True}, {"same_request": True}),
-        (
-            {"same_request": True, "after_seconds": 1},
-            {"same_request": True, "after_seconds": 5},
-            {"same_request": True, "after_seconds": 5},
-        ),
-        (
-            {"same_request": True, "after_seconds": 5, "idempotency_key": "reuse"},
-            {"same_request": False, "idempotency_key": "new"},
-            {"same_request": False, "after_seconds": 5, "idempotency_key": "new"},
-        ),
-    ],
-)
-def test_of_two_paces_the_more_careful(one: Any, other: Any, both: Any) -> None:
-    assert slower(one, other) == both
-
-
-@pytest.mark.parametrize(
     ("path", "template"),
     [
         ("/files/a", "/files/{+path}"),
@@ -555,3 +536,135 @@ def test_a_function_of_the_pack_in_a_rule(write_pack: WritePack) -> None:
     manifest = 'functions:\n  "half(n)": n / 2\n  "quarter(n)": half(half(n))\n'
     folder = write_pack(manifest=manifest, x=entry("set: {amount: quarter(body.amount)}"))
     assert said(folder).suggestions[0]["parameters"] == {"amount": 125}
+
+
+def test_a_capture_that_is_prose_is_no_value(write_pack: WritePack) -> None:
+    text = "match: {message: 'no (?P<what>[^;]+); try (?P<other>.+)'}\n" + MODIFY
+    notes: list[str] = []
+    assert consider(write_pack(x=text), notes=notes, message=f"no {'x' * 257}; try y")[0] is None
+    assert notes == ["a capture is no value: too long, or of several lines"]
+    assert consider(write_pack(x=text), message=f"no {'x' * 256}; try y")[0] is not None
+
+
+def test_what_a_look_up_showed_is_kept(write_pack: WritePack) -> None:
+    notes: list[str] = []
+    answers = {"/v1/things/t_1": LookupAnswer(200, b'{"left": 300}')}
+    spoken = said(write_pack(manifest=MANIFEST, x=LOOKS % ""), answers=answers, notes=notes)
+    assert spoken.seen == (Seen("/v1/things/t_1", {"left": 300}),)
+    assert notes == ["look-up thing: GET /v1/things/{id} answered"]
+    notes.clear()
+    optional = THING % ", optional: true" + entry("if: thing == null, action: ESCALATE, actor: somebody_else")
+    spoken = said(write_pack(manifest=MANIFEST, x=optional), notes=notes)
+    assert (spoken.seen, notes) == ((), ["look-up thing: GET /v1/things/{id} gave nothing"])
+
+
+@pytest.mark.parametrize("get", ["'/v1/' + 'others'", "'/v1/things?id=' + request.body.thing + '&all=1'", "5"])
+def test_a_look_up_that_is_not_on_the_list_is_not_made(write_pack: WritePack, get: str) -> None:
+    text = f'lookup: {{thing: {{get: "{get}", optional: true}}}}\n' + MODIFY
+    notes: list[str] = []
+    request = Request("POST", "/v1/x", body={"thing": "t&admin=1", "amount": 500})
+    spoken, asked = consider(write_pack(manifest=MANIFEST, x=text), request, notes=notes)
+    assert asked == []
+    assert notes == ["look-up thing: not on the pack's list"]
+    assert spoken is not None and not spoken.used_live_state
+
+
+def looking(folder: Path, request: Request = REQUEST) -> Generator[Lookup, LookupAnswer, RuleResult | None]:
+    (rule,) = load_pack(folder).rules
+    scope = {"request": request.document(), "error": {"message": ""}, "spec": {}, "exchange": {"id": "e1"}}
+    return evaluate(rule, request, scope, load_pack(folder).guidance, "1.", None)
+
+
+def test_look_ups_that_do_not_depend_on_each_other_are_made_ahead(write_pack: WritePack) -> None:
+    text = """\
+        lookup:
+          thing: {get: "'/v1/things/' + request.body.thing"}
+          never: {get: "'/v1/things'", if: "1 > 2", optional: true}
+          other: {get: "'/v1/things/' + thing.next"}
+          all: {get: "'/v1/things'"}
+        """
+    going = looking(write_pack(manifest=MANIFEST, x=dedent(text) + MODIFY))
+    first = next(going)
+    assert (first.path, [one.path for one in first.ahead]) == ("/v1/things/t_1", ["/v1/things"])
+    second = going.send(LookupAnswer(200, b'{"next": "t_2"}'))
+    assert (second.path, [one.path for one in second.ahead]) == ("/v1/things/t_2", ["/v1/things"])
+    third = going.send(LookupAnswer(200, b"{}"))
+    assert (third.path, third.ahead) == ("/v1/things", ())
+
+
+def test_a_look_up_may_be_a_grpc_call(write_pack: WritePack) -> None:
+    manifest = "lookups: [/shop.v1.Carts/Get]\n"
+    text = (
+        "lookup: {cart: {get: \"'/shop.v1.Carts/Get'\", message: {id: request.body.thing}}}\n"
+        "suggest: [{message: m, action: MODIFY_PARAMS, parameters: {amount: cart.left}}]\n"
+    )
+    going = looking(write_pack(manifest=manifest, x=text))
+    lookup = next(going)
+    assert (lookup.path, lookup.method, lookup.body) == ("/shop.v1.Carts/Get", "GRPC", b'{"id":"t_1"}')
+    with pytest.raises(StopIteration) as done:
+        going.send(LookupAnswer(200, b'{"left": 1}'))
+    (suggestion,) = done.value.value.suggestions
+    assert suggestion["evidence"]["lookups"] == ["GRPC /shop.v1.Carts/Get"]
+
+
+@pytest.mark.parametrize("answer", [b"[" + b"0," * 110_000 + b"0]", b'"' + b"x" * (3 << 20) + b'"'])
+def test_what_a_rule_holds_is_bounded(write_pack: WritePack, answer: bytes) -> None:
+    one = "lookup: {thing: {get: \"'/v1/things/' + request.body.thing\"}}\n"
+    both = "lookup: {thing: {get: \"'/v1/things/' + request.body.thing\"}, all: {get: \"'/v1/things'\"}}\n"
+    answers = {"/v1/things/t_1": LookupAnswer(200, answer), "/v1/things": LookupAnswer(200, answer)}
+    assert consider(write_pack(manifest=MANIFEST, x=one + MODIFY), answers=answers)[0] is not None
+    with pytest.raises(RuleFault, match="look-up all makes the names of this rule hold too much"):
+        consider(write_pack(manifest=MANIFEST, x=both + MODIFY), answers=answers)
+
+
+def test_further_errors_that_are_answered_too(write_pack: WritePack) -> None:
+    assert said(write_pack(x=MODIFY)).settles == frozenset()
+    assert said(write_pack(x="also_resolves: '[1, 2]'\n" + MODIFY)).settles == {1, 2}
+
+
+@pytest.mark.parametrize("changes", ["[['/body/unit', 'kg'], 'x']", "[[]]", "5"])
+def test_computed_changes_have_a_form(write_pack: WritePack, changes: str) -> None:
+    with pytest.raises(RuleFault):
+        consider(write_pack(x=entry(f'set: "{changes}"')))
+
+
+def test_a_rule_may_ask_for_confirmation(write_pack: WritePack) -> None:
+    text = "action: MODIFY_PARAMS, parameters: {amount: 1}, requires_confirmation: true, changes_intent: true"
+    assert said(write_pack(x=entry(text))).suggestions[0]["safety"] == {
+        "side_effects": "certain",
+        "changes_intent": True,
+        "requires_confirmation": True,
+    }
+
+
+def test_a_written_test_stays(write_pack: WritePack) -> None:
+    patch = "[{op: test, path: /body/amount, value: 500}, {op: remove, path: /body/amount}]"
+    spoken = said(write_pack(manifest=MANIFEST, x=entry(f"action: MODIFY_PARAMS, patch: {patch}")))
+    assert [op["op"] for op in spoken.suggestions[0]["patch"]] == ["test", "remove"]
+
+
+def test_an_element_may_be_moved_or_copied(write_pack: WritePack) -> None:
+    patch = "[{op: move, from: /body/amount, path: /body/sum}, {op: copy, from: /body/sum, path: /body/total}]"
+    (suggestion,) = said(write_pack(x=entry(f"action: MODIFY_PARAMS, patch: {patch}"))).suggestions
+    assert suggestion["patch"] == [
+        {"op": "move", "from": "/body/amount", "path": "/body/sum"},
+        {"op": "copy", "from": "/body/sum", "path": "/body/total"},
+    ]
+    assert suggestion["parameters"] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "same", "key"),
+    [
+        ("action: WAIT_AND_RETRY, retry: {same_request: true}, ask: [{pointer: /body/a, schema: {}}]", True, "new"),
+        ("action: WAIT_AND_RETRY, retry: {same_request: true, idempotency_key: reuse}", True, "reuse"),
+    ],
+)
+def test_a_key_is_new_where_something_is_filled_in(write_pack: WritePack, text: str, same: bool, key: str) -> None:
+    retry = said(write_pack(manifest=MANIFEST, x=entry(text)), KEYED).retry
+    assert retry == {"same_request": same, "idempotency_key": key}
+
+
+def test_what_has_no_effect_may_be_repeated(write_pack: WritePack) -> None:
+    text = entry("action: WAIT_AND_RETRY, side_effects: none, retry: {same_request: true}")
+    assert said(write_pack(x=text)).retry == {"same_request": True}

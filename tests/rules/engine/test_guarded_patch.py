@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.engine.guarded_patch import PatchError, changes_request, derive, guarded
+from corrigible.rules.engine.guarded_patch import (
+    PatchError,
+    changes_request,
+    derive,
+    guarded,
+    with_new_idempotency_key,
+)
 from corrigible.rules.functions.edits import Operation
 from corrigible.schema.exchange import Request
+from tests._support.counted import steps_of
 
 SECRETS = frozenset({"cvc", "pin"})
 
@@ -143,6 +150,12 @@ def test_a_test_counts_only_until_elements_move() -> None:
     [
         ([remove("/body/items/0")], "/body/items/0 edits an array element without a test of it first"),
         ([remove("/body/items/0"), FIRST], "/body/items/0 edits an array element without a test of it first"),
+        ([remove("/body/items/2")], "/body/items/2 edits an array element without a test of it first"),
+        (
+            [FIRST, remove("/body/items/0"), remove("/body/items/0")],
+            "/body/items/0 edits an array element without a test of it first",
+        ),
+        ([add("/body/n", 1)] * 401, "a patch of 401 operations, 400 are the most"),
         ([FIRST, remove("/body/items/1")], "/body/items/1 edits an array element without a test of it first"),
         ([replace("/body/items/0/id", "c")], "/body/items/0/id edits an array element without a test of it first"),
         ([add("/body/items/0", {})], "/body/items/0 edits an array element without a test of it first"),
@@ -191,3 +204,33 @@ def test_the_body_may_be_an_array_itself() -> None:
 )
 def test_whether_the_request_changes(patch: list[Operation], changes: bool) -> None:
     assert changes_request(patch) is changes
+
+
+def test_the_longest_patch_is_allowed_and_counted() -> None:
+    patch = [add("/body/n", 1)] * 400
+    guarded(DOCUMENT, patch)
+    assert steps_of(lambda: guarded(DOCUMENT, patch)) >= 400
+
+
+@pytest.mark.parametrize(("length", "operations"), [(256, ["test", "replace"]), (257, ["replace"])])
+def test_a_long_text_is_replaced_without_a_test(length: int, operations: list[str]) -> None:
+    patch = derive(Request("POST", "/x", body={"a": "x" * length}), {"a": "y"}, SECRETS)
+    assert [op["op"] for op in patch] == operations
+
+
+@pytest.mark.parametrize(
+    ("header", "patch", "renewed"),
+    [
+        ("key", [replace("/body/n", 2)], True),
+        ("key", [FIRST], False),
+        ("key", [replace("/headers/x", "1")], False),
+        ("key", [replace("/body/n", 2), replace("/headers/key", "k2")], False),
+        ("other", [replace("/body/n", 2)], False),
+        ("", [replace("/body/n", 2)], False),
+    ],
+)
+def test_whether_the_idempotency_key_is_new(header: str, patch: list[Operation], renewed: bool) -> None:
+    request = Request("POST", "/x", headers={"key": "k"}, body={"n": 1})
+    out = with_new_idempotency_key(patch, request, header, "seed")
+    assert out[: len(patch)] == patch
+    assert [op["path"] for op in out[len(patch) :]] == ["/headers/key"] * renewed

@@ -12,7 +12,7 @@ import pytest
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup_path import placed, theirs
+from corrigible.rules.engine.lookup_path import capture, placed, theirs
 from corrigible.rules.lookup import LookupAnswer, allowed, brings_query
 from corrigible.schema.exchange import Exchange, Request
 
@@ -118,6 +118,49 @@ def test_the_longest_value_is_escaped_first() -> None:
     assert placed("/v1/a/b/c", ["a/b/c", "a/b"]) == "/v1/a%2Fb%2Fc"
     assert placed("/v1/a/bc", ["a/b"]) == "/v1/a/bc"
     assert placed("/v1/x/x/x", ["x/x"]) == "/v1/x%2Fx/x"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "escaped"),
+    [
+        ("/a/b/c", "a/b", "/a%2Fb/c"),
+        ("/a/b/a/b", "a/b", "/a%2Fb/a%2Fb"),
+        ("/a?/a?", "a?", "/a%3F/a%3F"),
+        ("/x/x", "x", "/x/x"),
+        ("/v1/a/b!$&'()*+,;=:@~", "a/b!$&'()*+,;=:@~", "/v1/a%2Fb!$&'()*+,;=:@~"),
+        ("/v1/a?b", "x", None),
+    ],
+)
+def test_a_value_is_escaped_wherever_it_stands(path: str, value: str, escaped: str | None) -> None:
+    assert placed(path, [value]) == escaped
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("a/b", ["a/b"]),
+        ("a\\b", ["a\\b"]),
+        ("a\x7fb", ["a\x7fb"]),
+        ("ab", []),
+        ("/v1/a", []),
+        ("https://x.io/a", []),
+        ({"a": ["x", {"b": ("a#b",)}]}, ["a#b"]),
+        (["a/b", "a/b", "a/b/c"], ["a/b/c", "a/b"]),
+        (["a/b", *[0] * 100], ["a/b"]),
+        (["a/b", *[0] * 20_000], []),  # nobody looks at so many
+    ],
+)
+def test_whose_texts_lead_away(value: Any, found: list[str]) -> None:
+    assert theirs({"x": value, "y": "other/one"}, ["x", "absent"], {}, frozenset()) == found
+    assert theirs({"x": value}, ["x"], {"body": ["so a/b/c", "a\\b a\x7fb a#b"]}, frozenset()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [("x" * 256, True), ("x" * 257, False), ("", True), ("\u00e9 b", True), ("a\nb", False), ("a\x7fb", False)],
+)
+def test_what_may_be_captured(text: str, holds: bool) -> None:
+    assert capture(text) is holds
 
 
 @pytest.mark.parametrize(

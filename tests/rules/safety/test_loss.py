@@ -41,6 +41,8 @@ def lost(before: Any, after: Any, survival: Survival | None = None, *, method: s
         ),
         ([{"op": "add", "path": "/a", "value": 1}], [{"op": "replace", "path": "/a", "value": "1"}]),
         ([{"op": "add", "path": "/a", "value": "x"}], [{"op": "add", "path": "/b", "value": "x"}]),
+        ([{"op": "replace", "path": "/a", "value": 1}], [{"op": "add", "path": "/a", "value": 1}]),
+        ({"items": ["x"]}, {"items": "x"}),
         ({"name": None}, {"name": "x"}),
         ({"titel": "Helo"}, {"title": "Hello"}),  # the name and the value are put right
         ({"items": [{"n": 1}, {"n": 2}]}, {"items": [{"n": 2}, {"n": 1, "m": 3}]}),
