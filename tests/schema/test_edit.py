@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
+from pydantic import ValidationError
 
 from corrigible.schema import Request, Suggestion
 from corrigible.schema.edit import (
     MAX_REQUEST_DEPTH,
     NotApplicable,
+    after_edit,
     after_suggestion,
+    apply_operation,
     same_json,
     same_text,
     step_requests,
@@ -51,6 +55,11 @@ def op(verb: str, path: str, *value: Any) -> dict[str, Any]:
         ([1, "a"], [1, "a"], True, True),
         (["1"], [1], False, True),
         ([1], [True], False, False),
+        (["1", 2], [1, 3], False, False),
+        (["a", 2], ["a", 3], False, False),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, False, False),
+        ({"a": 1}, {"a": 1, "b": 2}, False, False),
+        ([], "", False, False),
         ([1], [1, 1], False, False),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True, True),
         ({"a": "1"}, {"a": 1}, False, True),
@@ -287,3 +296,95 @@ def test_a_step_is_a_form_where_it_says_so_or_the_request_was(
 def test_a_step_that_is_no_request_to_the_same_host(members: dict[str, Any]) -> None:
     with pytest.raises(NotApplicable, match="a step "):
         step(JSON, **members)
+
+
+HEADED = Request("POST", "/x", {"q": "1"}, {"accept": "a", "authorization": "secret"}, {"a": 1, "b": "two", "c": [1]})
+
+
+@pytest.mark.parametrize(
+    ("operations", "changes"),
+    [
+        ([op("replace", "/body/a", 2)], {"body": {"a": 2, "b": "two", "c": [1]}}),
+        ([op("add", "/body/d", {"e": 1})], {"body": {"a": 1, "b": "two", "c": [1], "d": {"e": 1}}}),
+        ([op("add", "/body/a", 2)], {"body": {"a": 2, "b": "two", "c": [1]}}),
+        ([op("remove", "/body/c")], {"body": {"a": 1, "b": "two"}}),
+        ([op("test", "/body/b", "two"), op("remove", "/body/a")], {"body": {"b": "two", "c": [1]}}),
+        ([op("remove", "/body/a"), op("add", "/body/a", 3)], {"body": {"b": "two", "c": [1], "a": 3}}),
+        ([op("replace", "/headers/accept", "b")], {"headers": {"accept": "b", "authorization": "secret"}}),
+        ([op("replace", "/headers/Accept", "b")], {"headers": {"accept": "b", "authorization": "secret"}}),
+        ([op("add", "/headers/x-new", "b")], {"headers": {"accept": "a", "x-new": "b", "authorization": "secret"}}),
+        ([op("replace", "/headers/accept", 5)], {"headers": {"accept": "5", "authorization": "secret"}}),
+        ([op("remove", "/headers/accept")], {"headers": {"authorization": "secret"}}),
+        ([op("replace", "/query/q", "2")], {"query": {"q": "2"}}),
+        ([op("add", "/query/a", "2")], {"query": {"q": "1", "a": "2"}}),
+        ([op("replace", "/method", "PUT")], {"method": "PUT"}),
+        ([op("test", "/body/a", 1.0), op("remove", "/body/c")], {"body": {"a": 1, "b": "two"}}),
+        ([op("replace", "/body/c/0", 2)], {"body": {"a": 1, "b": "two", "c": [2]}}),
+        ([op("add", "/body/x~1y", 2)], {"body": {"a": 1, "b": "two", "c": [1], "x/y": 2}}),
+        ([{"op": "move", "from": "/body/a", "path": "/body/z"}], {"body": {"b": "two", "c": [1], "z": 1}}),
+        ([op("test", "/body/a", 2), op("remove", "/body/c")], None),
+        ([op("test", "/body/a", True), op("remove", "/body/c")], None),
+        ([op("test", "/body/none", None), op("remove", "/body/c")], None),
+        ([op("remove", "/body/none")], None),
+        ([op("replace", "/body/none", 1)], None),
+        ([op("remove", "/headers/none")], None),
+        ([op("replace", "/headers/accept", "a\r\nb: c")], None),
+        ([op("replace", "/headers/authorization", "mine")], None),
+        ([op("add", "/cookies/a", 1)], None),
+        ([op("increment", "/body/a", 1)], None),
+    ],
+)  # fmt: skip
+def test_a_plain_edit_does_what_any_other_does(
+    operations: list[dict[str, Any]], changes: dict[str, Any] | None
+) -> None:
+    """Edits of single members go a shorter way: it must lead to the same request."""
+    before = orjson.dumps(HEADED.document())
+    after = after_edit({"action": "MODIFY_PARAMS", "patch": operations}, HEADED)
+    assert after == (None if changes is None else replace(HEADED, **changes))
+    assert orjson.dumps(HEADED.document()) == before, "the request itself stays"
+    try:
+        assert after == patched(HEADED, *operations)
+    except (NotApplicable, ValidationError):
+        assert after is None
+
+
+@pytest.mark.parametrize("body", [None, [1], "text"])
+def test_a_body_of_no_members_is_edited_as_a_whole(body: Any) -> None:
+    request = replace(HEADED, body=body)
+    after = after_edit({"action": "MODIFY_PARAMS", "patch": [op("add", "/body", {"a": 1})]}, request)
+    assert after == replace(request, body={"a": 1})
+    assert after_edit({"action": "MODIFY_PARAMS", "patch": [op("add", "/body/a/b", 1)]}, request) is None
+
+
+def test_an_edit_may_be_parameters_or_nothing() -> None:
+    assert after_edit({"action": "MODIFY_PARAMS", "parameters": {"a": 2}}, HEADED) == merged(HEADED, a=2)
+    assert after_edit({"action": "MODIFY_PARAMS"}, HEADED) == HEADED
+    assert after_edit({"action": "WAIT_AND_RETRY", "parameters": {"a": 2}}, HEADED) == HEADED
+
+
+DOCUMENT = {"a": {"b": [{"c": 1}, 2]}, "d": [[1], [2]]}
+
+
+@pytest.mark.parametrize(
+    ("operation", "after"),
+    [
+        (op("replace", "/a/b/0/c", 9), {"a": {"b": [{"c": 9}, 2]}, "d": [[1], [2]]}),
+        (op("add", "/d/1/-", 9), {"a": {"b": [{"c": 1}, 2]}, "d": [[1], [2, 9]]}),
+        ({"op": "move", "from": "/d/0", "path": "/a/e"}, {"a": {"b": [{"c": 1}, 2], "e": [1]}, "d": [[2]]}),
+        (op("remove", "/a/b/1"), {"a": {"b": [{"c": 1}]}, "d": [[1], [2]]}),
+        (op("remove", "/a/b/2"), None),
+        (op("remove", "/a/b/1/c"), None),
+        (op("remove", "/a/b/x/c"), None),
+        (op("remove", f"/a/b/{10**20}/c"), None),
+        (op("remove", "/nowhere/b"), None),
+        (op("remove", "no pointer"), None),
+    ],
+)
+def test_one_operation_leaves_the_given_document_as_it_was(operation: dict[str, Any], after: Any) -> None:
+    before = orjson.dumps(DOCUMENT)
+    if after is None:
+        with pytest.raises(NotApplicable, match="does not fit"):
+            apply_operation(DOCUMENT, operation)
+    else:
+        assert apply_operation(DOCUMENT, operation) == after
+    assert orjson.dumps(DOCUMENT) == before

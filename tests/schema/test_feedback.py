@@ -54,6 +54,8 @@ def nested(levels: int) -> Any:
         (suggesting(parameters={"a": math.nan}), "not a finite number"),
         (suggesting(parameters={"a": "\ud800"}), "lone surrogate"),
         (suggesting(parameters={"a": nested(MAX_DEPTH)}), f"nested deeper than {MAX_DEPTH} levels"),
+        (suggesting(parameters={"a": [[nested(MAX_DEPTH - 2)]]}), f"nested deeper than {MAX_DEPTH} levels"),
+        (suggesting(action=""), "/suggestions/0/action: "),
         (suggesting(parameters={"a": object()}), "object is not JSON"),
         (suggesting(parameters={"a": {1: 2}}), "a member name is not text"),
         (suggesting(patch={"op": "add"}), "/suggestions/0/patch: "),
@@ -71,6 +73,12 @@ def test_what_decides_and_cannot_be_read_is_an_error(garbage: Any, complaint: st
     with pytest.raises(ReaderError) as caught:
         parse(garbage)
     assert complaint in str(caught.value)
+
+
+def test_what_is_just_within_the_limits_is_read() -> None:
+    parsed = parse(feedback(suggestions=[{"action": "x", "parameters": {"a": nested(MAX_DEPTH - 1)}}]))
+    assert parsed.suggestions[0].action == "X"
+    assert parsed.suggestions[0].parameters == {"a": nested(MAX_DEPTH - 1)}
 
 
 def test_the_error_names_every_place_and_repeats_no_value() -> None:

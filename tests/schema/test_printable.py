@@ -41,3 +41,14 @@ def test_streams_are_themselves_again(capsys: pytest.CaptureFixture[str]) -> Non
     assert sys.stdout is before
     out, err = capsys.readouterr()
     assert "\x1b" not in out + err and out.endswith("\\u000d x\na\\u001bb\n")
+
+
+@pytest.mark.parametrize(
+    ("colours", "shown"), [(True, "\x1b[31mred"), (False, "\\u001b[31mred"), (None, "\\u001b[31mred")]
+)
+def test_a_stream_keeps_our_own_colours_where_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], colours: bool | None, shown: str
+) -> None:
+    with shown_on("stdout", **({} if colours is None else {"colours": colours})):
+        assert sys.stdout.write("\x1b[31mred") == 8
+    assert capsys.readouterr().out == shown

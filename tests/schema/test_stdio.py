@@ -79,6 +79,10 @@ def test_a_line_that_is_no_question_is_an_error_too(line: str) -> None:
     assert set(json.loads(answer(line))) == {"id", "error"}
 
 
+def test_every_error_says_something() -> None:
+    assert json.loads(answer("[" * 100_000))["error"]
+
+
 def test_blank_lines_are_no_questions_and_every_other_gets_one_line() -> None:
     out = io.StringIO()
     serve(["\n", json.dumps({"id": 1}) + "\n", "  \n", "x\n"], out)

@@ -143,7 +143,7 @@ def _with_plain_edits(patch: Sequence[Mapping[str, Any]], request: Request) -> R
             continue
         if verb not in _PLAIN or (verb != "add" and name not in members):
             return None
-        if where == "headers" and not (verb == "replace" and isinstance(operation["value"], str)):
+        if where == "headers" and not (verb == "replace" and header_problem({name: operation["value"]}) is None):
             return None
         if where not in ("body", "headers"):
             return None

@@ -12,7 +12,9 @@ import pytest
 
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, PassThrough
-from corrigible.schema.exchange import Request
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.schema.exchange import Exchange, Request
 from tests._support.widgets import FIX, REFUSAL, REQUEST, Api, decide, small_enough
 
 WritePack = Callable[..., Path]
@@ -62,13 +64,14 @@ def test_an_answer_that_shows_nothing_verifies_nothing(write_pack: WritePack) ->
         status, answer = small_enough(body)
         return (status, {"kind": "Status", "status": "Success"}) if status == 201 else (status, answer)
 
-    silent = DRY.replace("}\n", ", silent: {kind: Status}}\n")
-    decision = decide(build_engine([write_pack(manifest=silent, x=FIX)]), Api(terse), TEN)
-    assert isinstance(decision, Annotate)
-    (suggestion,) = decision.feedback["suggestions"]
-    assert suggestion["verification"] == {"status": "unverified", "method": "dry_run"}
-    assert suggestion["applicability"] == "MAYBE_INCORRECT"
-    assert suggestion["safety"]["changes_intent"] is False
+    for silence, is_silent in (("{kind: Status}", True), ("{kind: Status, status: Failure}", False)):
+        silent = DRY.replace("}\n", f", silent: {silence}}}\n")
+        decision = decide(build_engine([write_pack(manifest=silent, x=FIX)]), Api(terse), TEN)
+        assert isinstance(decision, Annotate)
+        (suggestion,) = decision.feedback["suggestions"]
+        assert suggestion["verification"] == {"status": "unverified", "method": "dry_run"}
+        assert suggestion["applicability"] == "MAYBE_INCORRECT"
+        assert suggestion["safety"]["changes_intent"] is not is_silent
 
 
 ALTERNATIVES = """\
@@ -190,3 +193,143 @@ def test_a_suggestion_whose_test_does_not_hold_proves_nothing(write_pack: WriteP
     assert isinstance(decision, Annotate)
     assert "verification" not in decision.feedback["suggestions"][0]
     assert api.asked == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (None, "application/json"),
+        ("", "application/json"),
+        ("application/json; charset=utf-8", "application/json"),
+        ("application/merge-patch+json", "application/merge-patch+json"),
+        ("application/yaml", "application/json"),
+        ("text/x-yaml; a=b", "application/json"),
+        ("application/apply-patch+yaml", "application/apply-patch+yaml"),
+    ],
+)
+def test_the_media_type_of_what_is_tried(write_pack: WritePack, given: str | None, sent: str) -> None:
+    api = Api(small_enough)
+    headers = {} if given is None else {"content-type": given}
+    decide(build_engine([write_pack(manifest=DRY, x=FIX)]), api, replace(TEN, headers=headers))
+    assert [lookup.content_type for lookup in api.asked] == [sent, sent]
+
+
+def choices(*versions: str, **more: str) -> str:
+    return "suggest:\n- one_of:\n" + "".join(
+        f"  - {{action: MODIFY_PARAMS, message: {one}, parameters: {{version: \"'{one}'\"}}{more.get(one, '')}}}\n"
+        for one in versions
+    )
+
+
+@pytest.mark.parametrize(
+    ("keeps", "tried", "sent"),
+    [
+        ({"a": "version", "b": "version metrics"}, ["a", "b"], ["b", "a", "c", "d"]),
+        ({"a": "version metrics"}, ["a"], ["a", "b", "c", "d"]),
+        ({"a": "version", "d": "version metrics"}, ["a", "b", "c"], ["a", "d"]),
+        ({"a": "version", "b": "version", "c": "version"}, ["a", "b", "c"], ["a", "b", "c", "d"]),
+        ({"b": "version", "c": "version metrics"}, ["a", "b", "c"], ["c", "b", "d"]),
+        ({"b": "version", "c": "version"}, ["a", "b", "c"], ["b", "c", "d"]),
+    ],
+)
+def test_three_alternatives_are_tried_until_one_keeps_everything(
+    write_pack: WritePack, keeps: dict[str, str], tried: list[str], sent: list[str]
+) -> None:
+    request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
+    api = Api(by_version({version: names.split() for version, names in keeps.items()}))
+    decision = decide(build_engine([write_pack(manifest=VERSIONED, x=choices("a", "b", "c", "d"))]), api, request)
+    assert [orjson.loads(lookup.body)["version"] for lookup in api.asked] == ["v2", *tried]
+    if "a" not in keeps:
+        assert isinstance(decision, Annotate)
+        assert [s["message"] for s in decision.feedback["suggestions"]][: len(sent)] == sent
+        return
+    assert isinstance(decision, Annotate)
+    assert [s["message"] for s in decision.feedback["suggestions"]] == sent
+
+
+def test_only_whole_edits_are_tried(write_pack: WritePack) -> None:
+    """With a step or an open value nobody would send them as they are."""
+    request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
+    asks = ", ask: [{pointer: /body/x, schema: {}}]"
+    steps = ", steps: [{method: \"'POST'\", path: \"'/widgets'\"}]"
+    rule = choices("a", "b", "c", "d", b=asks, c=steps)
+    api = Api(by_version({"a": ["version"]}))
+    decide(build_engine([write_pack(manifest=VERSIONED, x=rule)]), api, request)
+    assert [orjson.loads(lookup.body)["version"] for lookup in api.asked] == ["v2", "a", "d"]
+
+
+PARTS = {
+    name: f"match: {{code: {name}}}\nsuggest: [{{action: MODIFY_PARAMS, message: {name}, parameters: {{{name}: 1}}}}]\n"
+    for name in ("size", "weight")
+}
+
+
+def refuses(*names: str) -> tuple[int, dict[str, Any]]:
+    return 422, {"errors": [{"code": name, "message": f"wrong {name}"} for name in names]}
+
+
+@pytest.mark.parametrize(
+    ("then", "sent"),
+    [
+        (["weight"], ["size"]),
+        (["size", "weight"], None),
+        (["other"], ["size", "weight"]),
+    ],
+)
+def test_of_several_errors_those_that_come_again_lose_their_suggestions(
+    write_pack: WritePack, then: list[str], sent: list[str] | None
+) -> None:
+    def judge(body: Any) -> tuple[int, Any]:
+        return refuses("size", "weight") if body["size"] == 50 else refuses(*then)
+
+    api = Api(judge)
+    body = refuses("size", "weight")[1]
+    exchange = Exchange(replace(REQUEST, body={"size": 50, "weight": 9}), 422, {}, orjson.dumps(body), "e", 1.0)
+    engine = build_engine([write_pack(manifest=DRY, **PARTS)])
+    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
+    assert [orjson.loads(lookup.body) for lookup in api.asked] == [
+        {"size": 50, "weight": 9},
+        {"size": 1, "weight": 1},
+    ]
+    if sent is None:
+        assert isinstance(decision, PassThrough)
+        return
+    assert isinstance(decision, Annotate)
+    assert [s["message"] for s in decision.feedback["suggestions"]] == sent
+    assert not any("verification" in s for s in decision.feedback["suggestions"])
+
+
+def test_an_alternative_beside_a_refuted_one_is_left(write_pack: WritePack) -> None:
+    request = replace(REQUEST, body={"version": "v2", "metrics": [80]})
+    api = Api(by_version({}))
+    decision = decide(build_engine([write_pack(manifest=VERSIONED, x=choices("a", "b", "c", "d"))]), api, request)
+    assert isinstance(decision, Annotate)
+    assert [s["message"] for s in decision.feedback["suggestions"]] == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize("status", [200, 204, 299])
+@pytest.mark.parametrize("answer", [b"", b"OK", b"[1]"])
+def test_an_answer_that_is_no_object_verifies_nothing(write_pack: WritePack, status: int, answer: bytes) -> None:
+    def fetch(lookup: Lookup) -> LookupAnswer:
+        fits = orjson.loads(lookup.body)["size"] == 10
+        return LookupAnswer(status, answer) if fits else LookupAnswer(422, orjson.dumps(REFUSAL))
+
+    engine = build_engine([write_pack(manifest=DRY, x=FIX)])
+    exchange = Exchange(TEN, 422, {}, orjson.dumps(REFUSAL), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), fetch)
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert suggestion["verification"] == {"status": "unverified", "method": "dry_run"}
+    assert (suggestion["applicability"], suggestion["safety"]["changes_intent"]) == ("MAYBE_INCORRECT", False)
+
+
+@pytest.mark.parametrize(("answer", "status"), [(b"", 300), (b"no JSON", 422), (b"", 199)])
+def test_an_answer_that_says_nothing_refutes_nothing(write_pack: WritePack, answer: bytes, status: int) -> None:
+    def fetch(lookup: Lookup) -> LookupAnswer:
+        fits = orjson.loads(lookup.body)["size"] == 10
+        return LookupAnswer(status, answer) if fits else LookupAnswer(422, orjson.dumps(REFUSAL))
+
+    engine = build_engine([write_pack(manifest=DRY, x=FIX)])
+    decision = run_with_lookups_sync(engine.decide(Exchange(TEN, 422, {}, orjson.dumps(REFUSAL), "e", 1.0)), fetch)
+    assert isinstance(decision, Annotate)
+    assert "verification" not in decision.feedback["suggestions"][0]

@@ -9,7 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.proxy.core.feedback import FeedbackRejected, combine, encode, mirror_retry_after
+from corrigible.proxy.core.feedback import (
+    FeedbackRejected,
+    combine,
+    drop_stray_paths,
+    encode,
+    mirror_retry_after,
+)
 from corrigible.proxy.core.limits import Limits
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.rule import Rule
@@ -250,3 +256,81 @@ def test_a_secret_under_a_misspelt_name_is_a_secret(place: str, said: list[dict[
         return
     shown = orjson.loads(encode(feedback, request, secrets, Limits()))["suggestions"][0]
     assert (shown["patch"], shown["parameters"]) == (said, {})
+
+
+@pytest.mark.parametrize(
+    ("suggestions", "left"),
+    [
+        ([suggestion("ESCALATE"), suggestion("MODIFY_PARAMS")], 1),
+        ([suggestion("TELL_A_PERSON", base_action="ESCALATE"), suggestion()], 1),
+        ([suggestion("MODIFY_PARAMS"), suggestion("ESCALATE")], 2),
+    ],
+)
+def test_what_ends_the_way_has_nothing_beside_it(rules: dict[str, Rule], suggestions: list[Any], left: int) -> None:
+    assert len(combine([spoken(rules["a"], *suggestions, recovery="terminal")])["suggestions"]) == left
+    assert len(combine([spoken(rules["a"], *suggestions)])["suggestions"]) == 2
+
+
+def test_a_wait_alone_may_repeat_the_request(rules: dict[str, Rule]) -> None:
+    edit = suggestion(patch=[{"op": "remove", "path": "/body/x"}])
+    same = {"same_request": True}
+    assert combine([spoken(rules["a"], retry=same)])["retry"] == same
+    assert combine([spoken(rules["a"], edit, recovery="transient", retry=same)])["retry"] == same
+    assert combine([spoken(rules["a"], edit, retry=same)])["retry"] == {"same_request": False}
+    assert combine([spoken(rules["a"], edit, suggestion(), retry={"after_seconds": 1})])["retry"] == {
+        "after_seconds": 1
+    }
+
+
+def to_path(path: str, verb: str = "replace") -> dict[str, Any]:
+    return suggestion(patch=[{"op": verb, "path": "/path", "value": path}])
+
+
+def ending(path: Any, action: str = "ALREADY_DONE") -> dict[str, Any]:
+    return suggestion(action, parameters={"path": path})
+
+
+@pytest.mark.parametrize(
+    ("one", "sent"),
+    [
+        (to_path("/a/b"), True),
+        (to_path("/a/../b"), False),
+        (to_path("//other.test/b"), False),
+        (to_path("/odd/../x"), True),
+        (to_path("/a/../b", "test"), True),
+        (suggestion(patch=[{"op": "add", "path": "/body/path", "value": "/a/../b"}]), True),
+        (suggestion(patch=[{"op": "remove", "path": "/path"}]), True),
+        (suggestion(steps=[{"method": "GET", "path": "/a"}, {"method": "GET", "path": "/a/../b"}]), False),
+        (suggestion(steps=[{"method": "GET", "path": "/a"}]), True),
+        (ending("/a"), True),
+        (ending("/a?b=/../c"), True),
+        (ending("/a/../b"), False),
+        (ending("/a/../b?c"), False),
+        (ending("a/../b"), True),
+        (ending(["/a/../b"]), True),
+        (ending("/a/../b", "MODIFY_PARAMS"), True),
+    ],
+)
+def test_no_suggestion_leads_to_a_stray_path(one: dict[str, Any], sent: bool) -> None:
+    request = Request("POST", "/odd/../x")
+    feedback = {"suggestions": [suggestion(), one]}
+    drop_stray_paths(feedback, request)
+    assert feedback["suggestions"] == ([suggestion(), one] if sent else [suggestion()])
+    if not sent:
+        with pytest.raises(FeedbackRejected, match="a path that leaves its place"):
+            drop_stray_paths({"suggestions": [one]}, request)
+
+
+def test_a_stray_path_takes_its_group_along() -> None:
+    for relation, left in (("all", 1), ("sequence", 1), ("one_of", 2)):
+        group = {"group": {"id": "1", "relation": relation}}
+        feedback = {"suggestions": [{**suggestion(), **group}, {**to_path("/../b"), **group}, suggestion()]}
+        drop_stray_paths(feedback, Request("POST", "/x"))
+        assert len(feedback["suggestions"]) == left
+
+
+def test_just_within_the_limits_nothing_is_cut() -> None:
+    feedback = {"message": "m", "suggestions": [suggestion(message=str(n)) for n in range(3)]}
+    size = len(orjson.dumps(feedback))
+    assert encoded(*feedback["suggestions"], feedback=size, suggestions=3) == ["0", "1", "2"]
+    assert encoded(*feedback["suggestions"], feedback=size - 1) == ["0", "1"]

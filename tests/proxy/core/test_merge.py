@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jsonpatch
+import pytest
 
 from corrigible.proxy.core.merge import merge_suggestions
 from corrigible.rules.engine.evaluate import RuleResult
@@ -99,3 +100,99 @@ def test_one_that_does_not_fit_is_left_as_it_is() -> None:
 def test_a_single_suggestion_is_handed_back() -> None:
     said = [spoken([{"op": "add", "path": "/body/a", "value": 1}])]
     assert merge_suggestions(said, asked({"a": 1})) == said
+
+
+OPERATIONS: dict[str, tuple[Any, list[Patch], list[Patch | None]]] = {
+    "a test of an object that grew is of what it is now": (
+        {"a": {"b": 1}},
+        [
+            [{"op": "add", "path": "/body/a/c", "value": 2}],
+            [{"op": "test", "path": "/body/a", "value": {"b": 1}}, {"op": "remove", "path": "/body/a/b"}],
+        ],
+        [
+            [{"op": "add", "path": "/body/a/c", "value": 2}],
+            [{"op": "test", "path": "/body/a", "value": {"b": 1, "c": 2}}, {"op": "remove", "path": "/body/a/b"}],
+        ],
+    ),
+    "a test that never held stays, and the patch with it": (
+        {"a": 1},
+        [
+            [{"op": "add", "path": "/body/b", "value": 2}],
+            [{"op": "test", "path": "/body/a", "value": 9}, {"op": "add", "path": "/body/c", "value": 3}],
+        ],
+        [
+            [{"op": "add", "path": "/body/b", "value": 2}],
+            [{"op": "test", "path": "/body/a", "value": 9}, {"op": "add", "path": "/body/c", "value": 3}],
+        ],
+    ),
+    "what is left without an edit is nothing": (
+        {"a": 1, "b": 1},
+        [
+            [{"op": "remove", "path": "/body/a"}],
+            [{"op": "test", "path": "/body/b", "value": 1}, {"op": "remove", "path": "/body/a"}],
+        ],
+        [[{"op": "remove", "path": "/body/a"}], None],
+    ),
+    "a value that stands there already is set again": (
+        {"a": 1},
+        [[{"op": "add", "path": "/body/b", "value": 1}], [{"op": "replace", "path": "/body/a", "value": 2}]],
+        [[{"op": "add", "path": "/body/b", "value": 1}], [{"op": "replace", "path": "/body/a", "value": 2}]],
+    ),
+    "members are merged whatever they are called": (
+        {},
+        [
+            [{"op": "add", "path": "/body/a", "value": {"x/y": {"k": 1}}}],
+            [{"op": "add", "path": "/body/a", "value": {"x/y": {"l~": 2}, "x/y~": 3}}],
+        ],
+        [
+            [{"op": "add", "path": "/body/a", "value": {"x/y": {"k": 1}}}],
+            [
+                {"op": "add", "path": "/body/a/x~1y/l~0", "value": 2},
+                {"op": "add", "path": "/body/a/x~1y~0", "value": 3},
+            ],
+        ],
+    ),
+    "an array is the first one's": (
+        {},
+        [[{"op": "add", "path": "/body/a", "value": [1]}], [{"op": "add", "path": "/body/a", "value": {"b": 1}}]],
+        [[{"op": "add", "path": "/body/a", "value": [1]}], None],
+    ),
+    "a third sees what both did": (
+        {"a": 1},
+        [
+            [{"op": "remove", "path": "/body/a"}],
+            [{"op": "add", "path": "/body/b", "value": 1}],
+            [{"op": "remove", "path": "/body/a"}, {"op": "move", "from": "/body/b", "path": "/body/c"}],
+        ],
+        [
+            [{"op": "remove", "path": "/body/a"}],
+            [{"op": "add", "path": "/body/b", "value": 1}],
+            [{"op": "move", "from": "/body/b", "path": "/body/c"}],
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_how_patches_agree(name: str) -> None:
+    body, given, left = OPERATIONS[name]
+    merged = merge_suggestions([spoken(patch) for patch in given], asked(body))
+    assert [[one["patch"] for one in result.suggestions] for result in merged] == [
+        [] if patch is None else [patch] for patch in left
+    ]
+
+
+def test_of_a_choice_the_first_alternative_counts_for_what_comes_after() -> None:
+    one: Patch = [{"op": "add", "path": "/body/a", "value": 1}]
+    other: Patch = [{"op": "add", "path": "/body/b", "value": 2}]
+    results = merge_suggestions([spoken(one, other, relation="one_of"), spoken(one), spoken(other)], asked({}))
+    assert [len(result.suggestions) for result in results] == [2, 0, 1]
+    together = merge_suggestions([spoken(one, other, relation="all"), spoken(one), spoken(other)], asked({}))
+    assert [len(result.suggestions) for result in together] == [2, 0, 0]
+
+
+def test_suggestions_without_a_patch_differ_by_what_they_ask() -> None:
+    wait = {"action": "WAIT_AND_RETRY", "parameters": {}}
+    steps = {**wait, "steps": [{"method": "GET", "path": "/x"}]}
+    results = [spoken()._replace(suggestions=(one,)) for one in (wait, steps, dict(wait), {**wait, "message": "m"})]
+    assert [len(result.suggestions) for result in merge_suggestions(results, asked({}))] == [1, 1, 0, 0]
