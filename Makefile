@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Hundreds of child processes import the same modules: compiled once, whatever the shell has set.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-quick lint types mutate bench soak ci clean
 
@@ -29,7 +31,7 @@ demo: $(READY)
 WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(OPTIONS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(OPTIONS)
 
 QUICK := tests/test_house.py tests/schema tests/rules tests/adapters tests/proxy/access_log tests/proxy/core \
   tests/proxy/embed tests/proxy/http tests/proxy/recording --ignore tests/rules/packs --ignore tests/adapters/sandbox \

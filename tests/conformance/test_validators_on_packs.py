@@ -12,15 +12,16 @@ from corrigible.conformance.validators.annotated_error import AnnotatedError, Re
 from corrigible.conformance.validators.judgement import judged
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.pack.cases import Case, load_cases
-from corrigible.rules.pack.load import built_in, load_pack, rule_files
+from corrigible.rules.pack.load import built_in, rule_files
 
 PACKS = {**built_in(), "shop": api.PACK}
 
 
-def decided(pack: str, case: Case) -> Annotate | None:
-    translation = ENGINES[pack].decide(case.exchange)
+def decided(engine: Engine, case: Case) -> Annotate | None:
+    translation = engine.decide(case.exchange)
     try:
         wanted = next(translation)
         while True:
@@ -31,15 +32,13 @@ def decided(pack: str, case: Case) -> Annotate | None:
         return done.value if isinstance(done.value, Annotate) else None
 
 
-ENGINES = {name: build_engine([path]) for name, path in PACKS.items()}
-
-
 def told(pack: str) -> Iterator[tuple[str, AnnotatedError]]:
-    known = load_pack(PACKS[pack])
+    engine = build_engine([PACKS[pack]])
+    known = engine.profiles[0].pack
     vocabulary = {name: Registered(one.base_action, one.parameters) for name, one in known.text.actions.items()}
     for file in rule_files(known.path):
         for case in load_cases(file):
-            decision = decided(pack, case)
+            decision = decided(engine, case)
             if decision is not None:
                 exchange = case.exchange
                 name = f"{case.rule}: {case.text.name}"

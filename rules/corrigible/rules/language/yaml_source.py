@@ -85,7 +85,7 @@ def _value(node: yaml.Node, trail: Trail, lines: dict[Trail, int], path: Path) -
         return out
     if isinstance(node, yaml.SequenceNode):
         return [_value(item, (*trail, index), lines, path) for index, item in enumerate(node.value)]
-    if node.tag.endswith(":timestamp"):
+    if node.tag.endswith((":str", ":timestamp")):
         return node.value  # dates are not JSON; a pack means the text
     try:
         value = _Constructor().construct_object(node)

@@ -7,7 +7,7 @@ for is written out by whoever reads it: both are counted first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -73,20 +73,23 @@ def _walk_events(text: str, path: Path, deepest: int) -> None:
 def _count(top: yaml.Node, path: Path, deepest: int, most: int) -> None:
     """Count nodes and levels, what aliases stand for included. Each node is looked at once."""
     sizes: dict[int, tuple[int, int]] = {}
-    """Nodes and levels, by the node's id; of one that is being counted nothing yet."""
-    walk: list[tuple[yaml.Node, Iterator[yaml.Node]]] = [(top, _inner(top))]
+    """Nodes and levels, by the collection's id; of one that is being counted nothing yet."""
+    walk = [(top, *_content(top))]
+    remaining = [iter(walk[-1][1])]
     under_way = {id(top)}
     while walk:
-        node, left = walk[-1]
-        inner = next((one for one in left if id(one) not in sizes), None)
+        inner = next((one for one in remaining[-1] if id(one) not in sizes), None)
         if inner is not None:
             if id(inner) in under_way:
                 raise _too_deep(path, inner.start_mark.line + 1, deepest)  # an alias inside of what it stands for
             under_way.add(id(inner))
-            walk.append((inner, _inner(inner)))
+            walk.append((inner, *_content(inner)))
+            remaining.append(iter(walk[-1][1]))
             continue
-        size, depth = 1, 0
-        for one in _inner(node):
+        node, collections, scalars = walk.pop()
+        remaining.pop()
+        size, depth = 1 + scalars, min(scalars, 1)
+        for one in collections:
             size, depth = size + sizes[id(one)][0], max(depth, sizes[id(one)][1])
         if size > most:
             raise _error(path, node, f"more than {most:,} values, what aliases stand for written out")
@@ -94,16 +97,18 @@ def _count(top: yaml.Node, path: Path, deepest: int, most: int) -> None:
             raise _too_deep(path, node.start_mark.line + 1, deepest)
         sizes[id(node)] = size, depth + 1
         under_way.discard(id(node))
-        walk.pop()
 
 
-def _inner(node: yaml.Node) -> Iterator[yaml.Node]:
+def _content(node: yaml.Node) -> tuple[list[yaml.Node], int]:
+    """Return the collections inside a node, and the number of its scalars, keys included."""
     if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            yield key
-            yield value
+        inner = list(chain.from_iterable(node.value))
     elif isinstance(node, yaml.SequenceNode):
-        yield from node.value
+        inner = node.value
+    else:
+        return [], 0
+    collections = [one for one in inner if isinstance(one, yaml.CollectionNode)]
+    return collections, len(inner) - len(collections)
 
 
 def _error(path: Path, node: yaml.Node, problem: str) -> AuthoringError:
