@@ -12,7 +12,7 @@ from typing import Final
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.printable import shown_on
 
-COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors", "description")
+COMMANDS: Final = ("proxy", "translate", "pack", "sandbox", "demo", "descriptors", "description", "spec")
 """Each is also the name of its module."""
 
 

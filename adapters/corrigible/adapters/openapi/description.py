@@ -70,6 +70,10 @@ class Description:
         """Return `{required, properties}` of an operation's body, else of its query; `{}` where nothing is known."""
         return self._facts(operation)
 
+    def checker(self, operation: str) -> OperationChecker | None:
+        """Return what judges the requests of an operation, None where the description has no such operation."""
+        return self._checks(operation)
+
     def declares(self, operation: str, name: str) -> bool:
         """Return whether an operation has a query parameter of this name."""
         parameters = (self._stored.operation(operation) or {}).get("parameters", ())

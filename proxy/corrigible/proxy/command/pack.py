@@ -39,6 +39,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     new.add_argument("--author", help="author of the rule; default: the user's name")
     new.set_defaults(run=_new)
 
+    made = verbs.add_parser(
+        "from-spec",
+        help="create a pack from an API's description",
+        description="Create a pack from an OpenAPI description: its operations, what rules may look up, the error "
+        "codes that it documents, and an example rule with its cases.",
+    )
+    made.add_argument("file", type=Path, metavar="FILE", help="OpenAPI 3 or Swagger 2.0, JSON or YAML")
+    made.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the new pack; its name is the pack's")
+    made.add_argument("--author", help="author of the pack; default: the user's name")
+    made.set_defaults(run=_from_spec)
+
     for name, text, run in (
         ("lint", "report mistakes in packs, with file and line", _lint),
         ("test", "run the cases of packs", _test),
@@ -85,6 +96,16 @@ def _new(args: argparse.Namespace) -> int:
     create = new_rule if (path.parent / "pack.yaml").is_file() else new_pack
     created = create(path, author=args.author or getpass.getuser(), date=datetime.date.today().isoformat())
     for file in created:
+        print(file)
+    return 0
+
+
+def _from_spec(args: argparse.Namespace) -> int:
+    from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for
+    from corrigible.proxy.pack_tools.from_spec import pack_from_description
+
+    today, author = datetime.date.today().isoformat(), args.author or getpass.getuser()
+    for file in pack_from_description(args.folder, load(args.file), args.file.name, author=author, date=today):
         print(file)
     return 0
 

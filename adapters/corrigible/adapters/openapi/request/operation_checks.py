@@ -68,6 +68,10 @@ class OperationChecker:
         inner = schema if isinstance(schema, Mapping) else {} if schema is not False else {"not": {}}
         return {**inner, "$defs": self._definitions} if self._definitions else dict(inner)
 
+    def compiles(self, name: str, schema: Json) -> bool:
+        """Whether a schema can be judged by; `name` is its part of the request."""
+        return self._checker(name, schema) is not None
+
     def _checker(self, name: str, schema: Json) -> SchemaChecker | None:
         if name not in self._checkers:
             try:
@@ -129,7 +133,7 @@ class OperationChecker:
     def _of_headers(self, request: Request) -> Iterator[SchemaViolation]:
         for one in self.headers:
             name = one["name"].lower()
-            if name in _NOT_CHECKED or _CREDENTIAL.search(name):
+            if is_credential(name):
                 continue
             pointer, text = f"/headers/{escape(name)}", request.headers.get(name)
             if text is None and one.get("required"):
@@ -158,6 +162,11 @@ class OperationChecker:
             _, encoding = self.body_schema(request)
             body = _form(body, checker, encoding)
         yield from checker.schema_violations(body, lambda path: _in_body(request, path))
+
+
+def is_credential(header: str) -> bool:
+    """Whether a header, in lower case, is never judged: a credential, or one that describes the body."""
+    return header in _NOT_CHECKED or _CREDENTIAL.search(header) is not None
 
 
 def _media(media: Mapping[str, Any], request: Request | None) -> str | None:

@@ -1,0 +1,97 @@
+"""What a description lets us judge, operation by operation, and what it does not.
+
+Knows: compiled operations. Does not know: requests, files, how it is printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from corrigible.adapters.openapi.request.operation_checks import OperationChecker, is_credential
+from corrigible.rules.schema_repair.json_schema import parts
+from corrigible.schema.exchange import Json
+
+from .description import Description
+
+_READ: Final = ("json", "yaml", "x-www-form-urlencoded")
+"""What the names of media types hold whose bodies are decoded."""
+_WITHOUT_EFFECT: Final = frozenset({"default", "readOnly", "discriminator", "$defs", "$ref"})
+"""Keywords that constrain nothing."""
+
+
+class Part(NamedTuple):
+    """One part of a request that is described."""
+
+    place: str
+    """`path`, `query`, `headers` or `body`."""
+    name: str
+    """Of a parameter its name, of a body its media type."""
+    reason: str = ""
+    """Why it is not judged; empty where it is."""
+
+
+class OperationReport(NamedTuple):
+    """What can be judged of the requests of one operation."""
+
+    operation: str
+    """Method and path, as the description has them."""
+    name: str
+    parts: tuple[Part, ...]
+    refusals: Mapping[str, Sequence[str]]
+    """The documented statuses, each with the error codes that its schema lists."""
+
+
+def report(description: Description) -> Iterator[OperationReport]:
+    """Yield a report for each operation, in the order of the description."""
+    for name in dict.fromkeys(description.operations.names):
+        checker = description.checker(name)
+        if checker is not None:
+            path = f"{checker.record['method']} {checker.record['path']}"
+            yield OperationReport(path, name, tuple(_parts(checker)), description.refusals(name))
+
+
+def base_paths(description: Description) -> list[str]:
+    """Return what stands before the paths of a description: nothing, and the base path of each of its servers."""
+    bases: dict[str, None] = {}
+    for key, name in description.operations.templates.items():
+        checker = description.checker(name)
+        template = key.partition(" ")[2]
+        path = "" if checker is None else str(checker.record["path"]).partition("#")[0].replace("{+", "{")
+        if path and template.replace("{+", "{").endswith(path):
+            bases.setdefault(template[: len(template) - len(path)])
+    return list(bases)
+
+
+def _parts(checker: OperationChecker) -> Iterator[Part]:
+    for one in checker.path:
+        style = one.get("style", "simple")
+        yield Part("path", one["name"], _unread(checker, one) or ("" if style == "simple" else f"style {style}"))
+    for one in checker.query:
+        yield Part("query", one["name"], _unread(checker, one))
+    for one in checker.headers:
+        never = "a credential, or about the body" if is_credential(str(one["name"]).lower()) else ""
+        yield Part("headers", one["name"], never or ("JSON" if one.get("json") else "") or _unread(checker, one))
+    media: Mapping[str, Mapping[str, Json]] = checker.record.get("body", {}).get("media", {})
+    for name, documented in media.items():
+        yield Part("body", name, _unread_body(checker, name, documented["schema"]))
+
+
+def _unread(checker: OperationChecker, parameter: Mapping[str, Json]) -> str:
+    if parameter.get("opaque"):
+        return "in a media type that is not read"
+    return "" if _constrains(parameter["schema"], checker) else "any value"
+
+
+def _unread_body(checker: OperationChecker, media: str, schema: Json) -> str:
+    if not any(kind in media for kind in _READ) and media not in ("*/*", "application/*"):
+        return "media type that is not read"
+    if not _constrains(schema, checker):
+        return "no schema"
+    return "" if checker.compiles(f"body {media}", schema) else "schema that cannot be compiled"
+
+
+def _constrains(schema: Json, checker: OperationChecker) -> bool:
+    if not isinstance(schema, Mapping):
+        return schema is False
+    return any(not _WITHOUT_EFFECT.issuperset(part) for part in parts(schema, checker.root(schema)))

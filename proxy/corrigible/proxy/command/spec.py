@@ -1,0 +1,101 @@
+"""`corrigible spec`: what an API's description lets the proxy do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from corrigible.adapters.openapi.description import Description
+    from corrigible.adapters.openapi.report import OperationReport, Part
+
+_WIDTH: Final = 120
+"""Columns where the output is no terminal."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "spec",
+        help="show what can be judged by an API's description",
+        description="Work on the OpenAPI description of an API.",
+    )
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    check = verbs.add_parser(
+        "check",
+        help="list which parts of which operation can be judged by a description",
+        description="List which parts of the requests of each operation can be judged by an OpenAPI description, and "
+        "which cannot. Exit status 1: the description has formal mistakes.",
+    )
+    check.add_argument("file", type=Path, metavar="FILE", help="OpenAPI 3 or Swagger 2.0, JSON or YAML")
+    check.add_argument("--json", action="store_true", help="print an object for each operation, one a line")
+    check.set_defaults(run=_check)
+
+
+def _check(args: argparse.Namespace) -> int:
+    from corrigible.adapters.openapi.load import load
+    from corrigible.adapters.openapi.report import base_paths, report
+
+    description = load(args.file, check=True)
+    reports = list(report(description))
+    if args.json:
+        for one in reports:
+            print(json.dumps(_document(one), ensure_ascii=False))
+    else:
+        _print(description, base_paths(description), reports)
+    for problem in description.problems:
+        print(problem, file=sys.stderr)
+    return 1 if description.problems else 0
+
+
+def _document(one: OperationReport) -> dict[str, object]:
+    return {
+        "operation": one.operation,
+        "id": one.name,
+        "judged": [{"in": part.place, "name": part.name} for part in one.parts if not part.reason],
+        "not_judged": [{"in": part.place, "name": part.name, "why": part.reason} for part in one.parts if part.reason],
+        "refusals": {status: list(codes) for status, codes in one.refusals.items()},
+    }
+
+
+def _print(description: Description, bases: Sequence[str], reports: Sequence[OperationReport]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(width=shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH, highlight=False)
+    title = " ".join(filter(None, (description.title, description.version))) or "no title"
+    converted = f", converted from {description.converted}" if description.converted else ""
+    console.print(Text(f"{title}{converted}: {len(reports)} operations"))
+    console.print(Text(f"Paths as they are described, and below {_below(bases)}." if any(bases) else _NO_BASE))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("Operation", "Judged", "Not judged", "Refusals"):
+        table.add_column(heading, overflow="fold")
+    for one in reports:
+        judged, not_judged = _listed(one.parts, judged=True), _listed(one.parts, judged=False)
+        table.add_row(*map(Text, (one.operation, judged, not_judged, ", ".join(one.refusals))))
+    console.print(table)
+    parts = [part for one in reports for part in one.parts]
+    count = sum(not part.reason for part in parts)
+    console.print(Text(f"{count} of {len(parts)} parts are judged. Paths and methods are, whatever is described."))
+
+
+_NO_BASE: Final = "Paths as they are described: no server has a base path."
+
+
+def _below(bases: Sequence[str]) -> str:
+    return ", ".join(base for base in bases if base)
+
+
+def _listed(parts: Sequence[Part], *, judged: bool) -> str:
+    """Return the parts of one kind by their place: `query limit, tags; body application/json`."""
+    places: dict[str, list[str]] = {}
+    for part in parts:
+        if bool(part.reason) is not judged:
+            places.setdefault(part.place, []).append(part.name if judged else f"{part.name} ({part.reason})")
+    return "; ".join(f"{place} {', '.join(names)}" for place, names in places.items())

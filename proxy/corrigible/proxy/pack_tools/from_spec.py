@@ -1,0 +1,86 @@
+"""A starting pack from an API's description: its operations, what may be looked up, and its documented error codes.
+
+Knows: compiled descriptions, packs. Does not know: what any error means; that is for its author to write.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from corrigible.adapters.openapi.description import Description
+from corrigible.adapters.openapi.report import OperationReport, base_paths, report
+from corrigible.rules.errors import AuthoringError, Place
+from corrigible.rules.pack.scaffold import new_pack
+from corrigible.rules.schema_repair.suggestion import is_secret
+
+_MOST_CODES: Final = 40
+"""Codes that are listed of one operation."""
+
+
+def pack_from_description(folder: Path, description: Description, source: str, *, author: str, date: str) -> list[Path]:
+    """Write a pack that lints and passes its cases; `source` is the name of the description's file.
+
+    Raises AuthoringError rather than touch what is there, or where the description has no operation.
+    """
+    reports = list(report(description))
+    if not reports:
+        raise AuthoringError(Place(Path(source)), "no operation is described: there is nothing to make a pack of")
+    files = new_pack(folder, author=author, date=date)
+    manifest = folder / "pack.yaml"
+    manifest.write_text("\n".join(_manifest(folder.name, description, source, reports, author)) + "\n", "utf-8")
+    return files
+
+
+def _manifest(
+    name: str, description: Description, source: str, reports: list[OperationReport], author: str
+) -> Iterator[str]:
+    yield "# yaml-language-server: $schema=pack.schema.json"
+    yield f"# Made from {source}. Run the proxy with this pack and with --spec {source}."
+    yield f"name: {name}"
+    yield f"title: {_text(description.title or name)}"
+    yield "version: 1.0.0"
+    yield f"api: {{name: {_text(description.title or name)}, versions: {_text(description.version)}}}"
+    yield "license: Apache-2.0"
+    yield f"author: {_text(author)}"
+    if bases := [base for base in base_paths(description) if re.fullmatch(r"/[^?#{\s]+", base)]:
+        yield f"bases: {json.dumps(bases)}"
+    keys = {part.name for one in reports for part in one.parts if part.place == "headers"}
+    if key := next((one for one in sorted(keys) if one.lower().removeprefix("x-") == "idempotency-key"), None):
+        yield f"idempotency_header: {_text(key)}"
+    if secrets := sorted(set(_secrets(description, reports))):
+        yield f"secret_parameters: {json.dumps(secrets)}"
+    yield "# What rules may look up: every path that can be read. Delete what they need not see."
+    yield "lookups:"
+    yield from (f"  - {path}" for path in dict.fromkeys(_readable(reports)))
+    yield "# The names that `match.operation` takes, and the error codes that the description lists for each."
+    yield "operations:"
+    for one in reports:
+        codes = [code for listed in one.refusals.values() for code in listed]
+        said = f"   # {', '.join(codes[:_MOST_CODES])}" if codes else ""
+        yield f"  {_text(one.operation.partition('#')[0])}: {_text(one.name)}{said}"
+
+
+def _readable(reports: list[OperationReport]) -> Iterator[str]:
+    for one in reports:
+        method, _, path = one.operation.partition("#")[0].partition(" ")
+        if method == "GET" and re.fullmatch(r"/[^?#\s]+", path):
+            yield path
+
+
+def _secrets(description: Description, reports: list[OperationReport]) -> Iterator[str]:
+    """Yield the parameters and members of bodies that are named like secrets."""
+    for one in reports:
+        facts = description.facts(one.name)
+        members = facts.get("properties", {}) if isinstance(facts, Mapping) else {}
+        for name in [*(part.name for part in one.parts if part.place in ("path", "query")), *members]:
+            if is_secret(f"/body/{name}", "any text"):
+                yield name
+
+
+def _text(text: str) -> str:
+    """Return a text as YAML: JSON's notation is YAML's too."""
+    return json.dumps(text, ensure_ascii=False)
