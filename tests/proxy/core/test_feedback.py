@@ -330,7 +330,7 @@ def test_a_stray_path_takes_its_group_along() -> None:
 
 
 def test_just_within_the_limits_nothing_is_cut() -> None:
-    feedback = {"message": "m", "suggestions": [suggestion(message=str(n)) for n in range(3)]}
-    size = len(orjson.dumps(feedback))
-    assert encoded(*feedback["suggestions"], feedback=size, suggestions=3) == ["0", "1", "2"]
-    assert encoded(*feedback["suggestions"], feedback=size - 1) == ["0", "1"]
+    three = [suggestion(message=str(n)) for n in range(3)]
+    size = len(orjson.dumps({"message": "m", "suggestions": three}))
+    assert encoded(*three, feedback=size, suggestions=3) == ["0", "1", "2"]
+    assert encoded(*three, feedback=size - 1) == ["0", "1"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corrigible.rules.safety.loss import Seen, Survival, losses, losses_of_scalars
-from corrigible.schema.exchange import Request
+from corrigible.schema.exchange import Json, Request
 
 TOKENS = Survival(tokens=frozenset({"sha", "if-match"}))
 
@@ -180,7 +180,8 @@ def test_another_version_of_an_api_that_keeps_the_rest() -> None:
     assert losses(before, after) == ("/body/apiVersion", "/path")
     inner = Request("POST", "/x", body={"a": {"apiVersion": "apps/v2"}})
     assert losses(inner, replace(inner, body={"a": {"apiVersion": "batch/v1"}}), versioned) == ("/body/a/apiVersion",)
-    for body in ([], {"apiVersion": 2}, {}):
+    bodies: tuple[Json, ...] = ([], {"apiVersion": 2}, {})
+    for body in bodies:
         bare = replace(before, body=body)
         assert losses(bare, replace(after, body=body), versioned) == ("/path",)
 
@@ -314,7 +315,8 @@ def test_the_short_way_says_what_the_long_one_does(patch: list[dict[str, Any]], 
         for op in patch:
             _, where, *rest = op["path"].split("/")
             if op["op"] == "replace":
-                edited = replace(edited, **{where: {**getattr(edited, where), rest[0].lower(): op["value"]}})
+                part: dict[str, Any] = {where: {**getattr(edited, where), rest[0].lower(): op["value"]}}
+                edited = replace(edited, **part)
         assert losses(SCALARS, edited, survival) == gone
 
 

@@ -19,6 +19,7 @@ from corrigible.rules.safety.spelling import (
     truth,
     typed,
 )
+from corrigible.schema.exchange import Json
 
 
 @pytest.mark.parametrize(
@@ -221,9 +222,11 @@ def test_numbers_and_truth() -> None:
     assert [integer(v) for v in ("007", "7" * 18, "7" * 19, "7" * 16 + ".0", 2.0**53)] == [None, int("7" * 18)] + [
         None
     ] * 3
-    assert [truth(v) for v in ("TRUE", "yes", " on ", "1", 1, 1.0, True)] == [True] * 7
+    yes: tuple[Json, ...] = ("TRUE", "yes", " on ", "1", 1, 1.0, True)
+    assert [truth(v) for v in yes] == [True] * 7
     assert [truth(v) for v in ("false", "no", "off", "0", 0, 0.0, False)] == [False] * 7
-    assert [truth(v) for v in (2, "y", None, [])] == [None] * 4
+    neither: tuple[Json, ...] = (2, "y", None, [])
+    assert [truth(v) for v in neither] == [None] * 4
 
 
 @pytest.mark.parametrize(
