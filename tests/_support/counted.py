@@ -1,4 +1,4 @@
-"""The steps that a computation takes: what a test says of its cost instead of a time."""
+"""How many steps of a budget some work counts: what grows with what was sent has to count them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from typing import TypeVar
 from corrigible.rules.budget import Budget, within
 
 T = TypeVar("T")
+_PLENTY = 10**9
 
 
 def counted(compute: Callable[[], T], size: int = 0) -> tuple[T, int]:
-    """Return what is computed, and how many steps of a budget it took; the exchange holds `size` values."""
-    budget = Budget(10_000_000)
+    """Return what is computed, and the steps that it counts; `size` is how many values the exchange holds."""
+    budget = Budget(_PLENTY)
     budget.size = size
 
-    def computing() -> Generator[None, None, T]:
+    def run() -> Generator[None, None, T]:
         yield from ()
         return compute()
 
     try:
-        next(within(budget, computing()))
+        next(within(budget, run()))
     except StopIteration as done:
         result: T = done.value
         return result, budget.steps - budget.left
     raise AssertionError("nothing is looked up")
 
 
-def steps_of(compute: Callable[[], object], size: int = 0) -> int:
-    """Return the steps that a computation takes."""
-    return counted(compute, size)[1]
+def steps_of(work: Callable[[], object], size: int = 0) -> int:
+    """Return the steps that a call counts."""
+    return counted(work, size)[1]

@@ -107,7 +107,7 @@ def _content(node: yaml.Node) -> tuple[list[yaml.Node], int]:
         inner = node.value
     else:
         return [], 0
-    collections = [one for one in inner if isinstance(one, yaml.CollectionNode)]
+    collections: list[yaml.Node] = [one for one in inner if isinstance(one, yaml.CollectionNode)]
     return collections, len(inner) - len(collections)
 
 
