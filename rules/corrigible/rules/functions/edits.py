@@ -38,7 +38,7 @@ def edits(document: Any, changes: Sequence[Sequence[Any]]) -> list[Operation]:
         if old is wanted or (old is not MISSING and wanted is not MISSING and _same(old, wanted)):
             continue
         for element in through_arrays(document, pointer):
-            if element not in tested and not element.endswith("/-") and resolve(document, element) is not MISSING:
+            if element not in tested and resolve(document, element) is not MISSING:
                 tested.add(element)
                 guards.append(_identifying(document, element))
         if wanted is MISSING:
@@ -84,7 +84,7 @@ def _with_parents(document: Any, pointer: str, value: Any) -> tuple[str, Any]:
         if isinstance(here, list) and inner is MISSING and part != "-" and part != str(len(here)):
             raise ValueError(f"{walked}{step}: there is no such element")
         walked += step
-        if inner is MISSING or (inner is None and index + 1 < len(parts)):
+        if inner is MISSING or inner is None:
             for later in reversed(parts[index + 1 :]):
                 value = [value] if later in ("-", "0") else {later: value}
             return walked, value

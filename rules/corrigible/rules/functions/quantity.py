@@ -37,7 +37,7 @@ def quantity_text(number: float, like: Any) -> str | None:
     # A little noise of binary floating point is not part of the number: nothing smaller than a nano can be said.
     wanted = wanted.quantize(_DECIMAL["n"]) if abs(wanted) < 10**15 else wanted
     units = {"": Decimal(1), **_BINARY} if binary else _DECIMAL
-    largest = units.get((match[3] if match else None) or "", Decimal(1)) if not binary else units["Ei"]
+    largest = units.get((match and match[3]) or "", Decimal(1)) if not binary else units["Ei"]
     for suffix, unit in sorted(units.items(), key=lambda one: one[1], reverse=True):
         if unit > max(largest, Decimal(1)):
             continue  # 2000 stays 2000, and becomes 2k only beside another k
@@ -48,7 +48,7 @@ def quantity_text(number: float, like: Any) -> str | None:
 
 
 def _read(text: Any) -> Decimal | None:
-    if isinstance(text, bool) or not isinstance(text, (str, int, float)):
+    if not isinstance(text, (str, int, float)):
         return None
     written = str(text).strip()
     found = _QUANTITY.fullmatch(written) if len(written) <= _MOST_DIGITS else None

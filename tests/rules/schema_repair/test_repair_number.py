@@ -1,0 +1,105 @@
+"""Numbers outside of their limits, and the nearest ones within."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.schema_repair.repair_number import longest_span, lowered, raised, rounded, shortest_span
+from corrigible.rules.schema_repair.value_place import Place
+
+INTEGER = {"type": "integer"}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "wanted"),
+    [
+        (5, {"minimum": 50}, 50),
+        ("5", {"minimum": 50}, 50),
+        (5.5, {"minimum": 50.5}, 50.5),
+        (-5, {"minimum": -3}, -3),
+        (0, {"minimum": 0}, 0),
+        (5, {"minimum": 10.5, **INTEGER}, 11),
+        (5, {"exclusiveMinimum": 10, **INTEGER}, 11),
+        (5, {"exclusiveMinimum": 10.5, **INTEGER}, 11),
+        (10, {"minimum": 10, "exclusiveMinimum": 10, **INTEGER}, 11),
+        (5, {"minimum": 20, "exclusiveMinimum": 10, **INTEGER}, 20),
+        (5, {"minimum": 10, "multipleOf": 4}, 12),
+        (5, {"minimum": 10, "multipleOf": 0}, 10),
+        (5, {"exclusiveMinimum": 10, "type": "number"}, None),  # there is no least number above it
+        (5, {"exclusiveMinimum": 10, "type": ["integer", "number"]}, None),
+        (0, {"minimum": 1}, None),
+        (-1, {"minimum": 1}, None),
+        (5, {"maximum": 1}, None),
+        (True, {"minimum": 50}, None),
+        ("x", {"minimum": 50}, None),
+        ("NaN", {"minimum": 50}, None),
+        ("1e40", {"minimum": "2e40"}, 2 * 10**40),
+        ("1e41", {"minimum": "2e40"}, None),
+        ("1e-41", {"minimum": 1}, None),
+    ],
+)
+def test_too_small(value: Any, schema: dict[str, Any], wanted: float | None) -> None:
+    made = raised(value, schema, Place())
+    assert [(one.value, type(one.value)) for one in made] == ([] if wanted is None else [(wanted, type(wanted))])
+    assert all(one.assumes == "the least that is allowed is sent" for one in made)
+
+
+@pytest.mark.parametrize(("value", "wanted"), [(0, [1]), ("0", [1]), (-1, [])])
+def test_nought_is_the_first_where_nothing_is_written(value: Any, wanted: list[int]) -> None:
+    assert [one.value for one in raised(value, {"minimum": 1}, Place(reads=True))] == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "wanted"),
+    [
+        (500, {"maximum": 100}, 100),
+        (500, {"maximum": 99.5, **INTEGER}, 99),
+        (500, {"exclusiveMaximum": 100, **INTEGER}, 99),
+        (500, {"exclusiveMaximum": 99.5, **INTEGER}, 99),
+        (500, {"maximum": 100, "exclusiveMaximum": 50, **INTEGER}, 49),
+        (500, {"maximum": 40, "exclusiveMaximum": 50, **INTEGER}, 40),
+        (500, {"maximum": 100, "multipleOf": 30}, 90),
+        (-1, {"maximum": -5}, -5),
+        (0, {"maximum": -5}, -5),
+        (5, {"maximum": 1}, 1),
+        (5, {"maximum": 0}, None),  # something was to be sent: nothing is not what that means
+        (5, {"maximum": -1}, None),
+        (500, {"exclusiveMaximum": 100}, None),
+        ("x", {"maximum": 1}, None),
+        (5, {}, None),
+    ],
+)
+def test_too_large(value: Any, schema: dict[str, Any], wanted: float | None) -> None:
+    made = lowered(value, schema, Place())
+    assert [one.value for one in made] == ([] if wanted is None else [wanted])
+    assert all(one.assumes == "the most that is allowed is sent" for one in made)
+
+
+@pytest.mark.parametrize(
+    ("value", "step", "wanted"),
+    [
+        (7, 5, [5]),
+        (7.5, 5, [10]),
+        (8, 5, [10]),
+        ("10.999", 0.01, [11]),
+        (1.26, 0.5, [1.5]),
+        (0, 5, [0]),
+        (1, 5, []),  # nothing would be left
+        (7, 0, []),
+        (7, -5, []),
+        (7, None, []),
+        ("x", 5, []),
+    ],
+)
+def test_steps(value: Any, step: float | None, wanted: list[float]) -> None:
+    made = rounded(value, {"multipleOf": step}, Place())
+    assert [one.value for one in made] == wanted
+    assert all(one.assumes == "the nearest multiple is sent" for one in made)
+
+
+def test_spans_of_time() -> None:
+    schema = {"formatMinimum": "1s", "formatMaximum": "1h"}
+    assert longest_span("2h", schema, Place()) == [("1h", "the most that is allowed is sent")]
+    assert shortest_span("1ms", schema, Place()) == [("1s", "the least that is allowed is sent")]
