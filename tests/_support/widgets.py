@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from corrigible.adapters.base import Described
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, Decision
@@ -51,7 +52,7 @@ def small_enough(body: Any) -> tuple[int, Any]:
     return (201, body) if fits else (422, REFUSAL)
 
 
-class Description:
+class Description(Described):
     """Widgets have a size from 1 to 10 and a colour."""
 
     operations = Operations({"POST /widgets": "CreateWidget"})

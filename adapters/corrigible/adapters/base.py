@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
+from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
@@ -33,6 +34,18 @@ class Described(Protocol):
     def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
         """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
         ...
+
+    def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
+        """Return what the description declares at a place of a request."""
+        return DeclaredPlace({})
+
+    def misspellings(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
+        """Return undeclared members, allowed as such, that are nearly called like a declared one that is not there."""
+        return ()
+
+    def written_paths(self, method: str, path: str) -> SchemaViolation | None:
+        """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""
+        return None
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return what is wrong with a method and path that name no operation, with the near ones."""

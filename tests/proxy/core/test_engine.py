@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from corrigible.adapters.base import Adapter
+from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.operation import Operations
 from corrigible.proxy.build import build_engine, load_profiles
@@ -342,7 +342,7 @@ def test_one_answer_settles_several_complaints(write_pack: WritePack) -> None:
     assert decision.rules == ("apex.both", "apex.other")
 
 
-class Describes:
+class Describes(Described):
     """A description that asks for one member."""
 
     operations = Operations({"POST /v1/x": "CreateX"})

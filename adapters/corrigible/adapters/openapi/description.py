@@ -10,6 +10,7 @@ from corrigible.adapters.openapi.compile.compiled_file import Stored, unshipped
 from corrigible.adapters.openapi.request.operation_checks import OperationChecker
 from corrigible.adapters.openapi.request.suggest_operation import OperationSuggester
 from corrigible.adapters.operation import Operations
+from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
@@ -65,6 +66,20 @@ class Description:
         if not there and (misspelt := checks.misspelt(request, at)) is not None:
             return (misspelt,)
         return there
+
+    def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
+        """Return what the description declares at a place of a request."""
+        checks = self._checks(operation)
+        return DeclaredPlace({}) if checks is None else checks.declared_place(request, pointer)
+
+    def misspellings(self, request: Request, operation: str) -> tuple[SchemaViolation, ...]:
+        """Return undeclared members, allowed as such, that are nearly called like a declared one that is not there."""
+        checks = self._checks(operation)
+        return () if checks is None else tuple(checks.misspellings(request))
+
+    def written_paths(self, method: str, path: str) -> SchemaViolation | None:
+        """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""
+        return self._suggester.written(method, path)
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of an operation's body, else of its query; `{}` where nothing is known."""

@@ -7,7 +7,10 @@ from itertools import islice
 from typing import Any, Final
 
 from corrigible.adapters.operation import Operations
+from corrigible.rules.pointer import segments
 from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.schema_repair.declared_place import DeclaredPlace
+from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
@@ -41,6 +44,23 @@ class ProtobufDescription:
             self._checker.message(method.takes, request.body, "/body", "" if at == "/body" else at), MOST
         )
         return tuple(sorted(_once(violations), key=lambda violation: violation.keyword != "additionalProperties"))
+
+    def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
+        """Return the schema of a field of the message; deeper ones are not looked at."""
+        facts = self.facts(operation)
+        members = facts.get("properties", {}) if isinstance(facts, Mapping) else {}
+        place, *path = segments(pointer)
+        if place != "body" or len(path) != 1 or not members:
+            return DeclaredPlace({})
+        closed = {"type": "object", "properties": members, REQUIRED: facts["required"]}
+        return DeclaredPlace(members.get(path[0], {}), tuple(members), closed)
+
+    def misspellings(self, request: Request, operation: str) -> tuple[SchemaViolation, ...]:
+        """Return nothing: a message takes no field that is not declared."""
+        return ()
+
+    def written_paths(self, method: str, path: str) -> None:
+        """Return nothing: a method has the one path."""
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return the methods that an unknown one may mean: of its own service, or of the same name in a near one."""

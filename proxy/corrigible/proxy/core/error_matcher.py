@@ -19,11 +19,12 @@ from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Json, Protocol
+from corrigible.schema.exchange import Json
 
 from .api_profile import Explanation, RefusalCase
 from .limits import Limits
 from .verify import drop_invalid
+from .violation_finder import ABOUT_THE_REQUEST, ViolationFinder
 
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
@@ -31,8 +32,6 @@ _RESERVE = 2000
 """Steps that are left for what comes after."""
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
-_ABOUT_THE_REQUEST = frozenset({400, 404, 405, 422, 501})
-"""Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
 
 
 class MatchedError(NamedTuple):
@@ -123,9 +122,11 @@ class ErrorMatcher:
         return None
 
     def _by_description(self, number: int) -> Iterator[RuleResult]:
-        if self._description is None or self._case.exchange.status not in _ABOUT_THE_REQUEST:
+        if self._description is None or self._case.exchange.status not in ABOUT_THE_REQUEST:
             return
-        for order, violation in enumerate(self._violations_about(self._description, self._case.errors[number])):
+        error = self._case.errors[number]
+        finder = ViolationFinder(self._case, self._description, self._violations_at)
+        for order, violation in enumerate(finder.about(error)):
             place = violation.pointer, violation.keyword
             if place in self._repaired:
                 continue
@@ -133,7 +134,8 @@ class ErrorMatcher:
                 return
             self._repaired.add(place)
             try:
-                result = self._repair(violation, f"{number + 1}.s{order + 1}.")
+                is_stated = bool(error.stated) and violation.pointer == error.pointer
+                result = self._repair(violation, f"{number + 1}.s{order + 1}.", is_stated=is_stated)
             except Exhausted:
                 if self._settled and spare(_RESERVE):
                     return  # suggestions for the places before are worth sending
@@ -142,7 +144,7 @@ class ErrorMatcher:
                 self._settled.add(violation.pointer)
                 yield result
 
-    def _repair(self, violation: SchemaViolation, group: str) -> RuleResult | None:
+    def _repair(self, violation: SchemaViolation, group: str, *, is_stated: bool) -> RuleResult | None:
         """Return the repair of a schema violation, without suggestions that violate the description themselves."""
         repaired = repair(violation, self._case.request, group)
         if self._explanation is not None:
@@ -152,7 +154,8 @@ class ErrorMatcher:
             return None
         author = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
         result = RuleResult(author, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False)
-        valid = self._valid(result)
+        # What the server itself states beats the description.
+        valid = result if is_stated else self._valid(result)
         return None if valid is None else self._with_new_key(valid)
 
     def _with_new_key(self, result: RuleResult) -> RuleResult:
@@ -169,24 +172,11 @@ class ErrorMatcher:
         )
         return result._replace(suggestions=suggestions, retry={"same_request": False, "idempotency_key": "new"})
 
-    def _violations_about(self, description: Described, error: Violation) -> Sequence[SchemaViolation]:
-        request, operation = self._case.request, self._case.match.operation
-        if self._case.exchange.status in (404, 405, 501):
-            # A gRPC method is its own operation, whether or not it is there.
-            if operation and request.protocol is Protocol.HTTP:
-                # The path may be another operation's by mistake: then its parameters do not fit.
-                return [v for v in self._violations_at(description) if v.keyword == "path"]
-            wrong = description.nearest_operation(request.method, request.path)
-            return (wrong,) if wrong is not None else ()
-        if not operation:
-            return ()
-        there = self._violations_at(description, error.pointer)
-        if there or not error.pointer:
-            return there
-        return [v for v in self._violations_at(description) if error.pointer.startswith(f"{v.pointer}/")]
-
-    def _violations_at(self, description: Described, pointer: str = "") -> tuple[SchemaViolation, ...]:
+    def _violations_at(self, pointer: str = "") -> tuple[SchemaViolation, ...]:
         """Return the schema violations of the request as it was, at a place or anywhere."""
+        description = self._description
+        if description is None:
+            return ()
         if pointer not in self._violations:
             before = remaining()
             self._violations[pointer] = tuple(
@@ -200,9 +190,7 @@ class ErrorMatcher:
         if description is None:
             return result
         operation = self._case.match.operation
-        return drop_invalid(
-            result, self._case.request, operation, description, lambda: self._violations_at(description)
-        )
+        return drop_invalid(result, self._case.request, operation, description, self._violations_at)
 
 
 class _Description(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.rules.engine.guarded_patch import PatchError, guarded
@@ -12,7 +12,7 @@ from corrigible.rules.safety.decisive import decides
 from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation
-from .json_schema import Schema, types
+from .json_schema import ALTERNATIVES, Schema, types
 from .schema_violation import SchemaViolation
 from .suggestion import Suggestion, edit, guards, is_secret
 
@@ -79,10 +79,69 @@ def moved(violation: SchemaViolation, request: Request) -> Moved | None:
     have = {*together, *(there if isinstance(there, Mapping) else ())}
     complete = bool((needed - _GENERAL) & {*together}) and needed <= have
     wanted = there is not None or len((needed - _GENERAL) & {*together}) > 1 or target in _required(violation.schema)
+    # Several members that all belong into the one object that declares them: none of them is another thing's.
+    alone = there is None and _are_all(together, present, declared)
+    several = alone and needed <= have and len({*together} - _GENERAL) > 1
     place = f"{parent}/{escape(target)}"
     made: list[Operation] = [] if there is not None else [{"op": "add", "path": place, "value": {}}]
     moves = [(f"{parent}/{escape(one)}", f"{place}/{escape(one)}") for one in together]
-    return _edited(violation, request, moves, made, sure=complete and wanted, leads=together[0] == name)
+    return _edited(violation, request, moves, made, sure=(complete and wanted) or several, leads=together[0] == name)
+
+
+def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of all undeclared members into the missing object beside them, where they are what it takes.
+
+    `{"type": "COMPLETED"}` becomes `{"state": {"type": "COMPLETED"}}`.
+    """
+    parent = violation.pointer.rpartition("/")[0]
+    present = resolve(request.document(), parent)
+    if not violation.pointer.startswith("/body/") or not isinstance(present, Mapping) or request.form:
+        return None
+    inner = {name: value for name, value in present.items() if name not in violation.siblings}
+    if not inner or len(inner) > _MOST or segments(violation.pointer)[-1] in inner:
+        return None
+    if not _declares(violation.schema, inner) or first_violation(inner, violation.schema) is not None:
+        return None
+    made: list[Operation] = [{"op": "add", "path": violation.pointer, "value": {}}]
+    moves = [(f"{parent}/{escape(name)}", f"{violation.pointer}/{escape(name)}") for name in inner]
+    edited = _edited(violation, request, moves, made, sure=True)
+    return None if edited is None else edited.suggestion
+
+
+def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of an object out of its only, undeclared member, where it is what belongs around the member.
+
+    `{"book": {"title": "T"}}` becomes `{"title": "T"}`.
+    """
+    present = resolve(request.document(), parent)
+    if around is None or not parent.startswith("/body") or not isinstance(present, Mapping) or request.form:
+        return None
+    ((name, inner),) = present.items() if len(present) == 1 else ((None, None),)
+    properties = around.get("properties")
+    if not isinstance(inner, Mapping) or not isinstance(properties, Mapping) or name in properties:
+        return None
+    if not _required(around) or not _required(around) <= inner.keys() or first_violation(inner, around) is not None:
+        return None
+    edited = _edited(violation, request, [(f"{parent}/{escape(str(name))}", parent)], sure=True)
+    return None if edited is None else edited.suggestion
+
+
+def _are_all(names: Sequence[str], present: Mapping[str, Json], declared: set[str]) -> bool:
+    """Whether these are all the undeclared members of an object."""
+    return all(name in names or name in declared for name in present)
+
+
+def _declares(schema: Schema, members: Mapping[str, Json]) -> bool:
+    """Whether an object, or one form of it, declares all of some members, and misses none that it requires."""
+    forms = [schema, *(form for word in ALTERNATIVES for form in schema.get(word) or ())]
+    return any(
+        isinstance(form, Mapping)
+        and isinstance(form.get("properties"), Mapping)
+        and members.keys() <= form["properties"].keys()
+        and _required(form) <= members.keys()
+        and first_violation(members, form) is None
+        for form in forms
+    )
 
 
 def _edited(

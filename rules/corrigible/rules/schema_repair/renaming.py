@@ -14,6 +14,7 @@ from corrigible.schema.exchange import Json, Request
 
 from . import nesting as level
 from .first_violation import first_violation
+from .json_schema import Schema
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, guarded_edit, options
 
@@ -47,13 +48,46 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     if near:
         moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
+    if (unwrapped := level.unwrapped(parent, violation.schema, violation, request)) is not None:
+        return Proposal([unwrapped])
     levels = level.moved(violation, request)
     if levels is not None and levels.sure:
         return Proposal([levels.suggestion]) if levels.leads else None
     left_out = _left_out(violation, request, name, value, group)
-    if levels is None or left_out is None or value is None:
+    if left_out is None or value is None:
         return left_out
-    return options([levels.suggestion, *left_out.suggestions], group)
+    meant = only_missing(parent, violation.schema, request)
+    renamed = None if meant is None else _moved(violation, request, violation.pointer, meant, value, is_guess=True)
+    first = [] if levels is None else [levels.suggestion]
+    first += [] if renamed is None else renamed.suggestions
+    return options([*first, *left_out.suggestions], group) if first else left_out
+
+
+def only_missing(parent: str, around: Schema | None, request: Request) -> str | None:
+    """Return the place of the only missing member of an object with one undeclared member, whose value it takes."""
+    present = resolve(request.document(), parent)
+    properties = (around or {}).get("properties")
+    if around is None or not isinstance(present, Mapping) or not isinstance(properties, Mapping):
+        return None
+    required = around.get(level.REQUIRED)
+    missing = [str(name) for name in required if name not in present] if isinstance(required, list) else []
+    strange = [name for name in present if name not in properties]
+    if len(missing) != 1 or len(strange) != 1:
+        return None
+    schema, text = properties.get(missing[0]), request.form or not parent.startswith("/body")
+    if not isinstance(schema, Mapping) or first_violation(present[strange[0]], schema, text=text) is not None:
+        return None
+    return f"{parent}/{escape(missing[0])}"
+
+
+def stranger(violation: SchemaViolation, request: Request) -> Proposal | None:
+    """Return the renaming of the only undeclared member to the only missing one, near or not: the caller confirms."""
+    parent = violation.pointer.rpartition("/")[0]
+    if parent == "/headers" or only_missing(parent, violation.around, request) != violation.pointer:
+        return None
+    present = resolve(request.document(), parent)
+    name = next(str(one) for one in present if one not in violation.siblings)
+    return _moved(violation, request, f"{parent}/{escape(name)}", violation.pointer, present[name], is_guess=True)
 
 
 def near_names(name: str, declared: Sequence[str]) -> list[str]:
@@ -112,13 +146,16 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
     return _moved(violation, request, source, violation.pointer, present[meant[0]])
 
 
-def _moved(violation: SchemaViolation, request: Request, source: str, target: str, value: Json) -> Proposal | None:
+def _moved(
+    violation: SchemaViolation, request: Request, source: str, target: str, value: Json, *, is_guess: bool = False
+) -> Proposal | None:
     try:
         ops = guarded_edit(request, source, value, {"op": "move", "from": source, "path": target})
     except PatchError:
         return None
     message = "Send the value under the name that is known."
-    return Proposal([edit(violation, request, ops, message, requires_confirmation=guessed(ops, request))])
+    confirm = is_guess or guessed(ops, request)
+    return Proposal([edit(violation, request, ops, message, requires_confirmation=confirm)])
 
 
 def _split(pointer: str) -> tuple[str, str]:

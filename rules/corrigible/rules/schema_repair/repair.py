@@ -16,7 +16,7 @@ from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import alternative, renaming, route
+from . import alternative, nesting, renaming, route
 from .first_violation import duplicates, first_violation, is_fully_checked
 from .json_schema import choices, types
 from .repair_value import repair_value
@@ -158,6 +158,8 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     if violation.keyword == "type" and isinstance(spelled.value, bool):
         plain = scalar_text(violation.value).strip().casefold() in ("true", "false")
         return not plain and (decides(name, request) or renaming.may_limit(name))
+    if isinstance(violation.value, str) and isinstance(spelled.value, Mapping):
+        return violation.value in spelled.value.values() and decides(name, request)
     return violation.keyword == "pattern" and bool(spelled.assumes) and decides(name, request)
 
 
@@ -175,6 +177,10 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
         return None
     if (renamed := renaming.misspelt(violation, request, group)) is not None:
         return renamed
+    parent = violation.pointer.rpartition("/")[0]
+    nested = nesting.wrapped(violation, request) or nesting.unwrapped(parent, violation.around, violation, request)
+    if nested is not None:
+        return Proposal([nested])
     value = given(violation.schema)
     if value is not MISSING:
         try:
@@ -185,7 +191,10 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
         return Proposal([edit(violation, request, ops, "Send the value that belongs there.", verified=verified)])
     if violation.pointer == "/body" and (inner := _members_to_ask(violation.schema)):
         return ask(violation, request, "Send a body with what is required.", places=inner)
-    return ask(violation, request, _ASK_MISSING)
+    question = ask(violation, request, _ASK_MISSING)
+    if (other := renaming.stranger(violation, request)) is not None:
+        return options([*other.suggestions, *question.suggestions], group)
+    return question
 
 
 def given(schema: Mapping[str, Json]) -> Json:
@@ -313,6 +322,8 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "unevaluatedProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
+    "blank": ("A required value is empty.", "VALUE_MISSING"),
+    "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
     "path": ("No operation has this path.", "UNKNOWN_PATH"),
     "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
 }

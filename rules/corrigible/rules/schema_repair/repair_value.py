@@ -228,7 +228,18 @@ def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
         return [Spelling(held)]
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
         return [Spelling(value[0])]
+    if place.wraps and not place.text and (named := _only_text(schema)) and isinstance(value, str) and value.strip():
+        return [Spelling({named: value})]
     return []
+
+
+def _only_text(schema: Schema) -> str:
+    """Return the only member that an object requires, if that is a text; else nothing."""
+    required, properties = schema.get("required"), schema.get("properties")
+    if not isinstance(required, list) or len(required) != 1 or not isinstance(properties, Mapping):
+        return ""
+    inner = properties.get(required[0])
+    return str(required[0]) if isinstance(inner, Mapping) and types(inner) == ("string",) else ""
 
 
 _ORDER: Final = ("integer", "number", "boolean", "array", "object", "string")

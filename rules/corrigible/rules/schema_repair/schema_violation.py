@@ -19,7 +19,8 @@ class SchemaViolation(NamedTuple):
     pointer: str
     """RFC 6901 into the request document; of a missing member its own place."""
     keyword: str
-    """The JSON Schema keyword, or `path` or `method` where the request names no operation."""
+    """The JSON Schema keyword; `path` or `method` where the request names no operation, `reference` where there is
+    nothing under a name in its path, `blank` where the server takes an empty value for a missing one."""
     schema: Schema
     """The schema of the place, resolved and self-contained."""
     value: Json = MISSING
@@ -27,3 +28,5 @@ class SchemaViolation(NamedTuple):
     """The member names that are declared beside it, for a misspelt one."""
     outer: Schema | None = None
     """Of an undeclared member: the members that are declared one level above it."""
+    around: Schema | None = None
+    """Of a missing member: the object that it belongs into, closed."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from corrigible.adapters.openapi.description import Description, read
 from corrigible.adapters.operation import Operations
+from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
@@ -42,6 +43,15 @@ class GitHubDescription:
             if violation is not None and base and violation.keyword == "path"
             else violation
         )
+
+    def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
+        return self.plain.declared_place(request, operation, pointer)
+
+    def misspellings(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
+        return self.plain.misspellings(request, operation)
+
+    def written_paths(self, method: str, path: str) -> None:
+        """Return nothing: github.com and Enterprise Servers are other hosts."""
 
     def facts(self, operation: str) -> Json:
         return self.plain.facts(operation)

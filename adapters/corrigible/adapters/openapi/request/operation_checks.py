@@ -9,7 +9,9 @@ from typing import Any, Final
 from corrigible.adapters.openapi.schema.schema_path import small
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
 from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.json_schema import all_types, member, parts
+from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json, Request
@@ -56,6 +58,32 @@ class OperationChecker:
             if names and path[0].partition("[")[0] not in {name.partition("[")[0] for name in names}:
                 return self._unknown_parameter(request, path[0], names)
         return None
+
+    def declared_place(self, request: Request, pointer: str) -> DeclaredPlace:
+        """Return what is declared at a place of the body, or of a parameter of the query or a header."""
+        place, *path = segments(pointer)
+        if place == "body" and (checker := self._body_checker(request)) is not None:
+            return checker.declared_place(path)
+        listed = {"query": self.query, "headers": self.headers}.get(place, [])
+        root = self.root({})
+        if not path or not listed:
+            return DeclaredPlace({})
+        name = path[0].lower() if place == "headers" else path[0]
+        known = {one["name"].lower() if place == "headers" else one["name"]: one for one in listed}
+        schema = small(known[name]["schema"], root) if name in known and len(path) == 1 else {}
+        closed = {
+            "type": "object",
+            "properties": {one: small(known[one]["schema"], root, 1) for one in known},
+            "additionalProperties": False,
+            REQUIRED: [one for one in known if known[one].get("required")],
+        }
+        return DeclaredPlace(schema, tuple(known), closed)
+
+    def misspellings(self, request: Request) -> Iterator[SchemaViolation]:
+        """Yield undeclared members, allowed as such, that are nearly called like a declared one that is not there."""
+        checker = self._body_checker(request)
+        if checker is not None and isinstance(request.body, Mapping | list):
+            yield from checker.misspellings(request.body, lambda path: _in_body(request, path))
 
     def body_schema(self, request: Request | None = None) -> tuple[Json, Mapping[str, Any]]:
         """Return the schema of the body a request has, or of the usual one, and how its members are encoded."""

@@ -13,7 +13,8 @@ from corrigible.adapters.openapi.schema.recursive_choice import chosen_first
 from corrigible.adapters.openapi.schema.schema_path import at, declared, is_unset, small, target
 from corrigible.rules.budget import spend, weight
 from corrigible.rules.pointer import MISSING, escape
-from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.safety.nearness import is_same, is_slip, nearest
+from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.first_violation import compile_validator, first_violation
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
@@ -114,6 +115,34 @@ class SchemaChecker:
         names = self._declared(path[:-1]).members
         return self._unknown(path, locate) if names and str(path[-1]) not in names else None
 
+    def declared_place(self, path: Path) -> DeclaredPlace:
+        """Return what is declared at a place and around it."""
+        schemas = at(self.schema, path)
+        schema: dict[str, Json] = {}
+        for one in reversed(schemas):
+            schema |= small(one, self.schema)
+        if not path:
+            return DeclaredPlace(schema)
+        around = self._declared(path[:-1])
+        outer = self._outer(path)
+        return DeclaredPlace(schema, tuple(around.members), around.closed if around.members else None, outer)
+
+    def misspellings(self, instance: Json, locate: Locate) -> Iterator[SchemaViolation]:
+        """Yield undeclared members that are nearly called like one declared member that is not there."""
+        if weight(instance, LARGE + 1) > LARGE:
+            return
+        for path, members in _objects(instance, ()):
+            names = self._declared(path).members
+            free = [one for one in names if one not in members]
+            strange = [name for name in members if name not in names] if free else []
+            for name in strange[:_MOST_RESPELT]:
+                near = nearest(name, free)
+                if len(near) == 1 and (is_slip(name, near[0]) or is_same(name, near[0])):
+                    yield self._unknown([*path, name], locate)
+
+    def _outer(self, path: Path) -> Schema | None:
+        return self._declared(path[:-2]).closed if len(path) > 1 and _is_member(path[-2]) else None
+
     def _declared(self, path: Path) -> _Object:
         """Return what is declared at a place; all elements of an array are one place."""
         return self._places(tuple("0" if str(part).isdecimal() else str(part) for part in path))
@@ -179,17 +208,16 @@ class SchemaChecker:
             )
 
     def _missing(self, path: Path, locate: Locate) -> SchemaViolation:
-        names = self._declared(path[:-1]).members
-        inner = small(names.get(str(path[-1]), {}), self.schema)
+        inner = small(self._declared(path[:-1]).members.get(str(path[-1]), {}), self.schema)
         spot = locate(path)
-        return SchemaViolation(spot.pointer, "required", inner, spot.value, tuple(names))
+        around = self._declared(path[:-1])
+        return SchemaViolation(spot.pointer, "required", inner, spot.value, tuple(around.members), around=around.closed)
 
     def _unknown(self, path: Path, locate: Locate) -> SchemaViolation:
         spot = locate(path)
         around = self._declared(path[:-1])
-        outer = self._declared(path[:-2]).closed if len(path) > 1 and isinstance(path[-2], str) else None
         return SchemaViolation(
-            spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members), outer
+            spot.pointer, "additionalProperties", around.closed, spot.value, tuple(around.members), self._outer(path)
         )
 
     def _walked(self, path: Path) -> Json:
@@ -309,6 +337,11 @@ def _complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Sch
         return alternative
     members = {name: small(names[name], root, 1) for name in needed}
     return {**alternative, "properties": {**members, **alternative.get("properties", {})}}
+
+
+def _is_member(step: str | int) -> bool:
+    """Whether a step leads to a member, not to an element."""
+    return isinstance(step, str) and not step.isdecimal()
 
 
 def _below(pointer: str, name: str | int) -> str:

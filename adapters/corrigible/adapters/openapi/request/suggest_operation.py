@@ -35,10 +35,13 @@ class OperationSuggester:
     def __init__(self, operations: Operations) -> None:
         self._operations = operations
         self._methods: dict[str, None] = {}
+        self._templates: dict[tuple[str, str], list[str]] = {}
+        """By method and operation: its paths."""
         beginnings: dict[tuple[str, ...], int] = {}
-        for key in operations.templates:
+        for key, name in operations.templates.items():
             method, _, template = key.partition(" ")
             self._methods.setdefault(method.upper())
+            self._templates.setdefault((method.upper(), name), []).append(template)
             parts = template.strip("/").split("/")
             for length in (1, 2):
                 if len(parts) > length and not any("{" in part for part in parts[:length]):
@@ -59,6 +62,31 @@ class OperationSuggester:
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
             return wrong
         return self._near_path(method, path) or wrong
+
+    def written(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the paths of the same operation as the description writes them, where the request's is another one.
+
+        Below the base path of its servers, or with the slash at its end that a server may insist on.
+        """
+        match = self._operations.find(method, path)
+        if match is None:
+            return None
+        templates = self._templates.get((method.upper(), match[0]), [])
+        ends = {template.endswith("/") for template in templates}
+        plain = path.rstrip("/") or "/"
+        slash = "/" if ends == {True} else "" if ends == {False} else path[len(plain) :]
+        bases = {
+            longer[: -len(shorter)]: None
+            for longer in templates
+            for shorter in templates
+            if longer != shorter and longer.endswith(shorter) and "{" not in longer[: -len(shorter)]
+        }
+        under = any(path.startswith(f"{base}/") for base in bases)
+        others = [] if under else [base.rstrip("/") + plain.rstrip("/") + slash for base in bases]
+        if plain != "/" and plain + slash != path:
+            others.append(plain + slash)
+        others = [other for other in others if other != path]
+        return SchemaViolation("/path", "path", {"enum": others[:_MOST]}, path) if others else None
 
     def instead(self, method: str, path: str, value: str) -> SchemaViolation | None:
         """Return the paths that are near to one whose parameter has an invalid value.

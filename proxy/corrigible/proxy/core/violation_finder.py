@@ -1,0 +1,161 @@
+"""The schema violations that an error of a refusal may be about.
+
+| the error                              | what is looked at                                                      |
+|----------------------------------------|------------------------------------------------------------------------|
+| 404, 405, 501                          | path and method; a name in the path under which there is nothing       |
+| names a place, and states a constraint | what it states: the server's word beats the description                |
+| names a place                          | what the description says of that place, of places below it, around it |
+| names a missing member                 | that member, whatever the description says                             |
+| names no place that is there           | the whole request, the places that the message mentions first          |
+| ... and speaks of state                | only the places that the message mentions                              |
+
+Knows: errors, requests, descriptions. Does not know: rules, suggestions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from corrigible.adapters.base import Described
+from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.safety.nearness import letters
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.stated import stated_violation
+from corrigible.rules.violation import Violation
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Protocol
+
+from .api_profile import RefusalCase
+
+ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 415, 422, 501})
+"""Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
+_ABOUT_THE_ROUTE: Final = frozenset({404, 405, 501})
+"""Of these, the ones that say first of all that the path or the method is wrong."""
+_READ: Final = 2000
+"""Letters of a message that are looked at."""
+_SHORTEST_NAME: Final = 2
+_ABOUT_STATE: Final = re.compile(
+    r"(?i)\b(?:already|exists?|existing|duplicate|conflicts?|in use|in progress|not found|no such|expired?"
+    r"|too many|quota|limit reached|exceeded|locked|busy|unavailable|time[d ]?out|disabled|archived|closed"
+    r"|depends? on|dependen\w+|not (?:yet )?(?:ready|running|started|active|enabled|available)|in (?:the )?\w+ state)\b"
+)
+"""Words of complaints about what the server holds, which no description of requests tells."""
+_NOTHING_PARTICULAR: Final = re.compile(
+    r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
+    r"not[ _]?found\W*(?:on the server.{0,160}|404\W*)?"
+    r"|\W*(?:cannot|no (?:route|matching route|handler|endpoint)\b).{0,300}"
+)
+"""Messages of a 404 that name nothing: what is not there may be the path."""
+
+
+class ViolationFinder:
+    """Finds what may be wrong with the request of one refusal."""
+
+    def __init__(
+        self,
+        case: RefusalCase,
+        description: Described,
+        violations_at: Callable[[str], Sequence[SchemaViolation]],
+    ) -> None:
+        """`violations_at` gives the violations of the request at a place, of the empty place all of them."""
+        self._case, self._description = case, description
+        self._request, self._operation = case.request, case.match.operation
+        self._violations_at = violations_at
+
+    def about(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the violations that an error may be about, the likeliest first."""
+        status = self._case.exchange.status
+        if status in _ABOUT_THE_ROUTE:
+            # A gRPC method is its own operation, whether or not it is there.
+            if not self._operation or self._request.protocol is not Protocol.HTTP:
+                wrong = self._description.nearest_operation(self._request.method, self._request.path)
+                return () if wrong is None else (wrong,)
+            route = list(self._of_route(error, status))
+            if route or status != 405:
+                return route if route or not self._is_located(error) else self._at(error)
+        if not self._operation:
+            return ()
+        return self._at(error) if self._is_located(error) else self._anywhere(error)
+
+    def _of_route(self, error: Violation, status: int) -> Iterator[SchemaViolation]:
+        """Yield what is wrong with the path of a request whose operation the description has."""
+        if error.pointer.startswith(("/body", "/query", "/headers")):
+            return
+        # The path may be another operation's by mistake: then its parameters do not fit.
+        wrong = [one for one in self._violations_at("") if one.keyword == "path" or one.pointer == "/path"]
+        if wrong:
+            yield from wrong
+            return
+        if _NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) or status != 404:
+            written = self._description.written_paths(self._request.method, self._request.path)
+            if written is not None:
+                yield written
+                return
+        if status == 404 and (name := self._missing_name(error.message)) is not None:
+            yield name
+
+    def _missing_name(self, message: str) -> SchemaViolation | None:
+        """Return the name in the path that a message quotes, else the last one: there is nothing under it."""
+        params = [value for value in self._case.match.params.values() if value and "/" not in value]
+        quoted = [value for value in params if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", message[:_READ])]
+        for value in reversed(quoted or params):
+            if self._request.path.split("/").count(value) == 1:
+                return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": value}}, value)
+        return None
+
+    def _is_located(self, error: Violation) -> bool:
+        """Whether an error names a place that is there, or one that is missing."""
+        if not error.pointer or error.pointer in ("/body", "/query", "/headers"):
+            return bool(error.stated)
+        return (
+            error.constraint == "required" or resolve(self._request.document(), error.pointer) is not MISSING
+        ) or bool(self._violations_at(error.pointer))
+
+    def _at(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return what an error with a place is about."""
+        declared = self._description.declared_place(self._request, self._operation, error.pointer)
+        stated = stated_violation(error, self._request, declared)
+        there = self._violations_at(error.pointer)
+        if stated is not None and (error.stated or not there):
+            below = [one for one in there if one.pointer != error.pointer]
+            return [*below, stated] if not error.stated else [stated]
+        if there:
+            return there
+        return [one for one in self._violations_at("") if error.pointer.startswith(f"{one.pointer}/")]
+
+    def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the violations of the whole request, those at places that the message mentions first."""
+        message = error.message[:_READ]
+        violations = self._violations_at(error.pointer) or self._violations_at("")
+        missing = {one.pointer.rpartition("/")[0] for one in violations if one.keyword == "required"}
+        known = {one.pointer for one in violations}
+        respelt = [
+            one
+            for one in self._description.misspellings(self._request, self._operation)
+            if one.pointer not in known and (not violations or one.pointer.rpartition("/")[0] in missing)
+        ]
+        if not violations and len(respelt) > 1:
+            respelt = []
+        violations = [*respelt, *violations]
+        plain = _plain(message)
+        mentioned = [one for one in violations if _is_mentioned(one, plain)]
+        if _ABOUT_STATE.search(message):
+            return mentioned
+        return [*mentioned, *(one for one in violations if one not in mentioned)]
+
+
+def _plain(message: str) -> str:
+    """Return a message with its words apart, names in any spelling alike."""
+    return " " + " ".join(letters(word) for word in re.split(r"[^\w$-]+", message)) + " "
+
+
+def _is_mentioned(violation: SchemaViolation, message: str) -> bool:
+    """Whether a message has the name of a place, or the value there."""
+    names = [name for name in segments(violation.pointer)[1:] if not name.isdecimal()][-1:]
+    value = violation.value
+    if value is not MISSING and not isinstance(value, list | dict | bool) and value is not None:
+        names.append(scalar_text(value))
+    plain = [letters(name) for name in names]
+    return any(len(name) >= _SHORTEST_NAME and f" {name} " in message for name in plain)

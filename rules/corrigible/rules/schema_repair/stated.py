@@ -1,0 +1,87 @@
+"""What a server itself says about one place of a request, as a violation: its word beats the description's.
+
+Knows: complaints with their places, what the description declares there. Does not know: how an answer is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Request
+
+from .declared_place import DeclaredPlace
+from .first_violation import first_violation
+from .json_schema import ALTERNATIVES, Schema, kind_of, types
+from .schema_violation import SchemaViolation
+from .value_place import place_of
+
+_UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
+_NAMES: Final = ("propertyNames", "enum")
+"""Where a complaint about an unknown member keeps the names that are known there."""
+
+
+def stated_violation(error: Violation, request: Request, declared: DeclaredPlace) -> SchemaViolation | None:
+    """Return the violation that a complaint about a place is; None where it says no more than the place."""
+    where = segments(error.pointer)[:1]
+    if where not in (["body"], ["query"], ["headers"]):
+        return None
+    value = resolve(request.document(), error.pointer)
+    if error.constraint == "required":
+        return _required(error, value, declared)
+    if value is MISSING or error.pointer in ("/query", "/headers"):
+        return None
+    if error.constraint in _UNKNOWN:
+        return _unknown(error, value, declared) if error.stated else None
+    if not error.stated:
+        return None
+    broken = first_violation(value, error.stated, text=place_of(error.pointer, request).text)
+    if broken is None and error.constraint not in error.stated:
+        return None
+    return SchemaViolation(error.pointer, broken or error.constraint, _joined(declared.schema, error.stated), value)
+
+
+def _required(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
+    schema = _joined(declared.schema, error.stated)
+    if value is MISSING:
+        return SchemaViolation(error.pointer, "required", schema, MISSING, declared.siblings, around=declared.around)
+    if value in ("", None, [], {}):  # what is blank is as good as missing to many servers
+        return SchemaViolation(error.pointer, "blank", schema, value)
+    return None
+
+
+def _unknown(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
+    """Return the violation of a member that the server does not know, with the names that it does know."""
+    listed: Json = error.stated
+    for name in _NAMES:
+        listed = listed.get(name, listed) if isinstance(listed, Mapping) else listed
+    if not isinstance(listed, list):
+        return None
+    names = tuple(name for name in listed if isinstance(name, str))
+    around = declared.around or {"type": "object"}
+    members = around.get("properties")
+    known = {name: inner for name, inner in members.items() if name in names} if isinstance(members, Mapping) else {}
+    closed = {**around, "properties": {**{name: {} for name in names}, **known}}
+    return SchemaViolation(error.pointer, "additionalProperties", closed, value, names, declared.outer)
+
+
+def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the schema of a place with what the server states: where the two disagree, the server's."""
+    kinds, allowed = types(stated), types(declared)
+    if kinds and allowed and not {*kinds} & {*allowed, *(("number",) if "integer" in allowed else ())}:
+        return dict(stated)
+    left = {
+        name: inner
+        for name, inner in declared.items()
+        if not (("type" in stated or "enum" in stated) and name in (*ALTERNATIVES, "const"))
+    }
+    out = {**left, **stated}
+    if "enum" in stated and "type" not in stated and isinstance(stated["enum"], list):
+        if {kind_of(one) for one in stated["enum"]}.isdisjoint(types(declared)):
+            out.pop("type", None)
+        for name in ("pattern", "format", "minLength", "maxLength"):
+            if name not in stated:
+                out.pop(name, None)
+    return out
