@@ -69,11 +69,11 @@ def test_a_rule_speaks(write_pack: WritePack) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"<html>", "the answer is no JSON"),
-        (b"", "the answer is no JSON"),
-        (b'{"error": "\xff"}', "the answer is no JSON"),
-        (b'{"error": NaN}', "the answer is no JSON"),
-        (b"[" * 2000, "the answer is no JSON"),
+        (b"<html>", "no rule speaks"),
+        (b"", "no rule speaks"),
+        (b'{"error": "\xff"}', "no rule speaks"),
+        (b'{"error": NaN}', "no rule speaks"),
+        (b"[" * 2000, "no rule speaks"),
         ({"error": {"code": "x"}, "recovery_feedback": None}, "the upstream speaks for itself"),
         ({"ok": True}, "no known error format"),
         ([1], "no known error format"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from corrigible.adapters.base import Adapter, Described
+from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
@@ -48,9 +49,9 @@ class RefusalCase(NamedTuple):
     """Of an exchange that carried another one, the one inside."""
     match: MatchedOperation
     body: Json
-    """The native answer, parsed."""
+    """The native answer, parsed; None where it is no JSON, so that it takes no member."""
     text: Json
-    """The part of it that is read: of long texts the beginning."""
+    """The part of it that is read: of long texts the beginning. XML is read as objects, lists and texts."""
     errors: Sequence[Violation]
 
     @property
@@ -100,9 +101,18 @@ def match_with(profile: ApiProfile, request: Request, *, presented: bool = False
 
 
 def parse_errors(profile: ApiProfile, exchange: Exchange, body: Json) -> Sequence[Violation]:
-    """Return the errors that the first matching format of a profile finds in an answer."""
+    """Return the errors that the first matching format of a profile finds in an answer.
+
+    An answer without content, or of nothing but text, is one error to an API without formats of its own.
+    """
     for native_format in profile.adapter.formats:
         errors = native_format.read(exchange, body)
         if errors:
             return errors
+    if exchange.status >= 400 and (body is None or isinstance(body, str)) and _is_plain(profile):
+        return (Violation(message=body or ""),)
     return ()
+
+
+def _is_plain(profile: ApiProfile) -> bool:
+    return any(native_format.name == GenericFormat.name for native_format in profile.adapter.formats)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-import orjson
-
+from corrigible.adapters.bodies.answer import Answer, read_answer
 from corrigible.proxy.core.loop.attempt_group import Refusal
 from corrigible.proxy.core.loop.detector import Loops
 from corrigible.rules.budget import Budget, Exhausted, within
@@ -134,19 +133,18 @@ class Engine:
         budget: Budget,
     ) -> Decisions:
         limits = self.limits
-        try:
-            body = orjson.loads(exchange.body)
-        except orjson.JSONDecodeError:
+        answer = read_answer(exchange.headers, exchange.body)
+        if not answer.is_json and exchange.status < 400:
             return PassThrough("the answer is no JSON", operation=match.operation)
-        if isinstance(body, dict) and "recovery_feedback" in body:
+        if isinstance(answer.content, dict) and "recovery_feedback" in answer.content:
             return PassThrough("the upstream speaks for itself", operation=match.operation)
-        problem = _allow(budget, exchange.request, body, limits)
+        problem = _allow(budget, exchange.request, answer.content, limits)
         if problem:
             return PassThrough(problem, operation=match.operation)
         chosen: RefusalCase | None = None
         matched: list[MatchedError] = []
         fault: CorrigibleError | None = None
-        for case in self._cases(exchange, match, body):
+        for case in self._cases(exchange, match, answer):
             chosen = chosen or case
             try:
                 suggested = yield from suggest(case, limits, explanation)
@@ -166,12 +164,13 @@ class Engine:
             raise fault
         return (yield from self._feedback(chosen, matched, explanation, loops, None if fault is None else str(fault)))
 
-    def _cases(self, exchange: Exchange, match: MatchedOperation, body: Json) -> Iterator[RefusalCase]:
+    def _cases(self, exchange: Exchange, match: MatchedOperation, answer: Answer) -> Iterator[RefusalCase]:
         """Yield the refusal as each profile reads it, the one of the operation first.
 
         A success that only looks like another API's refusal stays a success.
         """
-        text = body if len(exchange.body) <= _SMALL else readable(body, self.limits)
+        body = answer.content if answer.is_json else None
+        text = answer.content if len(exchange.body) <= _SMALL else readable(answer.content, self.limits)
         profiles = [match.profile]
         if exchange.status >= 400:
             profiles += [profile for profile in self.profiles if profile is not match.profile]

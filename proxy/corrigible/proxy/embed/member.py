@@ -39,6 +39,8 @@ def embed_feedback(
 
     `seal` returns the seal of feedback that goes through an API server.
     """
+    if not isinstance(decision.body, dict):
+        return None
     match decision.placement:
         case "kubernetes":
             return _kubernetes(native, decision, mode, seal)

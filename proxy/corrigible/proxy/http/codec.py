@@ -116,7 +116,7 @@ class HttpCodec:
     def _embedded(self, decision: Decision, mode: Mode, exchange: Exchange) -> EmbeddedBody | None:
         if isinstance(decision, Annotate) and mode is not Mode.TRADITIONAL:
             return embed_feedback(exchange.body, decision, mode, lambda text: self._sealed(exchange, text))
-        if mode is not Mode.TRADITIONAL or decision.pack is None:
+        if mode is not Mode.TRADITIONAL or decision.pack is None or decision.case is None or decision.case.body is None:
             return None
         blanked = blank(exchange.body.decode(), decision.pack.text.redact).encode()
         return None if blanked == exchange.body else EmbeddedBody(blanked)

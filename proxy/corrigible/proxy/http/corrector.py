@@ -5,6 +5,8 @@ Knows: heads of messages, modes, which operations refuse with a success. Does no
 
 from __future__ import annotations
 
+import re
+
 from corrigible.proxy.core.corrector import Corrector, Outcome
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.loop.detector import Loops
@@ -18,6 +20,10 @@ from .messages import HttpExchange, RequestHead, ResponseHead, Rewrite
 HttpOutcome = Outcome[Rewrite]
 
 _NO_BODY = frozenset({204, 205, 206, 304})
+_OF_ERRORS = re.compile(
+    r"text/.+|.+\+json|application/(?:.+\+)?xml|application/(?:[\w.-]*[.-])?json(?:-\d[\d.]*)?|application/vnd\.[\w.-]+"
+)
+"""Media types of errors that are read: text, XML, and JSON whatever a vendor calls it."""
 
 
 class HttpCorrector(Corrector[HttpExchange, Rewrite]):
@@ -62,11 +68,16 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
                 media = value.partition(";")[0].strip().lower()
             elif low == "content-length":
                 length = value
-        # Some servers label JSON as text; what is none is left alone once it is read.
-        mislabelled = (status >= 400 or may_refuse) and media.startswith("text/") and media != "text/event-stream"
-        if not (media == "application/json" or media.endswith("+json") or mislabelled):
+        if status >= 400:
+            is_read = not media or _OF_ERRORS.fullmatch(media) is not None
+        else:  # some servers label JSON as text; what is none is left alone once it is read
+            is_read = (
+                media == "application/json" or media.endswith("+json") or (may_refuse and media.startswith("text/"))
+            )
+        if not is_read or media == "text/event-stream":
             return None
-        if length.isdecimal() and not 0 < int(length) <= self.limits.body:
+        least = 0 if status >= 400 else 1
+        if length.isdecimal() and not least <= int(length) <= self.limits.body:
             return None
         choice = self.wanted(request)
         return None if choice.mode is Mode.NONE else choice
