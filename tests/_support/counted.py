@@ -26,8 +26,3 @@ def counted(compute: Callable[[], T], size: int = 0) -> tuple[T, int]:
         result: T = done.value
         return result, budget.steps - budget.left
     raise AssertionError("nothing is looked up")
-
-
-def steps_of(work: Callable[[], object], size: int = 0) -> int:
-    """Return the steps that a call counts."""
-    return counted(work, size)[1]

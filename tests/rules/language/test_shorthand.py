@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from corrigible.rules.language.expression import EvaluationError, ExpressionError, environment
-from corrigible.rules.language.shorthand import PackFunction, expand, rewrite, signature
+from corrigible.rules.language.shorthand import (
+    PackFunction,
+    ShorthandError,
+    expand,
+    rewrite,
+    signature,
+    without_literals,
+    words,
+)
 
 BODY = {"card": {"number": "42", "exp": None}, "items": [{"name": "a"}, {"name": "b", "tags": [{"name": "c"}]}], "n": 3}
 VALUES: dict[str, Any] = {
@@ -98,6 +106,64 @@ def test_the_arguments_are_evaluated_once() -> None:
     assert expand("left(find(body, 'x')[0])", FUNCTIONS).count("find") == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "cel"),
+    [
+        ("body.card.number.startsWith('4')", "at_body('/card/number').startsWith('4')"),
+        ("body.all(x, true) && body.n", "body.all(x, true) && at_body('/n')"),
+        ("body.n.m(1) + query['a']", "at_body('/n').m(1) + at_query('/a')"),
+        ("body['it`s'] + headers[\"a's\"]", "at_body('/it`s') + at_headers('/a\\'s')"),
+        ("body['a/b'].c", "at_body('/a~1b/c')"),
+        ("request.body.n + mybody.n + 'body.n'", "request.body.n + mybody.n + 'body.n'"),
+        ("has(body.a.b) && has(body.a)", "(at_body('/a/b') != null) && (at_body('/a') != null)"),
+        ("has(body.a.b())", "has(at_body('/a').b())"),
+        ("x.?a.?b.orValue(1) + x.y.?a.hasValue()", "or_value(at(x, '/a/b'), 1) + (at(x.y, '/a') != null)"),
+        ("x[0].?a.b.orValue(y.?c.hasValue())", "or_value(at(x[0], '/a/b'), (at(y, '/c') != null))"),
+        ("find(spec, 'x') + names( tables, 'y')", "find_spec( 'x') + names_tables( 'y')"),
+        ("x.find(spec, 'x') + edits(body, [])", "x.find(spec, 'x') + edits_body( [])"),
+        ("'it\\'s body.n' + body.n", "'it\\'s body.n' + at_body('/n')"),
+    ],
+)
+def test_what_the_runtime_reads(text: str, cel: str) -> None:
+    assert rewrite(text) == cel
+
+
+LEFT = "charge__{0}.amount - charge__{0}.refunded"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("left(c)", "(c.amount - c.refunded)"),
+        ("1 + left( c.d ) * 2", "1 + (c.d.amount - c.d.refunded) * 2"),
+        ("left(f(a, [b])[0])", f"(cel.bind(charge__1, f(a, [b])[0], {LEFT.format(1)}))"),
+        (
+            "left(a(1)) + left(b(2))",
+            f"(cel.bind(charge__1, a(1), {LEFT.format(1)})) + (cel.bind(charge__2, b(2), {LEFT.format(2)}))",
+        ),
+        ("x.left(c) + 'left(c)' + cleft(c)", "x.left(c) + 'left(c)' + cleft(c)"),
+        ("alike(x, 'k')", "(cel.bind(list__1, x, list__1.all(x, x['k'] == list__1[0]['k'])))"),
+        ("alike(y, 'k')", "(y.all(x, x['k'] == y[0]['k']))"),
+        ("none()", "(1)"),
+    ],
+)
+def test_a_call_written_out(text: str, written: str) -> None:
+    functions = {**FUNCTIONS, "none": PackFunction("none", (), "1")}
+    assert expand(text, functions) == written
+    assert expand(text, {}) == text
+
+
+@pytest.mark.parametrize("text", ["left(", "left((c)", "left([c)"])
+def test_a_call_without_an_end(text: str) -> None:
+    with pytest.raises(ShorthandError, match="a call has no closing bracket"):
+        expand(text, FUNCTIONS)
+
+
+def test_the_words_of_an_expression_are_those_outside_of_its_texts() -> None:
+    assert words("a.b + 'c d' + f(\"e\")") - {"_", "___"} == {"a", "b", "f"}
+    assert without_literals("'ab' + x + \"c'd\"") == "'__' + x + \"___\""
+
+
 def test_the_runtime_is_told_the_documents_name() -> None:
     assert rewrite("at(request, '/x') + at(there, '/y') + 'at(request, 1)'") == (
         "at_request( '/x') + at(there, '/y') + 'at(request, 1)'"
@@ -105,7 +171,8 @@ def test_the_runtime_is_told_the_documents_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("f(a, b)", ("f", ("a", "b"))), ("f()", ("f", ())), ("f", None), ("F(a)", None)]
+    ("text", "expected"),
+    [("f(a, b)", ("f", ("a", "b"))), ("f()", ("f", ())), ("f", None), ("F(a)", None), (" f ( a ) ", ("f", ("a",)))],
 )
 def test_a_signature(text: str, expected: Any) -> None:
     assert signature(text) == expected

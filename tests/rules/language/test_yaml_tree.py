@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from corrigible.adapters.openapi.document.yaml12 import read_yaml
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.language.yaml_source import read_source
+from corrigible.rules.language.yaml_tree import composed
 
 READERS: tuple[Callable[[Path], object], ...] = (read_source, read_yaml)
 
@@ -66,3 +68,47 @@ def test_reading_what_is_refused_does_not_grow_with_what_it_would_unfold_to(tmp_
     with pytest.raises(AuthoringError):
         read_source(file)
     assert time.process_time() - began < 10
+
+
+DEEP_FOR_C = f'a: "{"[" * 1001}"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "deepest", "most"),
+    [
+        ("", 1, 1),
+        ("x", 1, 1),
+        ("[1, 2]", 2, 3),
+        ("{a: 1, b: 2}", 2, 5),
+        ("[[1], [2]]", 3, 5),
+        ("[[]]", 2, 2),
+        ("a: &a [1, 2]\nb: *a\n", 3, 9),
+        (DEEP_FOR_C + "b: [[1], [2], [3]]\n", 4, 99),
+        ("[" * 1100 + "]" * 1100, 1100, 1100),
+    ],
+)
+def test_what_just_fits(text: str, deepest: int, most: int) -> None:
+    composed(text, Path("x.yaml"), deepest=deepest, most=most)
+
+
+@pytest.mark.parametrize(
+    ("text", "deepest", "most", "said"),
+    [
+        ("a: 1\nb: [1, 2, 3]\n", 9, 3, "2: more than 3 values, what aliases stand for written out"),
+        ("\na: &a [1, 2]\nb: *a\n", 9, 8, "2: more than 8 values, what aliases stand for written out"),
+        ("a: 1\nb:\n  - [1]\n", 2, 99, "3: nested deeper than 2 levels"),
+        ("a: [1]\nb: [[1]]\n", 3, 99, "1: nested deeper than 3 levels"),
+        ("a: 1\nb: &b [*b]\n", 9, 99, "2: nested deeper than 9 levels"),
+        ("\n" + "[" * 1100, 1050, 9999, "2: nested deeper than 1050 levels"),
+        (DEEP_FOR_C + "b: [\n[[1]]]\n", 3, 99, "3: nested deeper than 3 levels"),
+    ],
+)
+def test_what_is_a_little_too_much(text: str, deepest: int, most: int, said: str) -> None:
+    with pytest.raises(AuthoringError) as caught:
+        composed(text, Path("x.yaml"), deepest=deepest, most=most)
+    assert str(caught.value) == f"x.yaml:{said}"
+
+
+def test_what_is_no_yaml_is_said_by_the_parser() -> None:
+    with pytest.raises(yaml.YAMLError, match="expected the node content"):
+        composed("a: [", Path("x.yaml"), deepest=9, most=9)

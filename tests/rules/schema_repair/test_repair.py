@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.pointer import MISSING
+from corrigible.rules.schema_repair.repair import Repair, given, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
@@ -373,3 +374,132 @@ def test_a_value_that_goes_on_with_another_one_is_a_choice(value: str, listed: l
 def test_a_number_where_a_name_or_an_object_belongs_is_asked_about(forms: list[str]) -> None:
     repaired = said("/body/a", "anyOf", {"anyOf": [{"type": form} for form in forms]}, sent(99999))
     assert isinstance(follow(repaired, sent(99999)), NeedsInput)
+
+
+def test_a_list_of_secrets_is_asked_for_and_never_repeated() -> None:
+    request = post({"token": ["hunter2", "hunter2"]})
+    repaired = said("/body/token", "uniqueItems", {"type": "array", "uniqueItems": True}, request)
+    assert repaired.suggestions[0]["applicability"] == "HAS_PLACEHOLDERS"
+    kept = said("/body/token", "maxItems", {"type": "array", "maxItems": 1}, request)
+    assert "hunter2" not in f"{repaired}{kept}"
+
+
+@pytest.mark.parametrize(
+    ("items", "schema", "changes"),
+    [
+        (["a", "a"], {}, False),
+        (["a", "a"], {"x-list": True}, True),  # a list and no set
+        (["1", "1"], {"items": {"type": "integer"}}, True),
+        (["1", "1"], {"items": {"type": "string"}}, False),
+        ([1, 1], {}, True),
+        ([["a"], ["a"]], {}, True),
+    ],
+)
+def test_what_is_dropped_may_have_a_meaning(items: list[Json], schema: dict[str, Json], changes: bool) -> None:
+    repaired = said("/body/a", "uniqueItems", {"type": "array", "uniqueItems": True, **schema}, sent(items))
+    assert repaired.suggestions[0]["safety"]["changes_intent"] is changes
+
+
+@pytest.mark.parametrize(("repeated", "dropped"), [(8, True), (9, False)])
+def test_only_a_few_elements_are_dropped(repeated: int, dropped: bool) -> None:
+    repaired = said("/body/a", "uniqueItems", {"uniqueItems": True}, sent(["a"] * (repeated + 1)))
+    assert ("patch" in repaired.suggestions[0]) is dropped
+
+
+def test_elements_that_are_dropped_are_tested() -> None:
+    repaired = said("/body/a", "uniqueItems", {"uniqueItems": True}, sent(["a", "b", "a", "b"]))
+    assert repaired.suggestions[0]["patch"] == [
+        {"op": "test", "path": "/body/a/3", "value": "b"},
+        {"op": "remove", "path": "/body/a/3"},
+        {"op": "test", "path": "/body/a/2", "value": "a"},
+        {"op": "remove", "path": "/body/a/2"},
+    ]
+    assert repaired.suggestions[0]["verification"]["status"] == "verified"
+    left = said("/body/a", "uniqueItems", {"uniqueItems": True, "minItems": 3}, sent(["a", "b", "a"]))
+    assert left.suggestions[0]["verification"]["status"] == "unverified"
+
+
+@pytest.mark.parametrize(
+    ("items", "named"),
+    [(["a"] * 2, False), ([*map(str, range(16))], True), ([*map(str, range(17))], False), ([{"a": 1}, "b"], False)],
+)
+def test_elements_to_keep_are_named_where_that_helps(items: list[Json], named: bool) -> None:
+    repaired = said("/body/a", "maxItems", {"type": "array", "maxItems": 1}, sent(items))
+    assert ("items" in repaired.suggestions[0]["placeholders"][0]["schema"]) is named
+
+
+def test_numbers_that_are_texts_on_the_wire_stay_texts() -> None:
+    schema = {"type": "integer", "maximum": 100, "x-as-text": True}
+    assert said("/body/a", "maximum", schema, sent("500")).suggestions[0]["parameters"] == {"a": "100"}
+    assert said("/body/a", "maximum", schema, sent(500)).suggestions[0]["parameters"] == {"a": 100}
+
+
+def test_a_header_is_replaced_by_text() -> None:
+    request = Request("POST", "/things", headers={"x-count": "500"}, body={})
+    repaired = said("/headers/x-count", "maximum", {"type": "integer", "maximum": 100}, request)
+    assert repaired.suggestions[0]["patch"][-1]["value"] == "100"
+
+
+@pytest.mark.parametrize(
+    ("assumed", "message"),
+    [
+        ("hello world", "Send a text that is short enough: the text is cut to the length that is allowed."),
+        ("hello ", "Send a text that is short enough."),
+    ],
+)
+def test_a_message_says_what_was_assumed(assumed: str, message: str) -> None:
+    repaired = said("/body/a", "maxLength", {"maxLength": 5}, sent(assumed))
+    assert repaired.suggestions[0]["message"] == message
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"default": 1}, 1),
+        ({"default": "x", "type": "integer"}, MISSING),
+        ({"const": None}, None),
+        ({"enum": ["x"]}, "x"),
+        ({"enum": ["x", "y"]}, MISSING),
+        ({"type": "null"}, None),
+        ({"type": ["null", "string"]}, MISSING),
+        ({}, MISSING),
+    ],
+)
+def test_what_a_schema_settles(schema: dict[str, Json], value: Json) -> None:
+    assert given(schema) is value or given(schema) == value
+
+
+@pytest.mark.parametrize("keyword", ["type", "enum", "const", "anyOf", "oneOf"])
+def test_null_may_be_left_out_whatever_it_breaks(keyword: str) -> None:
+    left_out, _ = said("/body/note", keyword, {}, post({"note": None, "name": "n"})).suggestions
+    assert left_out["patch"][-1] == {"op": "remove", "path": "/body/note"}
+
+
+def test_null_in_a_query_is_asked_about() -> None:
+    request = Request("POST", "/things", {"note": None}, body={})
+    (asked,) = said("/query/note", "type", {"type": "string"}, request).suggestions
+    assert asked["applicability"] == "HAS_PLACEHOLDERS"
+
+
+KEYWORDS = {
+    "VALUE_NOT_ALLOWED": ("enum", "const", "not"),
+    "WRONG_TYPE": ("type",),
+    "OUT_OF_RANGE": (
+        *("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "formatMinimum", "formatMaximum"),
+    ),
+    "TOO_FEW": ("minProperties", "minItems"),
+    "TOO_MANY": ("maxProperties", "maxItems"),
+    "WRONG_FORMAT": ("propertyNames", "pattern", "format"),
+    "TOO_SHORT": ("minLength",),
+    "TOO_LONG": ("maxLength",),
+    "DUPLICATE": ("uniqueItems",),
+    "UNKNOWN_MEMBER": ("additionalProperties", "unevaluatedProperties"),
+    "WRONG_FORM": ("anyOf", "oneOf"),
+    "NOT_AS_DESCRIBED": ("dependentRequired", "contains"),
+}
+
+
+@pytest.mark.parametrize(("code", "keyword"), [(code, one) for code, listed in KEYWORDS.items() for one in listed])
+def test_what_is_wrong_has_a_code(code: str, keyword: str) -> None:
+    schema = {"formatMinimum": "1s", "formatMaximum": "1s"}
+    assert said("/body/a", keyword, schema, sent(["x", "x"])).code == code

@@ -1,0 +1,82 @@
+"""Objects that have none of several forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.pointer import MISSING
+from corrigible.rules.schema_repair.alternative import chosen, wanted_by_all
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Request
+
+REQUEST = Request("POST", "/x", body={"a": 1})
+
+
+def form(*required: str, **properties: Any) -> dict[str, Any]:
+    return {"required": [*required], "properties": properties}
+
+
+def violation(*forms: Any, value: Any = None, keyword: str = "anyOf") -> SchemaViolation:
+    return SchemaViolation("/body", keyword, {keyword: [*forms]}, {"a": 1} if value is None else value)
+
+
+@pytest.mark.parametrize(
+    ("forms", "pointer", "schema"),
+    [
+        ([form("k", k={"const": 1}), form("k", k={"enum": [2, 1]})], "/body/k", {"enum": [1, 2]}),
+        ([form("k", k={"enum": [1, [2]]}), form("k", k={"const": {}})], "/body/k", {"enum": [1]}),
+        ([form("k", k={"type": "string"}), form("k", k={"type": "string"})], "/body/k", {"type": "string"}),
+        ([form("k", k={"type": "string"}), form("k", k={"type": "null"})], "/body/k", {}),
+        ([form("k", k={"const": 1}), form("k")], "/body/k", {}),
+        ([form("a", "x", "k/l"), form("k/l", "y")], "/body/k~1l", {}),
+    ],
+)
+def test_a_member_that_every_form_wants(forms: list[Any], pointer: str, schema: dict[str, Any]) -> None:
+    inner = wanted_by_all(violation(*forms, keyword="oneOf"))
+    assert inner is not None
+    assert (inner.pointer, inner.keyword, inner.schema, inner.value) == (pointer, "required", schema, MISSING)
+
+
+def test_the_names_of_all_forms_are_declared() -> None:
+    inner = wanted_by_all(violation(form("k", k={}, b={}), form("k", c={})))
+    assert inner is not None
+    assert inner.siblings == ("k", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("forms", "value"),
+    [
+        ([form("k"), form("l")], None),
+        ([form("a")], None),
+        ([form("k"), {"required": "k"}], None),
+        ([], None),
+        ([form("k")], "text"),
+        ([True], None),
+    ],
+)
+def test_no_member_is_wanted_by_all(forms: list[Any], value: Any) -> None:
+    assert wanted_by_all(violation(*forms, value=value)) is None
+
+
+def test_what_is_missing_of_each_form_the_shortest_first() -> None:
+    forms = [form("x", "y", "z"), form("p/q", a={}), form("s", "t"), form("u", "v", "w")]
+    proposal = chosen(violation(*forms), REQUEST, "1.")
+    assert proposal is not None
+    assert [[p["pointer"] for p in one["placeholders"]] for one in proposal.suggestions] == [
+        ["/body/p~1q"],
+        ["/body/s", "/body/t"],
+        ["/body/x", "/body/y", "/body/z"],
+    ]
+
+
+def test_what_is_missing_has_its_schema() -> None:
+    proposal = chosen(violation(form("k", k={"type": "string", "title": "x"}), form("l", l=True)), REQUEST, "1.")
+    assert proposal is not None
+    assert [one["placeholders"][0]["schema"] for one in proposal.suggestions] == [{"type": "string"}, {}]
+
+
+@pytest.mark.parametrize("forms", [[], [form("k"), form("a")], [form("k"), {}]])
+def test_there_is_no_choice_where_a_form_misses_nothing(forms: list[Any]) -> None:
+    assert chosen(violation(*forms), REQUEST, "1.") is None

@@ -1,0 +1,86 @@
+"""Which names another one can stand for, and which members limit a call."""
+
+from __future__ import annotations
+
+import pytest
+
+from corrigible.rules.schema_repair.renaming import may_limit, misspelt, near_names
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Json, Request
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "near"),
+    [
+        ("titel", ["title", "body"], ["title"]),
+        ("first-name", ["firstName", "last_name"], ["firstName"]),
+        ("tags", ["tag"], ["tag"]),
+        ("desc", ["description"], ["description"]),
+        ("des", ["description"], []),
+        ("descriptions_of", ["description"], ["description"]),
+        ("created_o", ["created_on", "created_or"], ["created_on", "created_or"]),
+        ("customer_request", ["requested_by_customer"], []),  # so may a value be meant, and no name
+        ("abcdefgh", ["abxdefyh"], ["abxdefyh"]),
+        ("abcdefg", ["abxdefy"], []),
+        ("x", [], []),
+    ],
+)
+def test_near_names(name: str, declared: list[str], near: list[str]) -> None:
+    assert near_names(name, declared) == near
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("max_items", True),
+        ("maxItems", True),
+        ("filter[status]", True),
+        ("page.size", True),
+        ("createdAfter", True),
+        ("customer-id", True),
+        ("readOnly", True),
+        ("expires", True),
+        ("keep_history", True),
+        ("identity", False),
+        ("colour", False),
+        ("mountain", False),
+    ],
+)
+def test_what_may_limit_a_call(name: str, limits: bool) -> None:
+    assert may_limit(name) is limits
+
+
+def source(
+    body: Json, pointer: str = "/body/title", schema: Json = None, siblings: tuple[str, ...] = ("title", "note")
+) -> str | None:
+    """Return the member that is renamed to the missing one."""
+    request = Request("POST", "/things", headers={"titel": "x"}, body=body)
+    violation = SchemaViolation(pointer, "required", schema or {"type": "string"}, siblings=siblings)
+    proposal = misspelt(violation, request, "1.")
+    return None if proposal is None else proposal.suggestions[0]["patch"][-1]["from"]
+
+
+@pytest.mark.parametrize(
+    ("body", "renamed"),
+    [
+        ({"titel": "x"}, "/body/titel"),
+        ({"titel": "x", "other": "y"}, "/body/titel"),
+        ({"titel": "x", "tilte": "y"}, None),  # either may be meant
+        ({"note": "x"}, None),
+        ({"notes": "x"}, None),  # it is nearer to another
+        ({"titel": 5}, None),
+        ({}, None),
+        ([], None),
+        ({**{f"m{number}": 1 for number in range(63)}, "titel": "x"}, "/body/titel"),
+        ({**{f"m{number}": 1 for number in range(64)}, "titel": "x"}, None),
+    ],
+)
+def test_the_member_that_can_only_be_the_missing_one(body: Json, renamed: str | None) -> None:
+    assert source(body) == renamed
+
+
+def test_nothing_is_renamed_without_declared_names_or_among_headers() -> None:
+    assert source({"titel": "x"}, siblings=()) is None
+    assert source({}, "/headers/title") is None
+    assert source({"a": {"titel": "5"}}, "/body/a/title", {"type": "integer"}) is None
+    assert source({"a": {"titel": 5}}, "/body/a/title", {"type": "integer"}) == "/body/a/titel"

@@ -1,0 +1,151 @@
+"""Repairs of one value: what is sent instead, and what that assumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.schema_repair.repair_value import repair_value
+from corrigible.rules.schema_repair.value_place import Place
+from tests._support.counted import counted
+
+INTEGER = {"type": "integer"}
+LIST = {"type": "array", "items": {"type": "integer"}}
+ONLY = "another value was asked for, this is the one there is"
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "schema", "wanted"),
+    [
+        # Closed lists
+        ("enum", "usx", {"enum": ["usd", "eur"]}, [("usd", "")]),
+        ("enum", " usd ", {"enum": ["usd", "eur"]}, [("usd", "")]),
+        ("enum", "u-s-d", {"enum": ["usd", "eur"]}, [("usd", "")]),
+        ("enum", "red", {"enum": ["COLOR_RED", "COLOR_BLUE"], "x-prefix": "COLOR_"}, [("COLOR_RED", "")]),
+        ("enum", "red", {"enum": ["COLOR_RED", "COLOR_BLUE"]}, []),
+        ("enum", "A", {"enum": ["a", "a-"]}, [("a", ""), ("a-", "")]),
+        ("enum", "2", {"enum": [1, 2]}, [(2, "")]),
+        ("enum", 5, {"enum": [1, 2]}, []),
+        ("enum", ["usd"], {"enum": ["usd", "eur"]}, [("usd", "")]),
+        ("enum", ["usd", "eur"], {"enum": ["usd", "eur"]}, []),
+        ("enum", [["usd"]], {"enum": ["usd"]}, []),
+        ("enum", {"a": 1}, {"enum": ["usd"]}, []),
+        ("enum", None, {"enum": [None, "usd"]}, []),
+        ("enum", "---", {"enum": ["", "usd"]}, []),
+        ("enum", "by_customer", {"enum": ["requested_by_customer", "paid"]}, [("requested_by_customer", "")]),
+        ("const", "other", {"const": "line"}, [("line", ONLY)]),
+        ("const", 5, {"const": 7}, [(7, ONLY)]),
+        ("const", True, {"const": "x"}, []),
+        # Types
+        ("type", " # 12 ", INTEGER, [(12, "")]),
+        ("type", "12#", INTEGER, []),
+        ("type", "5.0", INTEGER, [(5, "")]),
+        ("type", [5], INTEGER, [(5, "")]),
+        ("type", ["5", "6", "7"], INTEGER, [(n, "one of the values is sent") for n in (5, 6, 7)]),
+        ("type", ["5", "6", "7", "8"], INTEGER, []),
+        ("type", ["5", "x"], INTEGER, []),
+        ("type", [], INTEGER, []),
+        ("type", "1.5", {"type": ["integer", "number"]}, [(1.5, "")]),
+        ("type", "yes", {"type": "boolean"}, [(True, "")]),
+        ("type", {"id": "i"}, {"type": "string"}, [("i", "the id of the object is sent in its place")]),
+        ("type", {"id": 5}, {"type": "string"}, []),
+        ("type", None, {"type": "string"}, []),
+        ("type", 5, {"type": "string", "format": "own"}, [("5", "")]),
+        ("type", "[1]", LIST, [([1], "")]),
+        ("type", 5, LIST, [([5], "")]),
+        ("type", "5, 6,", LIST, [([5, 6], "")]),
+        ("type", {"0": 5, "1": 6}, LIST, [([5, 6], "")]),
+        ("type", {"1": 5}, LIST, []),
+        ("type", {}, LIST, []),
+        ("type", None, LIST, []),
+        ("type", "a,b", {"type": "array"}, [(["a,b"], ""), (["a", "b"], "")]),
+        (
+            "type",
+            "500",
+            {"type": "array", "items": {"maximum": 10, **INTEGER}},
+            [([10], "the most that is allowed is sent")],
+        ),
+        ("type", '{"a": 1}', {"type": "object"}, [({"a": 1}, "")]),
+        ("type", [{"a": 1}], {"type": "object"}, [({"a": 1}, "")]),
+        ("type", [{"a": 1}, {}], {"type": "object"}, []),
+        ("type", ["x"], {"type": "object"}, []),
+        ("type", "500", {"maximum": 100, **INTEGER}, [(100, "the most that is allowed is sent")]),
+        # Texts
+        ("maxLength", "abc  ", {"maxLength": 3}, [("abc", "")]),
+        ("maxLength", "ab cd", {"maxLength": 3}, [("ab", "the text is cut to the length that is allowed")]),
+        ("maxLength", "abcd", {"maxLength": 3, "pattern": "x"}, []),
+        ("maxLength", "abcd", {"maxLength": 0}, []),
+        ("maxLength", "x" * 9000, {"maxLength": 1}, [("x", "the text is cut to the length that is allowed")]),
+        ("format", " a@b.co ", {"format": "email"}, [("a@b.co", "")]),
+        ("format", " a ", {"format": 5}, []),
+        ("pattern", "#ab", {"pattern": "^[a-z]+$"}, [("ab", "")]),
+        ("pattern", "12-34", {"pattern": "^[0-9]+$"}, [("1234", "")]),
+        ("pattern", "AB", {"pattern": "^[a-z]+$"}, [("ab", "upper and lower case change")]),
+        ("pattern", "#AB", {"pattern": "^[a-z]+$"}, [("ab", "upper and lower case change")]),
+        ("pattern", "#ab", {"pattern": "^[A-Z]+$"}, [("AB", "upper and lower case change")]),
+        ("pattern", "a b", {"pattern": "^[a-z-]+$"}, [("a-b", "it becomes another name than was asked for")]),
+        ("pattern", "A b", {"pattern": "^[a-z-]+$"}, [("a-b", "it becomes another name than was asked for")]),
+        ("pattern", "A b", {"pattern": "^[a-z_]+$"}, [("a_b", "it becomes another name than was asked for")]),
+        (
+            "pattern",
+            "x",
+            {"pattern": "^a/b:.+$"},
+            [("a/b:x", "the beginning that the pattern asks for is put before it")],
+        ),
+        (
+            "pattern",
+            "x",
+            {"pattern": r"^refs\/.+$"},
+            [("refs/x", "the beginning that the pattern asks for is put before it")],
+        ),
+        ("pattern", "!", {"pattern": "^[a-z]+$"}, []),
+        ("pattern", "", {"pattern": "^$|x"}, []),
+        ("pattern", 5, {"pattern": "^[a-z]+$"}, []),
+        # One of several schemas
+        ("anyOf", "7", {"anyOf": [INTEGER, {"type": "null"}]}, [(7, "")]),
+        (
+            "anyOf",
+            "500",
+            {"anyOf": [{"maximum": 9, **INTEGER}, {"enum": ["x500"]}]},
+            [(9, "the most that is allowed is sent")],
+        ),
+        ("oneOf", "opned", {"oneOf": [{"const": "x"}, {"enum": ["opened"]}]}, [("opened", "")]),
+        ("anyOf", "1", {"anyOf": [INTEGER, {"type": "number"}]}, [(1, "")]),
+        ("anyOf", 5, {"anyOf": [{"type": "string"}, {"type": "object"}]}, []),
+        ("anyOf", True, {"anyOf": [{"type": "string"}, {"type": "object"}]}, [("true", "")]),
+        ("unknown", "x", {}, []),
+        ("type", "9" * 8193, INTEGER, []),
+        ("type", [5] * 257, INTEGER, []),
+    ],
+)
+def test_repairs(keyword: str, value: Any, schema: dict[str, Any], wanted: list[tuple[Any, str]]) -> None:
+    made = repair_value(keyword, value, schema, Place())
+    assert [(one.value, type(one.value), one.assumes) for one in made] == [(v, type(v), said) for v, said in wanted]
+
+
+@pytest.mark.parametrize(
+    ("name", "keyword", "value", "schema", "wanted"),
+    [
+        ("amount", "type", "10.00", INTEGER, []),  # ten of what?
+        ("unit_price", "type", "10.00", INTEGER, []),
+        ("count", "type", "10.00", INTEGER, [10]),
+        ("amount", "type", "10", INTEGER, [10]),
+        ("customerId", "maxLength", "abcd", {"maxLength": 3}, []),
+        ("customer_ref", "maxLength", "abcd", {"maxLength": 3}, []),
+        ("url", "maxLength", "abcd", {"maxLength": 3}, []),
+        ("note", "maxLength", "abcd", {"maxLength": 3}, ["abc"]),
+    ],
+)
+def test_the_name_of_a_member_decides(
+    name: str, keyword: str, value: Any, schema: dict[str, Any], wanted: list[Any]
+) -> None:
+    assert [one.value for one in repair_value(keyword, value, schema, Place(name))] == wanted
+
+
+def test_where_a_list_cannot_be_told_from_a_value_none_is_made() -> None:
+    assert repair_value("type", "5", LIST, Place(text=True, wraps=False)) == []
+
+
+def test_each_repair_is_counted() -> None:
+    assert counted(lambda: repair_value("type", "5", INTEGER, Place()))[1] >= 10
