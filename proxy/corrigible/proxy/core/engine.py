@@ -42,6 +42,7 @@ from .limits import Limits
 from .merge import merge_suggestions
 from .relay_seal import Relay
 from .relayed_feedback import relayed_feedback
+from .violation_finder import ABOUT_THE_REQUEST
 
 Decisions = Generator[Lookup, LookupAnswer, Decision]
 
@@ -176,6 +177,8 @@ class Engine:
             profiles += [profile for profile in self.profiles if profile is not match.profile]
         for profile in profiles:
             errors = parse_errors(profile, exchange, text)
+            if not errors and profile is profiles[0] and _is_judged_unread(profile, exchange):
+                errors = (Violation(),)
             if errors:
                 if profile is not match.profile:
                     match = match_with(profile, exchange.request, presented=match.presented)
@@ -229,6 +232,11 @@ class Engine:
             case.profile.adapter.placement,
             error,
         )
+
+
+def _is_judged_unread(profile: ApiProfile, exchange: Exchange) -> bool:
+    """Whether a refusal that no format reads goes to the description: it may tell what is wrong all the same."""
+    return exchange.status in ABOUT_THE_REQUEST and profile.described is not None
 
 
 def _allow(budget: Budget, request: Request, body: Json, limits: Limits) -> str:

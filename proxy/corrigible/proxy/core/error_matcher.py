@@ -94,6 +94,8 @@ class ErrorMatcher:
             return results
         if result is None and self._case.errors[number].pointer not in self._settled:
             result = yield from self._by_rule(number, last_resort=True)
+            if result is None:
+                return list(self._missing_name(number))
         return [result] if result is not None else []
 
     def _by_rule(self, number: int, *, last_resort: bool) -> Results:
@@ -142,6 +144,17 @@ class ErrorMatcher:
                 raise
             if result is not None:
                 self._settled.add(violation.pointer)
+                yield result
+
+    def _missing_name(self, number: int) -> Iterator[RuleResult]:
+        """Yield the question for another name in the path, where a 404 means that there is nothing under it."""
+        if self._description is None:
+            return
+        finder = ViolationFinder(self._case, self._description, self._violations_at)
+        violation = finder.missing_name(self._case.errors[number])
+        if violation is not None and (violation.pointer, violation.keyword) not in self._repaired:
+            self._repaired.add((violation.pointer, violation.keyword))
+            if (result := self._repair(violation, f"{number + 1}.n", is_stated=False)) is not None:
                 yield result
 
     def _repair(self, violation: SchemaViolation, group: str, *, is_stated: bool) -> RuleResult | None:

@@ -79,9 +79,13 @@ class ViolationFinder:
             return ()
         return self._at(error) if self._is_located(error) else self._anywhere(error)
 
+    def _is_elsewhere(self, error: Violation) -> bool:
+        """Whether an error names a place that is not in the path."""
+        return error.pointer.startswith(("/body", "/query", "/headers"))
+
     def _of_route(self, error: Violation, status: int) -> Iterator[SchemaViolation]:
         """Yield what is wrong with the path of a request whose operation the description has."""
-        if error.pointer.startswith(("/body", "/query", "/headers")):
+        if self._is_elsewhere(error):
             return
         # The path may be another operation's by mistake: then its parameters do not fit.
         wrong = [one for one in self._violations_at("") if one.keyword == "path" or one.pointer == "/path"]
@@ -92,12 +96,12 @@ class ViolationFinder:
             written = self._description.written_paths(self._request.method, self._request.path)
             if written is not None:
                 yield written
-                return
-        if status == 404 and (name := self._missing_name(error.message)) is not None:
-            yield name
 
-    def _missing_name(self, message: str) -> SchemaViolation | None:
-        """Return the name in the path that a message quotes, else the last one: there is nothing under it."""
+    def missing_name(self, error: Violation) -> SchemaViolation | None:
+        """Return the name in the path that a 404 quotes, else the last one: there is nothing under it."""
+        if self._case.exchange.status != 404 or self._is_elsewhere(error) or not self._operation:
+            return None
+        message = error.message
         params = [value for value in self._case.match.params.values() if value and "/" not in value]
         quoted = [value for value in params if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", message[:_READ])]
         for value in reversed(quoted or params):

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from rapidfuzz.distance import OSA
 
-from corrigible.rules.safety.decisive import READS, deletes
+from corrigible.rules.safety.decisive import READS, deletes, words
 from corrigible.rules.safety.nearness import nearest
 from corrigible.schema.exchange import Json, Request
 
@@ -122,6 +122,9 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
             return None
     else:
         methods = [one for one in methods if one in _WRITES and request.method in _WRITES]
+    if request.method in READS and methods == ["POST"] and _reads_by_post(request.path):
+        message = "Use POST: this operation only reads."
+        return Proposal([_to(violation, request, "/method", request.method, "POST", message, intent=True)])
     # What is sent with PATCH is a part of the whole: PUT would take the rest away.
     if len(methods) == 1 and request.method in _WRITES and (request.method, *methods) != ("PATCH", "PUT"):
         message = "Use the method that changes this resource."
@@ -137,6 +140,14 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     return (
         ask(violation, request, message, places=[("/path", {"type": "string", "pattern": "^/"})]) if offered else None
     )
+
+
+def _reads_by_post(path: str) -> bool:
+    """Whether a path ends in a word for reading, so that its POST changes nothing."""
+    return not _READING.isdisjoint(words(_segments(path)[-1])) if _segments(path) else False
+
+
+_READING: Final = frozenset({"filter", "search", "query", "count", "list", "find", "lookup", "paginate"})
 
 
 def _to(
