@@ -31,7 +31,6 @@ BY_NAME = {check.id: check for check in CHECKS}
 
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
-    pytest.importorskip("mitmproxy")
     with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         yield staged.subject
 

@@ -27,8 +27,6 @@ from corrigible.schema.exchange import Json
 
 from .stand_in import Spoil, edited, fronted
 
-pytest.importorskip("schemathesis")
-
 SHOP = SUITE / "reference" / "openapi.yaml"
 RECIPE = Path(service.__file__).parent / "openapi.yaml"
 FASTAPI = Path(__file__).parent.parent / "_support" / "fastapi_service.py"
@@ -258,8 +256,6 @@ def test_the_recipe_service_does_not_explain_what_breaks_its_description(capsys:
 
 
 def test_a_service_of_fastapi_conforms_behind_our_proxy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("fastapi")
-    pytest.importorskip("mitmproxy")
     port, front = free_port(), free_port()
     with running([sys.executable, str(FASTAPI), str(port)], port) as upstream:
         spec = tmp_path / "openapi.json"

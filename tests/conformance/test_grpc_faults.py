@@ -12,9 +12,6 @@ from itertools import count
 
 import pytest
 
-pytest.importorskip("grpc", reason="grpcio is not installed")
-pytest.importorskip("google.rpc.error_details_pb2", reason="googleapis-common-protos is not installed")
-
 from corrigible.conformance.checks.grpc.catalogue import CHECKS
 from corrigible.conformance.model.outcome import CouldNotTell, NotApplicable
 from corrigible.conformance.reference import grpc_shop

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
 
 import pytest
 
 from corrigible.conformance.checks.grpc.catalogue import CHECKS
+from corrigible.conformance.checks.grpc.trace import grpcurl
+from corrigible.conformance.model.outcome import CouldNotTell
+from corrigible.conformance.reference import grpc_shop
+from corrigible.conformance.reference.grpc_upstream import GrpcUpstream
+from corrigible.conformance.suite.subject import Subject
+from corrigible.conformance.transport.grpc import GrpcCall
+from corrigible.proxy.cli import main
 
 WITHOUT_GRPC = """
 import sys
@@ -31,14 +37,11 @@ def test_without_grpcio_the_checks_are_there_and_say_what_they_need() -> None:
 
 
 def test_the_descriptors_are_fresh() -> None:
-    pytest.importorskip("grpc_tools", reason="grpcio-tools is not installed")
     command = [sys.executable, "-m", "corrigible.conformance.reference.generate_descriptors", "--check"]
     subprocess.run(command, check=True)
 
 
 def test_the_pack_of_the_shop_passes_its_cases(capsys: pytest.CaptureFixture[str]) -> None:
-    grpc_shop = pytest.importorskip("corrigible.conformance.reference.grpc_shop", exc_type=ImportError)
-    main = importlib.import_module("corrigible.proxy.cli").main
     folder = str(grpc_shop.DESCRIPTORS.with_name("grpc_pack"))
     assert (main(["pack", "lint", folder]), main(["pack", "test", folder])) == (0, 0), capsys.readouterr()
 
@@ -51,11 +54,6 @@ def test_ids_are_this_profiles_and_unique() -> None:
 
 
 def test_the_suite_says_so_where_nobody_is_there() -> None:
-    pytest.importorskip("grpc", reason="grpcio is not installed")
-    from corrigible.conformance.model.outcome import CouldNotTell
-    from corrigible.conformance.reference.grpc_upstream import GrpcUpstream
-    from corrigible.conformance.suite.subject import Subject
-
     with GrpcUpstream() as upstream:
         for subject, said in (
             (Subject("proxy", "grpc", grpc="127.0.0.1:1", grpc_upstream=upstream), "nobody answers at 127.0.0.1:1"),
@@ -71,11 +69,6 @@ def test_the_suite_says_so_where_nobody_is_there() -> None:
 
 
 def test_grpcurl_makes_the_call_again() -> None:
-    pytest.importorskip("grpc", reason="grpcio is not installed")
-    from corrigible.conformance.checks.grpc.trace import grpcurl
-    from corrigible.conformance.reference import grpc_shop
-    from corrigible.conformance.transport.grpc import GrpcCall
-
     method = grpc_shop.path("ImportOrders")
     messages = tuple(grpc_shop.request(method, {"name": f"orders/{n}", "version": n}) for n in (1, 2))
     line = grpcurl("127.0.0.1:5", GrpcCall(method, messages, (("a", "b c"), ("x-bin", b"\x00\xff"))))

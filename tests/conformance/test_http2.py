@@ -28,7 +28,6 @@ HTTP2 = (
 
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
-    pytest.importorskip("mitmproxy")
     with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START, http2=HTTP2))) as staged:
         yield staged.subject
 

@@ -29,7 +29,6 @@ START = (
 
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
-    pytest.importorskip("mitmproxy")
     with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         staged.subject.behind.api = Shop()
         yield staged.subject

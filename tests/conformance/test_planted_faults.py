@@ -190,7 +190,6 @@ FAULTS: tuple[Planted, ...] = (
 
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
-    pytest.importorskip("mitmproxy")
     with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         yield staged.subject
 
@@ -213,7 +212,6 @@ A_PART = ["core/present", "core/actions", "core/mends", "negotiation/*", "transp
 
 
 def test_somebody_elses_proxy_hears_sentences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("mitmproxy")
     config = tmp_path / "mitmdump.yaml"
     config.write_text(json.dumps({"subjects": {"http-json": {"start": MITMDUMP}}}))
     arguments = [word for one in A_PART for word in ("--only", one)]

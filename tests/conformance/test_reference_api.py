@@ -71,10 +71,15 @@ def test_every_provocation_is_refused_in_the_dialect_that_the_description_has(ba
 def test_every_operation_of_the_description_is_there() -> None:
     shop = Shop()
     params = {"item": "tea", "order": "ord_5"}
-    for path, item in api.DESCRIPTION.document["paths"].items():
-        for method in {"get", "post", "patch"} & item.keys():
-            status, said = call(shop, method.upper(), path.format_map(params))
-            assert status in (200, 400), (method, path, said)
+    operations = [
+        (method, path)
+        for path, item in api.DESCRIPTION.document["paths"].items()
+        for method in {"get", "post", "patch"} & item.keys()
+    ]
+    assert len(operations) > 5
+    for method, path in operations:
+        status, said = call(shop, method.upper(), path.format_map(params))
+        assert status in (200, 400), (method, path, said)
 
 
 @pytest.mark.parametrize("command", ["lint", "test"])

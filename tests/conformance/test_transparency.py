@@ -42,7 +42,6 @@ ALWAYS = {f"transparency/{name}" for name in ("success/status-line", "error/body
 
 @pytest.fixture(scope="module")
 def conforming() -> Iterator[Subject]:
-    pytest.importorskip("mitmproxy")
     with running_subject(SubjectSpec("http-json", "proxy", SubjectConfig(start=START))) as staged:
         staged.subject.behind.api = Shop()
         yield staged.subject

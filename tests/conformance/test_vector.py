@@ -101,7 +101,9 @@ def test_every_must_of_a_consumer_has_a_vector() -> None:
 
 
 def test_the_vectors_of_a_profile_are_those_of_its_files() -> None:
-    for profile in {one.profile for one in vector.exchange()}:
+    profiles = {one.profile for one in vector.exchange()}
+    assert len(profiles) > 1
+    for profile in profiles:
         mine = vector.exchange(profile)
         assert mine
         assert {one.profile for one in mine} == {profile}
@@ -109,7 +111,9 @@ def test_the_vectors_of_a_profile_are_those_of_its_files() -> None:
 
 
 def test_nothing_that_is_allowed_is_allowed_twice() -> None:
+    assert vector.consumer()
     for group in vector.consumer():
+        assert group.vectors
         for one in group.vectors:
             outcomes = [json.dumps(outcome, sort_keys=True) for outcome in (one.expect, *one.also_allowed)]
             assert len(set(outcomes)) == len(outcomes), one.id

@@ -147,7 +147,9 @@ def test_reflections_are_in_the_record_with_their_tokens(ran: Ran) -> None:
 
 
 def test_attempts_that_came_to_no_call_are_in_the_record(ran: Ran) -> None:
-    for one in ran.of("clumsy"):
+    episodes = ran.of("clumsy")
+    assert episodes
+    for one in episodes:
         assert one.attempts == len(one.turns) + sum(turn.lost for turn in one.turns)
         assert any(turn.lost for turn in one.turns)
 

@@ -79,15 +79,20 @@ def test_a_suggestion_about_no_place_stands_in_the_first_error(tmp_path: Path) -
     assert find(said) == said["errors"][0]["extensions"][MEMBER]
 
 
-@pytest.mark.parametrize(
-    "errors",
-    [[{**BAD, "extensions": {MEMBER: {"own": 1}}}], [{**BAD, "extensions": None}], [{**BAD, "extensions": "x"}], []],
-)
-def test_where_there_is_no_place_every_byte_of_the_body_stays(tmp_path: Path, errors: Any) -> None:
-    native = orjson.dumps({"errors": errors})
+@pytest.mark.parametrize("extensions", [{MEMBER: {"own": 1}}, None, "x"])
+def test_where_there_is_no_place_a_header_links_and_every_byte_of_the_body_stays(
+    tmp_path: Path, extensions: Any
+) -> None:
+    native = orjson.dumps({"errors": [{**BAD, "extensions": extensions}]})
     outcome = corrected(tmp_path, "graphql", native)
-    assert outcome.error is None
-    assert outcome.rewrite is None or outcome.rewrite.body == native
+    assert outcome.error is None and outcome.rewrite is not None
+    assert outcome.rewrite.body == native
+    assert 'rel="recovery-feedback"' in dict(outcome.rewrite.headers)["Link"]
+
+
+def test_where_there_is_no_error_nothing_changes(tmp_path: Path) -> None:
+    outcome = corrected(tmp_path, "graphql", {"errors": []})
+    assert (outcome.error, outcome.rewrite) == (None, None)
 
 
 def test_native_bytes_stay_around_what_is_added(tmp_path: Path) -> None:

@@ -47,17 +47,23 @@ def test_rules_listen_for_operations_that_exist(pack: Pack) -> None:
 
 def test_what_a_person_decides_is_never_advised(pack: Pack) -> None:
     """No suggestion grants an approval, gives in to a dispute, takes another role's key or calls a reason another."""
-    for rule in pack.rules:
-        for say in (say for entry in rule.entries for say in says(entry)):
-            assert say.steps == (), rule.id
-            assert "reason" not in say.parameters or rule.id == "acme.reason-unknown"
-            assert "authorization" not in say.message.lower() or say.action == "ESCALATE"
-            if say.action == "ESCALATE" and rule.id != "acme.credentials-refused" and say.parameters:
-                assert "role" in say.parameters, rule.id
+    suggestions = [(rule.id, say) for rule in pack.rules for entry in rule.entries for say in says(entry)]
+    assert len(suggestions) > 10
+    for rule, say in suggestions:
+        assert say.steps == (), rule
+        assert "reason" not in say.parameters or rule == "acme.reason-unknown"
+        assert "authorization" not in say.message.lower() or say.action == "ESCALATE"
+        if say.action == "ESCALATE" and rule != "acme.credentials-refused" and say.parameters:
+            assert "role" in say.parameters, rule
 
 
 def test_whatever_changes_an_amount_says_so(pack: Pack) -> None:
-    for rule in pack.rules:
-        for say in (say for entry in rule.entries for say in says(entry)):
-            if {"amount", "currency"} & set(say.parameters) and say.action == "MODIFY_PARAMS":
-                assert say.changes_intent or rule.id == "acme.amount-in-major-units"
+    changing = [
+        (rule.id, say.changes_intent)
+        for rule in pack.rules
+        for entry in rule.entries
+        for say in says(entry)
+        if {"amount", "currency"} & set(say.parameters) and say.action == "MODIFY_PARAMS"
+    ]
+    assert len(changing) >= 7
+    assert {rule for rule, changes_intent in changing if not changes_intent} == {"acme.amount-in-major-units"}

@@ -62,6 +62,7 @@ def test_settings_that_may_be_written_to_what_is_there_are_none_that_protect(pac
 
 
 def test_paths_of_the_own_account_are_those_of_the_description(pack: Pack) -> None:
+    assert pack.tables["user_paths"]
     for method, paths in pack.tables["user_paths"].items():
         known = {
             template.removeprefix(f"{method} /user/")
@@ -84,6 +85,7 @@ def test_paths_of_the_own_account_are_those_of_the_description(pack: Pack) -> No
     ],
 )
 def test_nothing_is_sent_first_or_elsewhere_that_only_a_person_may_do(pack: Pack, forbidden: str) -> None:
+    assert [step for rule in pack.rules for entry in rule.entries for say in says(entry) for step in say.steps]
     for rule in pack.rules:
         for say in (say for entry in rule.entries for say in says(entry)):
             steps = [text for step in say.steps for text in texts(step)]
@@ -94,6 +96,7 @@ def test_nothing_is_sent_first_or_elsewhere_that_only_a_person_may_do(pack: Pack
 
 def test_no_edit_weakens_a_protection(pack: Pack) -> None:
     weak = {"/body/force", "/body/archived", "/body/private", "/body/visibility", "/body/enforce_admins"}
+    assert [edit for rule in pack.rules for entry in rule.entries for say in says(entry) for edit in edited(say)]
     for rule in pack.rules:
         for say in (say for entry in rule.entries for say in says(entry)):
             written: set[str] = set()

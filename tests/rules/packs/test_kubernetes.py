@@ -85,6 +85,7 @@ def test_an_object_nobody_names_is_only_offered(pack: Pack) -> None:
     """A near name of an object that exists is a choice, never a repair."""
     for name in ("namespace-not-found", "not-found", "referenced-class-unknown", "service-account-unknown"):
         (rule,) = [rule for rule in pack.rules if rule.id == f"kubernetes.{name}"]
+        assert any(isinstance(entry, SuggestionLoop) for entry in rule.entries)
         for entry in rule.entries:
             if isinstance(entry, SuggestionLoop):
                 assert (entry.type, entry.member.changes_intent) == ("intent_disambiguation", True)
