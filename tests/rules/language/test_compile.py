@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -225,3 +226,234 @@ def test_the_beginning_of_a_look_up_that_no_template_fits(expression: str, begin
 )
 def test_the_beginning_of_a_look_up_that_goes_on(expression: str, beginning: str | None) -> None:
     assert uncovered(expression, (("files", "{+path}"),)) == beginning
+
+
+EVERYWHERE = """\
+when: n01
+lookup:
+  a:
+    get: n02
+    if: n03
+    message:
+      k: [n04]
+let:
+  b:
+    c: n05
+also_resolves: n06
+suggest:
+  - if: n07
+    action: ALREADY_DONE
+    message: m
+    differs: n08
+    parameters:
+      p: n09
+  - action: MODIFY_PARAMS
+    message: m
+    retry:
+      after_seconds: n10
+    steps:
+      - method: n11
+    patch:
+      - op: move
+        path: n12
+        from: n13
+      - op: add
+        path: /body/x
+        value: n14
+    ask:
+      - pointer: n15
+        schema_from: n16
+  - action: MODIFY_PARAMS
+    message: m
+    set:
+      x: n17
+      (n18): 1
+    ask:
+      each: n19
+      as: it
+      pointer: n20
+  - one_of:
+      each: n21
+      as: it
+      suggest:
+        if: n22
+        action: MODIFY_PARAMS
+        message: m
+        patch: n23
+  - if: n24
+    all:
+      - if: n25
+        action: MODIFY_PARAMS
+        message: m
+        set: n26
+"""
+
+
+def complaints(folder: Path) -> list[tuple[int, str]]:
+    with pytest.raises(AuthoringError) as caught:
+        load_pack(folder)
+    return [(error.place.line, error.problem) for error in caught.value.each()]
+
+
+def test_each_expression_is_compiled_and_named_by_its_line(write_pack: Callable[..., Path]) -> None:
+    folder = write_pack(x=EVERYWHERE)
+    lines = (folder / "x.yaml").read_text("utf-8").splitlines()
+    wanted = [(number, name) for number, line in enumerate(lines, 1) for name in re.findall(r"\bn\d\d\b", line)]
+    assert [(line, name[1]) for line, said in complaints(folder) if (name := re.search(r"'(n\d\d)'", said))] == wanted
+    assert len(wanted) == 26
+
+
+STRUCTURE = """\
+lookup:
+  request: {get: "'/v1/things'"}
+let:
+  a b: "1"
+match:
+  message: "("
+suggest:
+  - message: m
+    action: NOPE
+  - message: m
+    action: ESCALATE
+    actor: nobody
+  - message: m
+    action: ALREADY_DONE
+    actor: you
+  - message: m
+    action: ESCALATE
+    actor: you
+    parameters:
+      actor: "1"
+  - message: m
+    action: MODIFY_PARAMS
+    recovery: terminal
+  - message: m
+    action: WAIT_AND_RETRY
+    parameters: {a: "1"}
+  - message: m
+    action: MODIFY_PARAMS
+    applicability: UNSPECIFIED
+    ask:
+      - pointer: /nowhere
+  - message: m
+    action: MODIFY_PARAMS
+    patch:
+      - path: /body/x
+        op: add
+      - path: /body/x
+        op: move
+      - op: remove
+        path: /nowhere
+      - op: copy
+        path: /body/x
+        from: /nowhere
+  - message: m
+    action: MODIFY_PARAMS
+    set:
+      a: "1"
+      /nowhere: "1"
+    ask:
+      each: errors
+      pointer: /body/x
+      as: in
+  - one_of:
+      each: errors
+      as: body
+      suggest: {action: ALREADY_DONE, message: m}
+  - all:
+      - {action: MODIFY_PARAMS, message: m}
+      - {action: ALREADY_DONE, message: m}
+"""
+
+
+def test_each_mistake_of_structure_is_named_by_its_line(write_pack: Callable[..., Path]) -> None:
+    folder = write_pack(manifest="lookups: [/v1/things]\n", x=STRUCTURE)
+    lines = (folder / "x.yaml").read_text("utf-8").splitlines()
+    assert [(lines[line - 1].strip(" -").partition(":")[0], said) for line, said in complaints(folder)] == [
+        ("request", '"request" hides a name that every rule has'),
+        ("a b", '"a b" is no name for CEL: letters, digits and "_"'),
+        ("message", "not an RE2 pattern: missing ): ("),
+        ("action", 'action "NOPE" is not registered in pack.yaml'),
+        ("actor", "where nobody can act, the action is NO_RECOVERY_AVAILABLE"),
+        ("actor", "only ESCALATE and NO_RECOVERY_AVAILABLE say who can act"),
+        ("actor", "actor stands beside action"),
+        ("recovery", "MODIFY_PARAMS is never terminal"),
+        ("parameters", "WAIT_AND_RETRY has no parameters: the wait belongs into retry"),
+        ("applicability", "with ask it is HAS_PLACEHOLDERS"),
+        ("pointer", '"/nowhere" points to no member of the request document'),
+        ("path", '"add" needs a value'),
+        ("path", '"from" belongs to move and copy'),
+        ("path", '"/nowhere" points to no member of the request document'),
+        ("from", '"/nowhere" points to no member of the request document'),
+        ("/nowhere", '"/nowhere" points to no member of the request document'),
+        ("as", '"in" is a word of CEL itself'),
+        ("as", '"body" hides a name that every rule has'),
+        ("suggest", "ALREADY_DONE stands alone, not in a group"),
+        ("{action", "ALREADY_DONE stands alone, not in a group"),
+    ]
+
+
+WORDS = """
+as bool break bytes const continue double duration else false for function if import in int let list loop map namespace
+null null_type package return string timestamp true type uint var void while
+"""
+
+
+def test_words_of_the_language_are_no_names(write_pack: Callable[..., Path]) -> None:
+    words = WORDS.split()
+    folder = write_pack(x=ESCALATE + "let:\n" + "".join(f"  {word}: '1'\n" for word in words))
+    assert [said for _, said in complaints(folder)] == [f'"{word}" is a word of CEL itself' for word in words]
+
+
+@pytest.mark.parametrize(
+    ("text", "tables", "uses", "guesses"),
+    [
+        ("when: tables.a['x'] == 'tables' || tables.c == null", None, ("tables",), False),
+        ("when: tables[request.path] == 1", None, ("request", "tables"), False),
+        ("when: tables.a['x'] == null || tables.c == null", {"a", "c"}, ("tables",), False),
+        ("when: request.xtables == 1", frozenset(), ("request",), False),
+        ("let: {b: \"nearest('a', ['b'])\", c: b}", frozenset(), ("b",), True),
+    ],
+)
+def test_what_a_rule_needs(
+    write_pack: Callable[..., Path], text: str, tables: set[str] | None, uses: tuple[str, ...], guesses: bool
+) -> None:
+    (rule,) = load_pack(write_pack(x=ESCALATE + text)).rules
+    assert (rule.tables, rule.uses, rule.guesses) == (tables, uses, guesses)
+
+
+def test_a_rule_binds_only_what_it_needs(write_pack: Callable[..., Path]) -> None:
+    (rule,) = load_pack(write_pack(x=ESCALATE + "when: tables.a == body.n")).rules
+    scope = {"body": {"n": 1}, "tables": {"a": 1, "b": 2}, "request": {}}
+    assert rule.activation(scope).values == {"body": {"n": 1}, "tables": {"a": 1}}
+    assert rule.activation({"body": {}}).values == {"body": {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"when: {'1' * 200} == 1", []),
+        ("when: \"'{}' == '1'\"", []),
+        ("when: " + " || ".join(["true"] * 26), ["an expression of 204 characters, 200 are the most"]),
+    ],
+)
+def test_long_expressions_are_to_be_moved(write_pack: Callable[..., Path], text: str, said: list[str]) -> None:
+    lint: list[AuthoringError] = []
+    load_pack(write_pack(x=ESCALATE + text.replace("1" * 200, "1")), lint)
+    assert [one.problem.partition(":")[0] for one in lint if "characters" in one.problem] == said
+
+
+def test_a_stable_rule_has_an_author_and_a_date(write_pack: Callable[..., Path]) -> None:
+    folder = write_pack(x=ESCALATE)
+    file = folder / "x.yaml"
+    file.write_text(file.read_text("utf-8").replace("author: A\ndate: 2026-01-01\n", ""), "utf-8")
+    lint: list[AuthoringError] = []
+    load_pack(folder, lint)
+    assert [(one.place.line, one.problem) for one in lint] == [
+        (3, 'a stable rule needs "author", here or in pack.yaml'),
+        (3, 'a stable rule needs "date"'),
+    ]
+    file.write_text(file.read_text("utf-8").replace("status: stable", "status: draft"), "utf-8")
+    lint.clear()
+    load_pack(folder, lint)
+    assert lint == []

@@ -9,6 +9,7 @@ import pytest
 
 from corrigible.rules.functions.builtin import integer
 from corrigible.rules.language.expression import EvaluationError, ExpressionError, environment
+from tests._support.counted import counted
 
 ENV = environment(frozenset({"charge"}))
 VALUES: dict[str, Any] = {
@@ -44,6 +45,28 @@ def result(text: str, **values: Any) -> Any:
         ("includes(request, {'body': {'amount': 501}})", False),
         ("includes(request.body, {'gone': ''})", True),
         ("includes([1], [1, 2])", False),
+        ("base64('a')", "YQ=="),
+        ("base64_meant('aGVsbG8_d29ybGQ-')", "aGVsbG8/d29ybGQ+"),
+        ("is_base64('YQ==')", True),
+        ("flat([[1], 2])", [1, 2]),
+        ("or_value(null, 5)", 5),
+        ("names(request, '/body')", ["amount", "tags", "none"]),
+        ("names(charge, '')", ["amount", "refunded"]),
+        ("find(request, '/body/tags/*')", ["/body/tags/0", "/body/tags/1"]),
+        ("find(charge, '*')", ["/amount", "/refunded"]),
+        ("edits(charge, [['/amount']])", [{"op": "remove", "path": "/amount"}]),
+        ("quantity('1k')", 1000.0),
+        ("quantity_text(1000.0, '1k')", "1k"),
+        ("respell('a b', '[a-z]', '-')", "a-b"),
+        ("unix('Sun, 06 Nov 1994 08:49:37 GMT')", 784111777),
+        ("seconds('2 min')", 120),
+        ("{'b': {'d': 1, 'c': 2}, 'a': [{'z': 1, 'y': 2}]}", {"a": [{"y": 2, "z": 1}], "b": {"c": 2, "d": 1}}),
+        ("has(request.body.none)", True),
+        ("has(charge.amount) && !has(charge.absent)", True),
+        ("true", True),
+        ("null", None),
+        ("cel.bind(x, 2, x * x)", 4),
+        ("optional.of(1).orValue(2)", 1),
     ],
 )
 def test_values(text: str, value: Any) -> None:
@@ -97,6 +120,53 @@ def test_only_a_boolean_holds(text: str) -> None:
     kind = type(result(text)).__name__
     with pytest.raises(EvaluationError, match=f"gives {kind}, not a boolean"):
         ENV.compile(text).holds(ENV.activation(VALUES))
+
+
+def test_maps_are_in_the_order_of_their_names() -> None:
+    assert str(result("{'b': {'d': 1, 'c': 2}, 'a': [{'z': 1, 'y': 2}]}")) == (
+        "{'a': [{'y': 2, 'z': 1}], 'b': {'c': 2, 'd': 1}}"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("body", "captures", "error", "errors", "exchange", "headers", "operation", "params", "query", "request"),
+        *("response", "spec", "tables"),
+    ],
+)
+def test_names_that_every_rule_may_use(name: str) -> None:
+    assert environment().compile(f"{name} == null").holds(ENV.activation({name: None}))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("includes(request, {}) + 1", "no matching overload"),
+        ("is_base64('a') + 1", "no matching overload"),
+        *(
+            (f"{name}('a') + 1", "no matching overload")
+            for name in ("base64", "base64_meant", "fresh_key", "pointer_of")
+        ),
+        ("respell('a', '[a]', '') + 1", "no matching overload"),
+        ("covers(charge, charge)", 'it is now called "includes"'),
+        ("wildcards(request)", 'it is now called "find"'),
+    ],
+)
+def test_types_are_checked_before_anything_runs(text: str, said: str) -> None:
+    with pytest.raises(ExpressionError, match=said):
+        ENV.compile(text)
+
+
+def test_an_evaluation_is_counted() -> None:
+    assert counted(lambda: result("1 + charge.amount"))[1] >= 8
+    assert counted(lambda: result("1 + charge.amount"), size=800)[1] >= 100
+
+
+def test_values_are_handed_over_once_and_only_those_that_are_looked_at() -> None:
+    activation = ENV.activation({**VALUES, "spec": object()}, frozenset({"charge", "request"}))
+    assert ENV.compile("charge.amount + 1").evaluate(activation) == 1001
+    assert ENV.compile("charge.amount + 2").evaluate(activation) == 1002
 
 
 def test_an_environment_is_shared_by_its_names() -> None:
