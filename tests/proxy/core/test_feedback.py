@@ -275,6 +275,7 @@ def test_a_wait_alone_may_repeat_the_request(rules: dict[str, Rule]) -> None:
     edit = suggestion(patch=[{"op": "remove", "path": "/body/x"}])
     same = {"same_request": True}
     assert combine([spoken(rules["a"], retry=same)])["retry"] == same
+    assert combine([spoken(rules["a"], edit, retry={"after_seconds": 1})])["retry"] == {"after_seconds": 1}
     assert combine([spoken(rules["a"], edit, recovery="transient", retry=same)])["retry"] == same
     assert combine([spoken(rules["a"], edit, retry=same)])["retry"] == {"same_request": False}
     assert combine([spoken(rules["a"], edit, suggestion(), retry={"after_seconds": 1})])["retry"] == {
@@ -307,6 +308,8 @@ def ending(path: Any, action: str = "ALREADY_DONE") -> dict[str, Any]:
         (ending("/a/../b"), False),
         (ending("/a/../b?c"), False),
         (ending("a/../b"), True),
+        (ending("a/../b/"), True),
+        (ending("/a/../b/"), False),
         (ending(["/a/../b"]), True),
         (ending("/a/../b", "MODIFY_PARAMS"), True),
     ],
