@@ -256,6 +256,8 @@ DATE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
         ({"retry_after": "-1"}, None),
         ({"retry_after": "\u0663"}, None),
         ({"retry_after": "9" * 5000}, None),
+        ({"retry_after": "9" * 10}, None),
+        ({"retry_after": "9" * 9}, 999_999_999),
         ({"retry_after": "soon"}, None),
         ({"retry_after": format_datetime(DATE, usegmt=True), "date": "Fri, 02 Jan 2026 03:04:00 GMT"}, 5),
         ({"retry_after": format_datetime(DATE, usegmt=True), "date": "Fri, 02 Jan 2026 04:04:00 GMT"}, 0),
@@ -340,6 +342,11 @@ def test_one_answer_settles_several_complaints(write_pack: WritePack) -> None:
     decision = decide(folder, exchange({"errors": [{"code": "a"}, {"code": "b"}]}))
     assert isinstance(decision, Annotate)
     assert decision.rules == ("apex.both", "apex.other")
+    between = write_pack(both=f"match: {{code: a}}\n{both}", other=f"match: {{code: b}}\n{MODIFY}")
+    decision = decide(between, exchange({"errors": [{"code": "a"}, {"code": "b"}, {"code": "a"}]}))
+    assert isinstance(decision, Annotate)
+    assert decision.rules == ("apex.both",), "the second asks for the same, and the third stays answered"
+    assert [one["code"] for one in decision.diagnoses] == ["a", "b"]
 
 
 class Describes(Described):

@@ -70,6 +70,7 @@ def test_how_a_caller_calls_itself(values: list[str], name: str) -> None:
         ("/x?mode", None, "/x?mode"),
         ("/x?xmode=none", None, "/x?xmode=none"),
         ("/x?a=mode=none", None, "/x?a=mode=none"),
+        ("/x?abcd=none&mode=none", Mode.NONE, "/x?abcd=none"),
         ("/x?", None, "/x?"),
         ("/mode=none", None, "/mode=none"),
         ("/x?a=%zz&mode=none&a=+", Mode.NONE, "/x?a=%zz&a=+"),

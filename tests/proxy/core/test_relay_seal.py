@@ -19,6 +19,7 @@ def test_what_a_seal_looks_like() -> None:
     assert (version, time, uid, len(mac)) == ("v1", "1000", "u-1", 43)
     assert set(mac) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     assert Relay(KEY).seal("text", CALL, "u-1", 1000.0) == SEAL
+    assert mac == "cY7s3LLSrlUBEV2nIOSPIGK8QZlrhNoUpa607Jh2kug", "fronts of other versions make the same"
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,7 @@ def test_what_a_seal_looks_like() -> None:
         ("text", [SEAL], [CALL], 1060.5, False),
         ("text", [SEAL], [CALL], 939.5, False),
         ("text ", [SEAL], [CALL], 1000.0, False),
+        ("text\ud800", [SEAL], [CALL], 1000.0, False),
         ("text", [SEAL], [OTHER], 1000.0, False),
         ("text", [SEAL], [], 1000.0, False),
         ("text", [], [CALL], 1000.0, False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -94,6 +95,27 @@ def test_what_finds_room_and_what_does_not() -> None:
         return 0 if result is None else len(_read(result).suggestions)
 
     assert [room(0), room(3000), room(5000), room(5600)] == [8, 7, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("message", "others"),
+    [("x" * 3000, ()), ("\u00e9" * 1500, ()), ("", (("x", "x" * 2967), ("y", "z"))), ("", (("x-bin", b"x" * 2219),))],
+)
+def test_everything_in_the_trailers_takes_room(message: str, others: Metadata) -> None:
+    """As much as RFC 9113 says, where text is UTF-8 on the wire, and bytes are base64."""
+
+    def taken(trailers: Metadata) -> int:
+        sent = [("grpc-status", b"99"), ("grpc-message", message.encode())]
+        sent += [(key, value.encode() if isinstance(value, str) else b64encode(value)) for key, value in trailers]
+        return sum(len(key) + len(value) + 32 for key, value in sent)
+
+    fitting = [
+        result
+        for size in range(2000, 3400, 20)
+        if (result := annotated(others, native(size), message, feedback(size=100))) is not None
+    ]
+    assert 0 < len(fitting) < 70
+    assert MOST_TRAILERS - 40 < taken(fitting[-1]) <= MOST_TRAILERS
 
 
 def _read(trailers: Metadata) -> Any:

@@ -63,6 +63,17 @@ def test_loops_are_forgotten_by_time() -> None:
     assert agent.attempt() == 2
 
 
+def test_a_task_is_forgotten_though_another_of_the_same_error_goes_on() -> None:
+    agent = Agent()
+    other = replace(REQUEST, body={**REQUEST.body, "reason": "other"})
+    agent.refused()
+    for _ in range(3):
+        agent.now += IDLE / 2
+        agent.refused(other)
+    assert agent.attempt() == 1
+    assert agent.attempt(other) == 4
+
+
 def test_only_so_many_are_remembered() -> None:
     loops = Loops(b"k")
     for number in range(MOST + 100):
