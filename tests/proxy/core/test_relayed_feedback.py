@@ -13,6 +13,7 @@ import pytest
 
 from corrigible.adapters.apis.kubernetes.adapter import ADAPTER
 from corrigible.adapters.apis.kubernetes.api_call import calls_of
+from corrigible.adapters.base import Adapter
 from corrigible.proxy.build import load_profiles
 from corrigible.proxy.command.relay_key import read_key
 from corrigible.proxy.core.engine import Engine
@@ -140,12 +141,13 @@ Make = Callable[..., Cluster]
 
 @pytest.fixture
 def make(write_pack: Callable[..., Path]) -> Make:
-    (known,) = load_profiles([write_pack(denies=DENIES, known=KNOWN)])
-
-    def made(behind: bytes | None = KEY, before: bytes | None = KEY) -> Cluster:
+    def made(
+        behind: bytes | None = KEY, before: bytes | None = KEY, denies: str = DENIES, adapter: Adapter = ADAPTER
+    ) -> Cluster:
+        (known,) = load_profiles([write_pack(denies=denies, known=KNOWN)])
         fronts = (
-            HttpCorrector(Engine([replace(known, adapter=ADAPTER)], relay=Relay(key) if key else None))
-            for key in (behind, before)
+            HttpCorrector(Engine([replace(known, adapter=one)], relay=Relay(key) if key else None))
+            for key, one in ((behind, ADAPTER), (before, adapter))
         )
         return Cluster(*fronts)
 
@@ -215,6 +217,36 @@ def test_a_seal_is_taken_once(make: Make) -> None:
     assert is_ours(cluster.told(answer, at=1001.0))
     assert is_anybodys(cluster.told(answer, at=1002.0))
     assert is_ours(cluster.told(cluster.denied(asked={"uid": "u-2"})))
+
+
+FINAL = "match: {code: WEBHOOK, message: hostNetwork}\nsuggest: [{action: ESCALATE, actor: you, message: Ask.}]\n"
+
+
+def test_what_ends_the_way_is_believed_once(make: Make) -> None:
+    """A stranger's word for it counts for nothing, and a seal that was used is a stranger's."""
+    cluster = make(denies=FINAL)
+    answer = cluster.denied()
+    assert cluster.told(answer)["suggestions"][0]["action"] == "ESCALATE"
+    assert cluster.told(answer) is None
+
+
+def test_only_an_api_server_passes_feedback_on(make: Make) -> None:
+    cluster = make(adapter=replace(ADAPTER, placement="member"))
+    assert cluster.told(cluster.denied()) is None
+
+
+def test_an_answer_with_a_member_of_its_own_is_left_alone(make: Make) -> None:
+    cluster = make()
+    native = {**cluster.denied(), "recovery_feedback": {"message": "mine"}}
+    assert cluster.told(native) is None
+
+
+def test_only_so_much_of_an_answer_is_read(make: Make) -> None:
+    short, long = (f"{json.dumps(CLAIM)}{' ' * length}" for length in (15_000, 17_000))
+    assert is_anybodys(make().told(status({"reason": "RecoveryFeedback", "message": short})))
+    assert make().told(status({"reason": "RecoveryFeedback", "message": long})) is None
+    wrong = cause({"suggestions": []})
+    assert is_anybodys(make().told(status(*[wrong] * 3, cause(CLAIM))))
 
 
 def other_text(causes: Any) -> Any:

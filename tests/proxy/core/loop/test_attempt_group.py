@@ -65,7 +65,7 @@ def test_an_element_that_goes_moves_those_behind_it() -> None:
 
 def test_another_path_is_another_task_unless_it_was_suggested() -> None:
     agent = Agent()
-    agent.refused(said=feedback(edit("/path", "/charges/2/refunds")))
+    agent.refused(said=feedback(edit("/path", "/charges/2/refunds"), edit("/body/amount", 1)))
     assert agent.attempt(replace(REQUEST, path="/charges/3/refunds")) == 1
     assert agent.attempt(replace(REQUEST, path="/charges/2/refunds")) == 2
     assert agent.attempt(REQUEST) == 3
@@ -124,6 +124,11 @@ def test_another_error_or_place_is_progress() -> None:
     assert agent.attempt(about=[Violation("too_much", "m", "/body/reason")]) == 1
     assert agent.attempt(about=[AMOUNT, Violation("required", "m", "/body/x")]) == 1
     assert agent.attempt(about=[Violation("too_much", "other words", "/body/amount")]) == 1
+    bare = Violation("", "m", "/body/amount", type="t")
+    assert agent.attempt(about=[bare]) == 1
+    assert agent.attempt(about=[bare._replace(constraint="maximum")]) == 1
+    assert agent.attempt(about=[bare._replace(constraint="enum")]) == 1
+    assert agent.attempt(about=[bare._replace(type="u")]) == 1
 
 
 def test_the_same_words_about_other_values_are_the_same_error() -> None:
