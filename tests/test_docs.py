@@ -17,6 +17,7 @@ from corrigible.conformance import cli as conformance
 from corrigible.proxy import cli
 from corrigible.proxy.pack_tools.case_runner import run_cases
 from corrigible.rules.pack.load import load_pack
+from tests._support.built_in_packs import pack_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -90,7 +91,7 @@ def test_the_feedback_in_the_picture_is_what_the_rule_says() -> None:
     picture = (ROOT / "README.md").read_text("utf-8")
     for member in ('"amount": 300', '"op": "test"', "stripe.refund-exceeds-remaining@1", "GET /v1/charges/{charge}"):
         assert member in picture
-    stripe = {rule.version: rule for rule in load_pack("stripe").rules}
+    stripe = {rule.version: rule for rule in pack_of("stripe").rules}
     rule = stripe["stripe.refund-exceeds-remaining@1"]
     assert json.dumps(rule.diagnosis) in picture
 

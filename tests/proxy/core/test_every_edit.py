@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from corrigible.conformance.validators.loss import lost
-from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import evaluate_rules
@@ -19,6 +18,7 @@ from corrigible.rules.pack.cases import Case, load_cases
 from corrigible.rules.pack.load import built_in, rule_files
 from corrigible.schema.edit import after_edit
 from corrigible.schema.exchange import Request
+from tests._support.built_in_packs import profile_of
 
 EXTRA = {"note-of-the-caller": {"kept": ["yesterday", 4711, True]}}
 """Members that no rule knows: whatever is repaired, they stay."""
@@ -45,7 +45,7 @@ def speaking(known: ApiProfile) -> Iterator[Case]:
 
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
-    (known,) = load_profiles([name])
+    known = profile_of(name)
     tried = 0
     for case in speaking(known):
         for suggestion, after in edits(known, case):
@@ -61,7 +61,7 @@ def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(built_in()))
 def test_what_no_rule_knows_stays_where_it_is(name: str) -> None:
-    (known,) = load_profiles([name])
+    known = profile_of(name)
     tried = 0
     for case in speaking(known):
         body = case.exchange.request.body

@@ -13,7 +13,7 @@ from corrigible.rules.language.cel_release import surplus
 from corrigible.rules.language.expression import EvaluationError, environment
 
 VALUES = {"request": {"body": {"a": ["x" * 100, "y"], "n": 3}}, "error": {"code": "amoun"}, "spec": {}}
-CALLS = 2000
+CALLS = 1000
 
 
 def kept(call: Callable[[], object]) -> float:

@@ -10,6 +10,7 @@ import pytest
 
 from corrigible.rules.errors import AuthoringError
 from corrigible.rules.pack.load import built_in, find_pack, load_pack, rule_files
+from tests._support.built_in_packs import pack_of
 from tests._support.rule_entries import says
 
 SAYS = "suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"
@@ -120,7 +121,7 @@ def test_what_may_be_looked_up_may_begin_with_a_base(write_pack: Callable[..., P
 def test_every_pack_says_who_can_act(name: str) -> None:
     unsaid = [
         f"{rule.id}: {say.action}"
-        for rule in load_pack(name).rules
+        for rule in pack_of(name).rules
         for entry in rule.entries
         for say in says(entry)
         if say.base_action in ("ESCALATE", "NO_RECOVERY_AVAILABLE") and say.actor is None

@@ -8,13 +8,14 @@ import pytest
 import yaml
 
 from corrigible.adapters.demo.acme.operations import OPERATIONS
-from corrigible.rules.pack.load import Pack, load_pack
+from corrigible.rules.pack.load import Pack
+from tests._support.built_in_packs import pack_of
 from tests._support.rule_entries import says
 
 
 @pytest.fixture(scope="module")
 def pack() -> Pack:
-    return load_pack("acme")
+    return pack_of("acme")
 
 
 def test_every_refusal_of_the_service_has_a_rule_or_is_for_others(pack: Pack) -> None:

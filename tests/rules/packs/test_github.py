@@ -10,13 +10,14 @@ from corrigible.adapters.apis.github.adapter import ADAPTER
 from corrigible.adapters.apis.github.openapi import description
 from corrigible.rules.language.expression import Expression
 from corrigible.rules.language.rule import TERMINAL, SuggestionSpec, Template
-from corrigible.rules.pack.load import Pack, load_pack
+from corrigible.rules.pack.load import Pack
+from tests._support.built_in_packs import pack_of
 from tests._support.rule_entries import says
 
 
 @pytest.fixture(scope="module")
 def pack() -> Pack:
-    return load_pack("github")
+    return pack_of("github")
 
 
 def texts(template: Template) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, PassThrough
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.pack.load import load_pack
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.built_in_packs import pack_of
 
 ENGINE = build_engine(["http"])
 
@@ -21,7 +21,7 @@ def said(status: int, method: str = "POST", headers: dict[str, str] | None = Non
 
 
 def test_its_rules_are_asked_after_everybody_else() -> None:
-    assert max(rule.priority for rule in load_pack("http").rules) == -10
+    assert max(rule.priority for rule in pack_of("http").rules) == -10
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import evaluate_rules
 from corrigible.rules.language.expression import Expression
 from corrigible.rules.language.rule import TERMINAL, Rule, SuggestionLoop, SuggestionSpec
 from corrigible.rules.lookup import allowed
 from corrigible.rules.pack.cases import load_cases
-from corrigible.rules.pack.load import Pack, load_pack, rule_files
+from corrigible.rules.pack.load import Pack, rule_files
+from tests._support.built_in_packs import pack_of, profile_of
 from tests._support.rule_entries import says
 
 
 @pytest.fixture(scope="module")
 def pack() -> Pack:
-    return load_pack("kubernetes")
+    return pack_of("kubernetes")
 
 
 def said_by(pack: Pack, name: str) -> list[SuggestionSpec]:
@@ -94,7 +94,7 @@ def test_an_object_nobody_names_is_only_offered(pack: Pack) -> None:
 
 
 def test_no_value_of_a_secret_is_repeated() -> None:
-    (known,) = load_profiles(["kubernetes"])
+    known = profile_of("kubernetes")
     rules = {rule.id.partition(".")[2]: rule for rule in known.pack.rules}
     seen = 0
     for file in rule_files(known.pack.path):
@@ -112,7 +112,7 @@ def test_no_value_of_a_secret_is_repeated() -> None:
 
 @pytest.mark.parametrize(("length", "answer"), [(16, b'"value":16}'), (17, b'"placeholders"')])
 def test_more_changes_than_one_answer_holds_are_asked_for(length: int, answer: bytes) -> None:
-    (profile,) = load_profiles(["kubernetes"])
+    profile = profile_of("kubernetes")
     (rule,) = [rule for rule in profile.pack.rules if rule.id == "kubernetes.type-mismatch"]
     cases = load_cases(profile.pack.path / "type-mismatch.yaml")
     (case,) = [case for case in cases if case.text.name == "every element of a long list"]

@@ -11,14 +11,14 @@ import jsonpatch
 import orjson
 import pytest
 
-from corrigible.proxy.build import load_profiles
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
 from corrigible.rules.pack.cases import load_cases
-from corrigible.rules.pack.load import load_pack, rule_files
+from corrigible.rules.pack.load import rule_files
 from corrigible.schema.exchange import Exchange, Request
+from tests._support.built_in_packs import pack_of, profile_of
 
 Pod = dict[str, Any]
 
@@ -126,7 +126,7 @@ def random_pod(dice: random.Random) -> Pod:
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    return Engine(load_profiles(["kubernetes"]))
+    return Engine([profile_of("kubernetes")])
 
 
 def feedback(engine: Engine, pod: Pod, level: str) -> dict[str, Any]:
@@ -191,8 +191,8 @@ def test_what_was_asked_for_by_name_goes_only_by_agreement(engine: Engine, seed:
 
 def test_no_policy_is_talked_out_of_it_by_a_label() -> None:
     """Law 5: no literal edit writes a label or an annotation that a policy might go by."""
-    pack = load_pack("kubernetes")
-    known = Engine(load_profiles(["kubernetes"]))
+    pack = pack_of("kubernetes")
+    known = Engine([profile_of("kubernetes")])
     allowed = ("ingress.allow-http", "apparmor.security", "seccomp.security")
     seen = 0
     for file in rule_files(pack.path):

@@ -18,11 +18,12 @@ from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.pack.cases import Case, load_cases
-from corrigible.rules.pack.load import load_pack, rule_files
+from corrigible.rules.pack.load import rule_files
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from tests._support.built_in_packs import pack_of
 
-PACK = load_pack("recipe")
+PACK = pack_of("recipe")
 TABLES: Mapping[str, Any] = PACK.tables
 KNOWN = knowledge()
 ENGINE = build_engine(["recipe"])

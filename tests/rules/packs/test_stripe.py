@@ -9,13 +9,14 @@ import pytest
 from corrigible.adapters.apis.stripe.adapter import ADAPTER
 from corrigible.adapters.apis.stripe.openapi import description
 from corrigible.rules.language.rule import TERMINAL
-from corrigible.rules.pack.load import Pack, load_pack
+from corrigible.rules.pack.load import Pack
+from tests._support.built_in_packs import pack_of
 from tests._support.rule_entries import says
 
 
 @pytest.fixture(scope="module")
 def pack() -> Pack:
-    return load_pack("stripe")
+    return pack_of("stripe")
 
 
 def test_rules_listen_for_operations_that_exist(pack: Pack) -> None:

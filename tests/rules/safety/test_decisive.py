@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.pack.load import load_pack
 from corrigible.rules.safety.decisive import decides, guessed, words
 from corrigible.schema.exchange import Request
+from tests._support.built_in_packs import pack_of
 from tests.rules.engine.test_evaluate import consider
 
 WritePack = Callable[..., Path]
@@ -136,6 +136,6 @@ def test_a_pack_says_what_else_decides(write_pack: WritePack, manifest: str, ask
 
 
 def test_only_a_rule_that_asks_what_is_near_guesses() -> None:
-    rules = {rule.id: rule for rule in load_pack("stripe").rules}
+    rules = {rule.id: rule for rule in pack_of("stripe").rules}
     assert rules["stripe.invalid-enum"].guesses
     assert not rules["stripe.refund-exceeds-remaining"].guesses

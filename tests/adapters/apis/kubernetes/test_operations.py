@@ -9,7 +9,7 @@ import pytest
 from corrigible.adapters.apis.kubernetes.operations import KubernetesOperations
 from corrigible.adapters.registry import adapter_for
 from corrigible.rules.lookup import allowed
-from corrigible.rules.pack.load import load_pack
+from tests._support.built_in_packs import pack_of
 
 OPERATIONS = KubernetesOperations()
 POD = {"version": "v1", "namespace": "t", "resource": "pods", "name": "p"}
@@ -98,4 +98,4 @@ def test_the_adapter_is_in_the_catalogue() -> None:
     ],
 )
 def test_what_may_be_looked_up(path: str, may: bool) -> None:
-    assert (allowed(path, load_pack("kubernetes").guidance.lookups) is not None) is may
+    assert (allowed(path, pack_of("kubernetes").guidance.lookups) is not None) is may
