@@ -15,6 +15,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 from .operation_facts import facts
+from .related_reads import RelatedReads
 
 _KEPT_OPERATIONS = 64
 """How many operations stay compiled: some hundred kilobytes each."""
@@ -111,6 +112,15 @@ class Description:
         if violation.pointer != "/path" or not isinstance(violation.value, str):
             return violation
         return self._suggester.instead(request.method, request.path, violation.value) or violation
+
+    @functools.cached_property
+    def related_reads(self) -> RelatedReads:
+        """The reads that show the state which a refused call ran into."""
+        return RelatedReads(self.operations, self._needs_query)
+
+    def _needs_query(self, operation: str) -> bool:
+        record = self._stored.operation(operation) or {}
+        return any(one.get("required") and one["in"] != "path" for one in record.get("parameters", ()))
 
     @functools.cached_property
     def _suggester(self) -> OperationSuggester:

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 from urllib.parse import urlsplit
@@ -74,6 +75,11 @@ def add(subparsers: Subparsers) -> None:
         "default: %(default)s",
     )
     parser.add_argument(
+        "--no-lookups",
+        action="store_true",
+        help="ask the API nothing; by default a correction may make a few reads and dry runs with the caller's credentials",
+    )
+    parser.add_argument(
         "--relay-key",
         metavar="FILE",
         type=Path,
@@ -100,6 +106,8 @@ def run(args: argparse.Namespace) -> int:
         mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
         listen = parse_listen(args.listen)
         limits = _limits(args.time_limit)
+        if args.no_lookups:
+            limits = replace(limits, lookups=0)
         relay = Relay(read_key(Path(args.relay_key))) if args.relay_key is not None else None
         if args.grpc_upstream is not None:
             return grpc.run(args, mode, listen, limits)

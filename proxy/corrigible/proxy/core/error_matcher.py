@@ -23,6 +23,7 @@ from corrigible.schema.exchange import Json
 
 from .api_profile import Explanation, RefusalCase
 from .limits import Limits
+from .state import ReadsState, suggest_by_state
 from .verify import drop_invalid
 from .violation_finder import ABOUT_THE_REQUEST, ViolationFinder
 
@@ -92,6 +93,8 @@ class ErrorMatcher:
         result = yield from self._by_rule(number, last_resort=False)
         if result is None and (results := list(self._by_description(number))):
             return results
+        if result is None and (state := (yield from self._by_state(number))) is not None:
+            return [state]
         if result is None and self._case.errors[number].pointer not in self._settled:
             result = yield from self._by_rule(number, last_resort=True)
             if result is None:
@@ -156,6 +159,16 @@ class ErrorMatcher:
             self._repaired.add((violation.pointer, violation.keyword))
             if (result := self._repair(violation, f"{number + 1}.n", is_stated=False)) is not None:
                 yield result
+
+    def _by_state(self, number: int) -> Results:
+        """Look up what the description lets us read, where the description was given to the proxy."""
+        description = self._case.profile.description
+        if not isinstance(description, ReadsState):
+            return None
+        result = yield from suggest_by_state(
+            self._case, self._case.errors[number], description.related_reads, f"{number + 1}.l"
+        )
+        return None if result is None else self._valid(result)
 
     def _repair(self, violation: SchemaViolation, group: str, *, is_stated: bool) -> RuleResult | None:
         """Return the repair of a schema violation, without suggestions that violate the description themselves."""

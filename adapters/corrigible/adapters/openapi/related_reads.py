@@ -1,0 +1,167 @@
+"""Which reads of an API show the state that a refused call ran into: of the same resource, of its collection.
+
+Knows: methods and path templates. Does not know: answers, errors, what is suggested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote
+
+from corrigible.adapters.operation import Operations
+from corrigible.rules.budget import spend
+from corrigible.rules.safety.nearness import is_plural, is_same
+
+_CHANGES: Final = ("PATCH", "PUT")
+_ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "code")
+"""Last words of names of members that refer to another resource: `work_pool_name`, `ownerIds`."""
+_LONGEST: Final = 40
+"""Segments of a path that is looked at."""
+
+
+class NamedResource(NamedTuple):
+    """A resource that the path of a request names."""
+
+    variable: str
+    """The name of the variable in the template."""
+    value: str
+    """What stands there, decoded."""
+    at: int
+    """The index of the segment."""
+    collection: str
+    """The path whose GET lists the resources of its kind, empty where there is none."""
+
+
+class Creation(NamedTuple):
+    """The collection in which a request creates, and how one of its resources is read and changed."""
+
+    collection: str
+    """The path whose GET lists it, empty where it cannot be listed."""
+    variable: str
+    """The variable of the path of one resource, empty where there is no such path."""
+    base: str
+    """What stands before that variable."""
+    is_readable: bool
+    """Whether one resource can be read."""
+    changes: tuple[str, ...]
+    """The methods that change one."""
+
+    def item(self, value: str) -> str:
+        """Return the path of one resource."""
+        return f"{self.base}/{quote(value, safe='')}"
+
+
+class RelatedReads:
+    """The reads of one API, found by the shapes of its paths."""
+
+    def __init__(self, operations: Operations, needs_query: Callable[[str], bool]) -> None:
+        """`needs_query` says of an operation whether it has required parameters besides those of its path."""
+        self._operations = operations
+        self._needs_query = needs_query
+        self._methods: dict[tuple[str, ...], dict[str, str]] = {}
+        """By the shape of a path (`("flows", "{}")`): each method, with its operation."""
+        self._templates: dict[str, list[tuple[str, ...]]] = {}
+        """By operation: its templates."""
+        self._ended: set[tuple[str, ...]] = set()
+        """The shapes whose GET is described with a slash at its end."""
+        for key, name in operations.templates.items():
+            method, _, template = key.partition(" ")
+            parts = tuple(template.strip("/").split("/"))
+            if any("{" in part and not _is_variable(part) for part in parts) or template.rpartition("/")[2][:2] == "{+":
+                continue
+            self._methods.setdefault(_shape(parts), {})[method.upper()] = name
+            self._templates.setdefault(name, []).append(parts)
+            if method.upper() == "GET" and template.endswith("/"):
+                self._ended.add(_shape(parts))
+
+    def named(self, method: str, path: str) -> list[NamedResource]:
+        """Return the resources that a path names, the innermost first."""
+        segments = path.strip("/").split("/")
+        template = self._template(method, segments)
+        resources = []
+        for at in reversed(range(len(template))):
+            if _is_variable(template[at]):
+                shape = _shape(template[:at])
+                collection = self._written(segments[:at], shape) if self._reads(shape) else ""
+                resources.append(NamedResource(template[at][1:-1], unquote(segments[at]), at, collection))
+        return resources
+
+    def creation(self, method: str, path: str) -> Creation | None:
+        """Return the collection that a POST to a path adds to, None where it is not seen to be one."""
+        segments = path.strip("/").split("/")
+        template = self._template(method, segments)
+        if method != "POST" or not template or _is_variable(template[-1]):
+            return None
+        shape, base = _shape(template), "/" + "/".join(segments)
+        one = self._methods.get((*shape, "{}"), {})
+        variable = next(
+            (t[-1][1:-1] for name in one.values() for t in self._templates[name] if len(t) > len(shape)), ""
+        )
+        changes = tuple(other for other in _CHANGES if other in one)
+        readable = self._reads((*shape, "{}"))
+        listed = self._written(segments, shape) if self._reads(shape) else ""
+        return Creation(listed, variable, base, readable, changes) if listed or readable else None
+
+    def collections(self, member: str, method: str, path: str) -> list[str]:
+        """Return the listings of what a member of a request refers to: of `work_pool_name` that is `/work_pools`.
+
+        Paths with variables count where the request's own path gives their values.
+        """
+        heads = list(_heads(member))
+        segments = path.strip("/").split("/")
+        template = self._template(method, segments)
+        known = {part: segments[at] for at, part in enumerate(template) if _is_variable(part)}
+        found: dict[str, None] = {}
+        spend(len(self._methods) // 8)
+        for shape, methods in self._methods.items():
+            if "GET" not in methods or shape[-1] == "{}" or not self._reads(shape):
+                continue
+            if any(is_same(head, shape[-1]) or is_plural(head, shape[-1]) for head in heads):
+                listing = next(parts for parts in self._templates[methods["GET"]] if _shape(parts) == shape)
+                written = [known.get(part, part) for part in listing]
+                if not any(_is_variable(part) for part in written) and _begins_alike(listing, template):
+                    found.setdefault(self._written(written, shape))
+        return list(found)
+
+    def _written(self, segments: Sequence[str], shape: tuple[str, ...]) -> str:
+        return "/" + "/".join(segments) + ("/" if shape in self._ended else "")
+
+    def _reads(self, shape: tuple[str, ...]) -> bool:
+        name = self._methods.get(shape, {}).get("GET")
+        return bool(shape) and name is not None and not self._needs_query(name)
+
+    def _template(self, method: str, segments: Sequence[str]) -> tuple[str, ...]:
+        """Return the template of a request's path, empty where it names no operation."""
+        if len(segments) > _LONGEST:
+            return ()
+        match = self._operations.find(method, "/" + "/".join(segments))
+        for parts in self._templates.get(match[0], ()) if match is not None else ():
+            fits = len(parts) == len(segments) and all(
+                _is_variable(part) or part == segment for part, segment in zip(parts, segments, strict=True)
+            )
+            if fits:
+                return parts
+        return ()
+
+
+def _begins_alike(listing: Sequence[str], template: Sequence[str]) -> bool:
+    """Whether two paths are below the same base path: a description lists each path once for every server."""
+    return listing[:1] == template[:1] or len(listing) == 1
+
+
+def _heads(member: str) -> Iterator[str]:
+    """Yield what a member may refer to: itself, and without a last word such as `id`."""
+    yield member
+    low = member.lower()
+    for ending in _ENDINGS:
+        if low.endswith(ending) and len(low) > len(ending) + 1:
+            yield member[: -len(ending)].rstrip("_-")
+
+
+def _is_variable(part: str) -> bool:
+    return part.startswith("{") and part.endswith("}") and part.count("{") == 1
+
+
+def _shape(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple("{}" if _is_variable(part) else part for part in parts)

@@ -1,0 +1,347 @@
+"""What the state of an API says about a refusal: is there such a resource, what is it called, is it there already.
+
+The look-ups come from the description: GET of the same resource, GET of its collection.
+
+Knows: errors, related reads, listings. Does not know: rules, which API it is, how look-ups are made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+
+import orjson
+
+from corrigible.adapters.openapi.related_reads import Creation, NamedResource, RelatedReads
+from corrigible.rules.engine.evaluate import RuleResult
+from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
+from corrigible.rules.safety.decisive import deletes
+from corrigible.rules.safety.loss import Seen
+from corrigible.rules.safety.nearness import is_same
+from corrigible.rules.safety.stored import dropped
+from corrigible.rules.schema_repair.listing import Listing, read_listing
+from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.route import schema_of_path, with_segment
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
+from corrigible.rules.violation import Violation
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json, Request
+from corrigible.schema.exchange import Protocol as Wire
+
+from .api_profile import RefusalCase
+
+Results = Generator[Lookup, LookupAnswer, RuleResult | None]
+
+_LONGEST: Final = 1000
+"""Characters of a message that are read."""
+_EXISTS: Final = re.compile(
+    r"(?i)\balready (?:exists?|in use|used|taken|registered|been (?:taken|used))\b|\bduplicate\b|\bis taken\b"
+    r"|\b(?:must be|not|is) unique\b|\bunique constraint\b"
+)
+_ABSENT: Final = re.compile(
+    r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown|could ?n.t find|could not find"
+    r"|cannot find|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
+)
+_QUOTED: Final = re.compile(r"""['"`]([^'"`]{1,200})['"`]""")
+_NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "login", "email")
+"""Members that name a resource, in the order in which one is taken for what a conflict is about."""
+_MOST_OFFERED: Final = 8
+_MOST_NEAR: Final = 5
+_MOST_COLLECTIONS: Final = 2
+
+
+class _State(NamedTuple):
+    """What was looked up, as the source of a suggestion."""
+
+    diagnosis: str
+    code: str
+    id: str = "the state of the API"
+
+    @property
+    def verbose_code(self) -> str:
+        return self.code
+
+
+@runtime_checkable
+class ReadsState(Protocol):
+    """A description that knows which reads show the state."""
+
+    @property
+    def related_reads(self) -> RelatedReads: ...
+
+
+def suggest_by_state(case: RefusalCase, error: Violation, reads: RelatedReads, group: str) -> Results:
+    """Look up what a refusal is about, and return what follows from it; None where nothing does."""
+    if case.match.presented or case.request.protocol is not Wire.HTTP:
+        return None
+    return (yield from _StateReader(case, error, reads, group).result())
+
+
+class _StateReader:
+    def __init__(self, case: RefusalCase, error: Violation, reads: RelatedReads, group: str) -> None:
+        self._request: Request = case.request
+        self._status = case.exchange.status
+        self._error, self._reads, self._group = error, reads, group
+        self._message = error.message[:_LONGEST]
+        self._quoted = frozenset(_QUOTED.findall(self._message))
+        self._seen: list[Seen] = []
+
+    def result(self) -> Results:
+        status, request = self._status, self._request
+        if status == 409 or (status in (400, 422) and _EXISTS.search(self._message)):
+            creation = self._reads.creation(request.method, request.path)
+            if creation is not None and (status != 409 or _EXISTS.search(self._message) or not self._message):
+                return (yield from self._existing(creation))
+            return None
+        in_parameters = self._error.pointer.startswith(("/body/", "/query/"))
+        if in_parameters and status in (400, 404, 409, 422) and _ABSENT.search(self._message):
+            return (yield from self._reference(self._error.pointer))
+        if status == 404 and not in_parameters:
+            return (yield from self._absent())
+        return None
+
+    def _answered(self, path: str) -> Generator[Lookup, LookupAnswer, Json]:
+        """Return the JSON that a read gives; None where it gives none, or the path is not safe to ask."""
+        if not _is_plain(path):
+            return None
+        answer = yield Lookup(path)
+        if answer.status != 200:
+            return None
+        try:
+            value = orjson.loads(answer.body)
+        except orjson.JSONDecodeError:
+            return None
+        self._seen.append(Seen(path, value))
+        return value
+
+    # --- a resource of the path is not there
+
+    def _absent(self) -> Results:
+        named = [one for one in self._reads.named(self._request.method, self._request.path) if one.collection]
+        said = [one for one in named if one.value in self._quoted]
+        if not named or (self._quoted and not said and self._names_another()):
+            return None
+        resource = (said or named)[0]
+        listing = read_listing((yield from self._answered(resource.collection)))
+        if listing is None or resource.value in listing.identifiers(resource.variable):
+            return None
+        violation = SchemaViolation("/path", "path", {"type": "string"}, self._request.path)
+        meant = listing.called(resource.value, resource.variable)
+        if meant is not None and (path := self._with(resource, meant)) is not None:
+            ops = guarded_edit(
+                self._request, "/path", self._request.path, {"op": "replace", "path": "/path", "value": path}
+            )
+            message = "Use the identifier of the resource that has this name."
+            return self._done(
+                Proposal([edit(violation, self._request, ops, message, requires_confirmation=deletes(self._request))]),
+                _ABSENT_HERE,
+            )
+        near = [
+            path
+            for one in listing.near(resource.value, resource.variable)[:_MOST_NEAR]
+            if (path := self._with(resource, one))
+        ]
+        if not near and self._request.method == "DELETE" and listing.is_whole and not listing.holds(resource.value):
+            message = "There is no such resource: it is gone already, or never was."
+            return self._terminal("ALREADY_DONE", message, {"path": self._request.path}, _ABSENT_HERE)
+        every = listing.identifiers(resource.variable)
+        if not near and listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
+            near = [path for one in every if (path := self._with(resource, one))]
+        wanted = {"enum": near} if near else schema_of_path(self._request.path, resource.value, {"type": "string"})
+        question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
+        return self._done(question, _ABSENT_HERE)
+
+    def _names_another(self) -> bool:
+        """Whether a quoted text is a value of the body or the query: then that is what is not there."""
+        document = self._request.document()
+        texts = {scalar_text(value) for value in _scalars([document["query"], document["body"]])}
+        return not self._quoted.isdisjoint(texts)
+
+    def _with(self, resource: NamedResource, identifier: str) -> str | None:
+        return with_segment(self._request.path, resource.value, identifier)
+
+    # --- what a member refers to is not there
+
+    def _reference(self, place: str) -> Results:
+        value = resolve(self._request.document(), place)
+        names = [part for part in segments(place)[1:] if not part.isdecimal()]
+        if not names or not isinstance(value, str | int) or isinstance(value, bool) or is_secret(place, value):
+            return None
+        text, member = scalar_text(value), names[-1]
+        collections = self._reads.collections(member, self._request.method, self._request.path)
+        for collection in collections[:_MOST_COLLECTIONS]:
+            listing = read_listing((yield from self._answered(collection)))
+            if listing is None:
+                continue
+            known = listing.identifiers(member)
+            if text in known:
+                return None
+            return self._referring(place, value, listing, member)
+        return None
+
+    def _referring(self, place: str, value: Json, listing: Listing, member: str) -> RuleResult | None:
+        violation = SchemaViolation(place, "enum", {}, value)
+        text = scalar_text(value)
+        meant = listing.called(text, member)
+        if meant is not None:
+            new: Json = int(meant) if isinstance(value, int) and meant.isdecimal() else meant
+            ops = guarded_edit(self._request, place, value, {"op": "replace", "path": place, "value": new})
+            message = "Send the identifier of the resource that has this name."
+            return self._done(Proposal([edit(violation, self._request, ops, message)]), _ABSENT_THERE)
+        near = listing.near(text, member)[:_MOST_NEAR]
+        every = list(listing.identifiers(member))
+        if not near and listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
+            near = every
+        if not near:
+            return None
+        message = "Refer to one that exists."
+        return self._done(ask(violation, self._request, message, schema={"enum": near}), _ABSENT_THERE)
+
+    # --- what a request creates is there already
+
+    def _existing(self, creation: Creation) -> Results:
+        place = self._conflicting(creation)
+        if place is None:
+            return None
+        value = scalar_text(resolve(self._request.document(), place))
+        member = segments(place)[-1]
+        existing, path = yield from self._found(creation, member, value)
+        if existing is None:
+            return None
+        lost = dropped(self._request, existing)
+        if not lost:
+            message = "It exists, with everything that was asked for."
+            return self._terminal("ALREADY_DONE", message, {"path": path} if path else {}, _EXISTS_ALREADY)
+        violation = SchemaViolation(place, "enum", {}, value)
+        other = ask(
+            violation, self._request, "Create another one, under a name that is free.", schema={"not": {"const": value}}
+        ).suggestions[0]
+        other["safety"]["changes_intent"] = True
+        if not path or not creation.changes:
+            return self._done(Proposal([other]), _EXISTS_ALREADY)
+        ops = [
+            {"op": "test", "path": "/method", "value": self._request.method},
+            {"op": "replace", "path": "/method", "value": creation.changes[0]},
+            {"op": "test", "path": "/path", "value": self._request.path},
+            {"op": "replace", "path": "/path", "value": path},
+        ]
+        names = sorted({segments(pointer)[1] for pointer in lost if pointer.count("/") > 1})
+        differs = f" What differs: {', '.join(names[:_MOST_OFFERED])}." if names and _are_names(names) else ""
+        update = edit(
+            violation,
+            self._request,
+            ops,
+            f"Change the one that exists.{differs}",
+            changes_intent=True,
+            requires_confirmation=True,
+            action="USE_ALTERNATIVE_ENDPOINT",
+        )
+        return self._done(options([other, update], self._group), _EXISTS_ALREADY)
+
+    def _conflicting(self, creation: Creation) -> str | None:
+        """Return the place of the value that exists already."""
+        body = self._request.body
+        if not isinstance(body, Mapping):
+            return None
+        pointer = self._error.pointer
+        if (
+            pointer.startswith("/body/")
+            and pointer.count("/") == 2
+            and _is_name(resolve(self._request.document(), pointer))
+        ):
+            return None if is_secret(pointer, resolve(self._request.document(), pointer)) else pointer
+        members = [name for name, value in body.items() if _is_name(value)]
+        quoted = [name for name in members if scalar_text(body[name]) in self._quoted]
+        if len(quoted) == 1:
+            return f"/body/{escape(quoted[0])}"
+        named = [name for name in (creation.variable, *_NAMING) if name in members]
+        return f"/body/{escape(named[0])}" if named and not quoted else None
+
+    def _found(
+        self, creation: Creation, member: str, value: str
+    ) -> Generator[Lookup, LookupAnswer, tuple[Mapping[str, Json] | None, str]]:
+        """Return the resource that has the value, and its path."""
+        last = re.split(r"[_-]|(?<=[a-z])(?=[A-Z])", creation.variable)[-1]
+        if creation.is_readable and any(is_same(member, one) for one in (creation.variable, last)):
+            path = creation.item(value)
+            existing = yield from self._answered(path)
+            if isinstance(existing, Mapping):
+                return _unwrapped(existing, member), path
+        if not creation.collection:
+            return None, ""
+        listing = read_listing((yield from self._answered(creation.collection)))
+        if listing is None:
+            return None, ""
+        same = [one for one in listing.resources if scalar_text(one.get(member)) == value]
+        if len(same) != 1:
+            return None, ""
+        identifier = next((key for key, one in listing.identifiers(creation.variable).items() if one is same[0]), None)
+        path = creation.item(identifier) if identifier is not None and creation.variable else ""
+        return same[0], path if path and _is_plain(path) else ""
+
+    # --- suggestions
+
+    def _terminal(self, action: str, message: str, parameters: Mapping[str, Json], why: tuple[str, str]) -> RuleResult:
+        suggestion: dict[str, Json] = {
+            "action": action,
+            "message": message,
+            "parameters": dict(parameters),
+            "safety": {"side_effects": "none", "changes_intent": False},
+            "evidence": {"kind": "lookup"},
+        }
+        return self._done(Proposal([suggestion], recovery="terminal"), why)
+
+    def _done(self, proposal: Proposal, why: tuple[str, str]) -> RuleResult:
+        lookups = [f"GET {one.path}" for one in self._seen]
+        suggestions: list[dict[str, Any]] = []
+        for suggestion in proposal.suggestions:
+            suggestions.append({**suggestion, "evidence": {"kind": "lookup", "lookups": lookups}})
+        repair = Repair(tuple(suggestions), proposal.type, *why, proposal.recovery)
+        return RuleResult(
+            _State(*why),
+            repair.suggestions,
+            repair.type,
+            repair.recovery,
+            None,
+            used_live_state=True,
+            seen=tuple(self._seen),
+        )
+
+
+_ABSENT_HERE: Final = ("No resource of the API has this path.", "RESOURCE_ABSENT")
+_ABSENT_THERE: Final = ("What the value refers to does not exist.", "REFERENCE_ABSENT")
+_EXISTS_ALREADY: Final = ("One of this name exists already.", "ALREADY_EXISTS")
+_MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether each segment of a path stays one for every server on the way."""
+    return allowed(path.rstrip("/"), [path.strip("/").split("/")]) is not None
+
+
+def _are_names(names: list[str]) -> bool:
+    return all(_MEMBER_NAME.fullmatch(name) for name in names)
+
+
+def _is_name(value: Json) -> bool:
+    return value is not MISSING and isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+
+
+def _unwrapped(answer: Mapping[str, Json], member: str) -> Mapping[str, Json]:
+    """Return the resource of an answer: under its only member where the answer itself has no such member."""
+    if member not in answer and len(answer) == 1:
+        inner = next(iter(answer.values()))
+        if isinstance(inner, Mapping):
+            return inner
+    return answer
+
+
+def _scalars(value: Json, depth: int = 0) -> list[Json]:
+    if isinstance(value, Mapping) and depth < 6:
+        return [scalar for inner in value.values() for scalar in _scalars(inner, depth + 1)]
+    if isinstance(value, list) and depth < 6:
+        return [scalar for inner in value for scalar in _scalars(inner, depth + 1)]
+    return [] if isinstance(value, Mapping | list) else [value]

@@ -1,0 +1,129 @@
+"""What a listing shows: its resources, by which texts they are named, and whether it shows all.
+
+Knows: JSON answers. Does not know: paths, requests, which API it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from corrigible.rules.budget import spend
+from corrigible.rules.safety.nearness import LONGEST, is_same, nearest
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json
+
+_MOST: Final = 500
+"""Resources that are looked at."""
+_MEMBERS: Final = (
+    "data",
+    "items",
+    "results",
+    "values",
+    "records",
+    "entries",
+    "content",
+    "resources",
+    "_embedded",
+    "hits",
+)
+"""Names under which listings hold their resources."""
+_NAMES: Final = ("name", "title", "slug", "key", "code", "login", "username", "label", "alias", "displayName")
+_MORE: Final = re.compile(
+    r"(?i)^(?:next(?:_?(?:page|link|url|cursor|token|page_?token))?|has_?more|continue|cursor|@odata\.nextLink)$"
+)
+_COUNTS: Final = re.compile(r"(?i)^(?:total(?:_?(?:count|items|results|elements|entries))?|count)$")
+_PAGES: Final = frozenset({10, 15, 20, 25, 30, 50, 100, 200, 250, 500})
+"""Usual sizes of a page: a listing of exactly so many may go on."""
+
+
+class Listing(NamedTuple):
+    """The resources of a collection."""
+
+    resources: Sequence[Mapping[str, Json]]
+    is_whole: bool
+    """Nothing says that there are more."""
+
+    def identifiers(self, variable: str) -> dict[str, Mapping[str, Json]]:
+        """Return the resources by what stands for them in a path whose variable has this name."""
+        member = self._member(variable)
+        return (
+            {}
+            if member is None
+            else {scalar_text(one[member]): one for one in self.resources if _is_plain(one.get(member))}
+        )
+
+    def holds(self, value: str) -> bool:
+        """Whether a resource has a scalar that reads like this."""
+        return any(
+            _is_plain(inner) and is_same(scalar_text(inner), value) for one in self.resources for inner in one.values()
+        )
+
+    def called(self, value: str, variable: str) -> str | None:
+        """Return the identifier of the only resource that another of its names stands for; None where it is not one."""
+        found = {
+            identifier
+            for identifier, one in self.identifiers(variable).items()
+            if any(isinstance(one.get(name), str) and one[name] == value for name in _NAMES)
+        }
+        return found.pop() if len(found) == 1 else None
+
+    def near(self, value: str, variable: str) -> list[str]:
+        """Return the identifiers near a value, or whose resource has a name near it."""
+        known = self.identifiers(variable)
+        near = dict.fromkeys(nearest(value, list(known)))
+        names: dict[str, list[str]] = {}
+        for identifier, one in known.items():
+            for name in _NAMES:
+                if isinstance(one.get(name), str) and len(one[name]) <= LONGEST:
+                    names.setdefault(one[name], []).append(identifier)
+        near |= dict.fromkeys(identifier for name in nearest(value, list(names)) for identifier in names[name])
+        return list(near)
+
+    def _member(self, variable: str) -> str | None:
+        """Return the member that identifies: called like the variable, or like its last word."""
+        first = self.resources[0] if self.resources else {}
+        last = re.split(r"[_-]|(?<=[a-z])(?=[A-Z])", variable)[-1]
+        for name in (variable, last, "id", "uuid", "name", "key", "slug"):
+            same = next((one for one in first if is_same(one, name)), None)
+            if same is not None and all(_is_plain(one.get(same)) for one in self.resources):
+                return same
+        return None
+
+
+def read_listing(answer: Json) -> Listing | None:
+    """Return what a JSON answer lists, None where it is no listing of objects."""
+    around: Mapping[str, Json] = answer if isinstance(answer, Mapping) else {}
+    lists = [answer] if isinstance(answer, list) else [value for _, value in _lists(around)]
+    if len(lists) != 1 or not all(isinstance(one, Mapping) for one in lists[0]):
+        return None
+    resources = [_resource(one) for one in lists[0][:_MOST]]
+    spend(len(resources))
+    more = any(_MORE.match(name) and value not in (None, False, "") for name, value in around.items())
+    counts = [value for name, value in around.items() if _COUNTS.match(name) and isinstance(value, int)]
+    more = more or any(count > len(resources) for count in counts)
+    is_whole = not more and len(lists[0]) <= _MOST and (len(resources) not in _PAGES or len(resources) in counts)
+    return Listing(resources, is_whole)
+
+
+def _lists(around: Mapping[str, Json]) -> Iterator[tuple[str, list[Json]]]:
+    """Yield the list that holds the resources: the only one, or the one with a usual name."""
+    lists = {name: value for name, value in around.items() if isinstance(value, list)}
+    usual = [name for name in _MEMBERS if name in lists]
+    chosen: list[str] = [*usual[:1]] or (list(lists) if len(lists) == 1 else [])
+    for name in chosen:
+        yield name, lists[name]
+
+
+def _resource(one: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Return a resource with what describes it one level up: JSON:API keeps its members under `attributes`."""
+    for name in ("attributes", "metadata"):
+        inner = one.get(name)
+        if isinstance(inner, Mapping):
+            return {**inner, **one}
+    return one
+
+
+def _is_plain(value: Json) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and 0 < len(str(value)) <= LONGEST

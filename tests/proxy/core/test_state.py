@@ -1,0 +1,240 @@
+"""What look-ups that come from the description say of a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.writer import validate
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Farm, version: "1"}
+servers: [{url: /api}]
+paths:
+  /work_pools:
+    get: {responses: &any {default: {description: any}}}
+    post:
+      requestBody: &pool {content: {application/json: {schema: {$ref: '#/components/schemas/Pool'}}}}
+      responses: *any
+  /work_pools/{name}:
+    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
+    get: {responses: *any}
+    patch: {requestBody: *pool, responses: *any}
+    delete: {responses: *any}
+  /flows:
+    get: {responses: *any}
+    post: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
+  /flows/{flow_id}:
+    parameters: [{name: flow_id, in: path, required: true, schema: {type: string}}]
+    get: {responses: *any}
+    delete: {responses: *any}
+  /flows/{flow_id}/runs:
+    parameters: [{name: flow_id, in: path, required: true, schema: {type: string}}]
+    post: {responses: *any}
+  /secrets:
+    get: {parameters: [{name: tenant, in: query, required: true, schema: {type: string}}], responses: *any}
+  /secrets/{id}:
+    get: {parameters: [{name: id, in: path, required: true, schema: {type: string}}], responses: *any}
+components:
+  schemas:
+    Pool:
+      type: object
+      properties: {name: {type: string}, size: {type: integer}, flow_id: {type: string}, work_pool_name: {type: string}}
+"""
+POOLS = [{"name": "default", "size": 3}, {"name": "night", "size": 1}]
+FLOWS = {"data": [{"id": "f-1", "name": "etl"}, {"id": "f-2", "name": "report"}], "total": 2}
+READS: dict[str, Json] = {"/api/work_pools": POOLS, "/api/work_pools/default": POOLS[0], "/api/flows": FLOWS}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    path = tmp_path_factory.mktemp("spec") / "farm.yaml"
+    path.write_text(DESCRIPTION, "utf-8")
+    return build_engine([], path)
+
+
+class Api:
+    """Answers reads, and remembers them."""
+
+    def __init__(self, reads: Mapping[str, Json]) -> None:
+        self.reads, self.asked = reads, list[str]()
+
+    def fetch(self, lookup: Lookup) -> LookupAnswer:
+        assert lookup.method == "GET"
+        self.asked.append(lookup.path)
+        known = lookup.path in self.reads
+        return LookupAnswer(200 if known else 404, orjson.dumps(self.reads.get(lookup.path)))
+
+
+def feedback_of(
+    engine: Engine, request: Request, status: int, message: str, reads: Mapping[str, Json] = READS
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the feedback, empty where there is none, and the paths that were looked up."""
+    api = Api(reads)
+    exchange = Exchange(request, status, {}, orjson.dumps({"message": message}), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
+    if not isinstance(decision, Annotate):
+        return {}, api.asked
+    validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
+    return dict(decision.feedback), api.asked
+
+
+def post(path: str, body: Json) -> Request:
+    return Request("POST", path, {}, {"content-type": "application/json"}, body)
+
+
+def asked(feedback: Mapping[str, Any]) -> list[tuple[str, Json]]:
+    return [(one["pointer"], one["schema"]) for s in feedback["suggestions"] for one in s.get("placeholders", ())]
+
+
+def test_a_name_where_the_identifier_belongs(engine: Engine) -> None:
+    feedback, looked = feedback_of(engine, Request("GET", "/api/flows/etl"), 404, "Flow not found")
+    assert looked == ["/api/flows"]
+    (suggestion,) = feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/path", "value": "/api/flows/f-1"}
+    assert suggestion["safety"] == {"side_effects": "none", "changes_intent": False}
+    assert suggestion["evidence"] == {"kind": "lookup", "lookups": ["GET /api/flows"]}
+
+
+def test_a_name_where_the_identifier_belongs_is_confirmed_before_something_is_deleted(engine: Engine) -> None:
+    feedback, _ = feedback_of(engine, Request("DELETE", "/api/flows/etl"), 404, "Flow not found")
+    assert feedback["suggestions"][0]["safety"]["requires_confirmation"] is True
+
+
+def test_two_of_one_name_are_asked(engine: Engine) -> None:
+    twins = {**FLOWS, "data": [{"id": "f-1", "name": "etl"}, {"id": "f-2", "name": "etl"}]}
+    feedback, _ = feedback_of(engine, Request("GET", "/api/flows/etl"), 404, "no", {"/api/flows": twins})
+    assert asked(feedback) == [("/path", {"enum": ["/api/flows/f-1", "/api/flows/f-2"]})]
+
+
+@pytest.mark.parametrize(
+    ("request_", "message", "near"),
+    [
+        (Request("GET", "/api/work_pools/defualt"), "not found", ["/api/work_pools/default"]),
+        (Request("PATCH", "/api/work_pools/nigth", body={"size": 2}), "no", ["/api/work_pools/night"]),
+        (Request("GET", "/api/work_pools/zzz"), "nope", ["/api/work_pools/default", "/api/work_pools/night"]),
+        (Request("POST", "/api/flows/reprot/runs"), "Flow 'reprot' not found", ["/api/flows/f-2/runs"]),
+    ],
+)
+def test_what_is_near_is_asked(engine: Engine, request_: Request, message: str, near: list[str]) -> None:
+    feedback, _ = feedback_of(engine, request_, 404, message)
+    assert asked(feedback) == [("/path", {"enum": near})]
+    assert "patch" not in feedback["suggestions"][0]
+
+
+def test_what_is_gone_is_deleted_already(engine: Engine) -> None:
+    feedback, _ = feedback_of(engine, Request("DELETE", "/api/work_pools/zzz"), 404, "not found")
+    assert (feedback["recovery"], feedback["suggestions"][0]["action"]) == ("terminal", "ALREADY_DONE")
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        {"data": FLOWS["data"], "total": 3},
+        {"data": FLOWS["data"], "next": "/api/flows?page=2"},
+        [{"id": f"f-{n}", "name": f"flow {n}"} for n in range(100)],
+        [{"id": "f-1", "name": "etl", "alias": "zzz"}],
+    ],
+)
+def test_what_may_be_there_all_the_same_is_not_called_deleted(engine: Engine, listing: Json) -> None:
+    feedback, _ = feedback_of(engine, Request("DELETE", "/api/flows/zzz"), 404, "no", {"/api/flows": listing})
+    assert feedback.get("recovery") != "terminal"
+
+
+@pytest.mark.parametrize(
+    ("request_", "message", "reads"),
+    [
+        (Request("GET", "/api/flows/f-1"), "not found", READS),  # it is there: something else is not
+        (Request("GET", "/api/flows/zzz"), "not found", {}),  # nothing can be listed
+        (Request("GET", "/api/flows/zzz"), "not found", {"/api/flows": {"a": [], "b": []}}),
+        (Request("GET", "/api/secrets/zzz"), "not found", READS),  # its listing needs a parameter
+    ],
+)
+def test_where_the_state_says_nothing(
+    engine: Engine, request_: Request, message: str, reads: Mapping[str, Json]
+) -> None:
+    feedback, _ = feedback_of(engine, request_, 404, message, reads)
+    assert feedback == {} or all("lookups" not in one["evidence"] for one in feedback["suggestions"])
+
+
+def test_what_exists_as_it_is_wanted_is_done(engine: Engine) -> None:
+    feedback, looked = feedback_of(engine, post("/api/work_pools", POOLS[0]), 409, "Work pool default already exists.")
+    assert looked == ["/api/work_pools/default"]
+    assert (feedback["recovery"], feedback["suggestions"][0]["action"]) == ("terminal", "ALREADY_DONE")
+    assert feedback["suggestions"][0]["parameters"] == {"path": "/api/work_pools/default"}
+
+
+@pytest.mark.parametrize("name", ["..", "../flows", "a/b", "?", "."])
+def test_a_name_that_would_lead_elsewhere_is_not_looked_up(engine: Engine, name: str) -> None:
+    reads = {**READS, "/api/work_pools": [*POOLS, {"name": name, "size": 2}]}
+    request = post("/api/work_pools", {"name": name, "size": 2})
+    feedback, looked = feedback_of(engine, request, 409, "already exists", reads)
+    assert looked == ["/api/work_pools/%3F", "/api/work_pools"][name != "?" :]
+    assert feedback["suggestions"][0]["action"] == "ALREADY_DONE"
+
+
+@pytest.mark.parametrize("status", [400, 409, 422])
+def test_what_exists_otherwise_is_a_choice(engine: Engine, status: int) -> None:
+    wanted = {"name": "default", "size": 9}
+    feedback, _ = feedback_of(engine, post("/api/work_pools", wanted), status, "'default' already exists")
+    other, update = feedback["suggestions"]
+    assert feedback["type"] == "intent_disambiguation"
+    assert other["placeholders"][0]["pointer"] == "/body/name"
+    assert [op["value"] for op in update["patch"] if op["op"] == "replace"] == ["PATCH", "/api/work_pools/default"]
+    assert update["safety"]["changes_intent"] is update["safety"]["requires_confirmation"] is True
+    assert update["message"].endswith("What differs: size.")
+
+
+def test_what_exists_and_can_only_be_listed(engine: Engine) -> None:
+    request = post("/api/flows", {"name": "etl", "tags": ["a"]})
+    feedback, looked = feedback_of(engine, request, 409, "a flow of this name already exists")
+    assert looked == ["/api/flows"]
+    assert asked(feedback) == [("/body/name", {"not": {"const": "etl"}})]
+    assert feedback["suggestions"][0]["safety"]["changes_intent"] is True
+
+
+@pytest.mark.parametrize(
+    ("message", "status"), [("the pool is being upgraded", 409), ("name is too long", 422), ("already exists", 403)]
+)
+def test_a_conflict_about_something_else(engine: Engine, message: str, status: int) -> None:
+    _, looked = feedback_of(engine, post("/api/work_pools", {"name": "default", "size": 9}), status, message)
+    assert looked == []
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "place", "offered"),
+    [
+        ({"name": "x", "work_pool_name": "nigt"}, "work_pool_name", "/body/work_pool_name", ["night"]),
+        ({"name": "x", "work_pool_name": "qq"}, "work_pool_name", "/body/work_pool_name", ["default", "night"]),
+        ({"name": "x", "flow_id": "f-9"}, "flow_id", "/body/flow_id", ["f-1", "f-2"]),
+    ],
+)
+def test_what_a_member_refers_to(engine: Engine, body: Json, error: str, place: str, offered: list[str]) -> None:
+    api = Api(READS)
+    refusal = orjson.dumps({"errors": [{"field": error, "message": "does not exist"}]})
+    exchange = Exchange(post("/api/work_pools", body), 422, {}, refusal, "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
+    assert isinstance(decision, Annotate)
+    assert asked(decision.feedback) == [(place, {"enum": offered})]
+
+
+def test_a_member_that_holds_a_name_gets_the_identifier(engine: Engine) -> None:
+    api = Api(READS)
+    refusal = orjson.dumps({"errors": [{"field": "flow_id", "message": "flow not found"}]})
+    exchange = Exchange(post("/api/work_pools", {"name": "x", "flow_id": "etl"}), 422, {}, refusal, "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert suggestion["parameters"] == {"flow_id": "f-1"}
+    assert suggestion["safety"]["changes_intent"] is False
