@@ -77,7 +77,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--no-lookups",
         action="store_true",
-        help="ask the API nothing; by default a correction may make a few reads and dry runs with the caller's credentials",
+        help="ask the API nothing; by default a correction may make a few reads and dry runs as the caller",
     )
     parser.add_argument(
         "--relay-key",
