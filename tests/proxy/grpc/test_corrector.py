@@ -6,18 +6,27 @@ import asyncio
 import importlib
 from typing import Any
 
+import orjson
 import pytest
+from google.protobuf import message_factory
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.rpc import status_pb2
 
 grpc: Any = importlib.import_module("grpc")
 
+from corrigible.adapters.apis.etcd.adapter import descriptors  # noqa: E402
+from corrigible.adapters.protobuf.descriptors import Descriptors  # noqa: E402
 from corrigible.proxy.build import build_engine, build_loops  # noqa: E402  behind what may be missing
 from corrigible.proxy.core.limits import Limits  # noqa: E402
 from corrigible.proxy.core.loop.shared import LoopsApart  # noqa: E402
+from corrigible.proxy.core.mode import Mode  # noqa: E402
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
-from corrigible.proxy.grpc.corrector import GrpcCorrector  # noqa: E402
+from corrigible.proxy.grpc.corrector import GrpcCodec, GrpcCorrector  # noqa: E402
 from corrigible.proxy.grpc.forwarder import CallResult, Metadata  # noqa: E402
 from corrigible.proxy.grpc.front_end import CallOutcome, GrpcFront  # noqa: E402
 from corrigible.proxy.runtime.dispatcher import Dispatcher  # noqa: E402
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync  # noqa: E402
+from corrigible.rules.lookup import LookupAnswer  # noqa: E402
 
 CALLER = ("authorization", "Bearer one")
 UNAUTHENTICATED = 16
@@ -69,3 +78,101 @@ def test_only_reflective_trailers_carry_anything(mode: str, reason: str) -> None
     first, then = corrected(limits, loops, refused(("recovery-feedback", mode)), refused())
     assert (first.outcome.rewrite, first.outcome.reason) == (None, reason)
     assert "loop" not in then.outcome.feedback
+
+
+def etcd_descriptors() -> Descriptors:
+    return Descriptors(FileDescriptorSet.FromString(descriptors()).file)
+
+
+def kv_message(name: str, **members: Any) -> bytes:
+    kind = message_factory.GetMessageClass(etcd_descriptors().pool.FindMessageTypeByName(f"etcdserverpb.{name}"))
+    return kind(**members).SerializeToString()
+
+
+@pytest.fixture(scope="module")
+def corrector() -> GrpcCorrector:
+    return GrpcCorrector(build_engine(["grpc"], rpc=True), etcd_descriptors(), loops=build_loops())
+
+
+class TestCodec:
+    """What of a call is read, and by whom it was made."""
+
+    METHOD = "/etcdserverpb.KV/Put"
+
+    def call(self, *metadata: tuple[str, str | bytes], request: bytes | None = None, **more: Any) -> CallResult:
+        given: dict[str, Any] = {"code": 3, "message": "no", "trailers": (), **more}
+        return CallResult(self.METHOD, metadata, request, **given)
+
+    @pytest.mark.parametrize(
+        ("metadata", "mode"),
+        [
+            ((), Mode.REFLECTIVE),
+            ((("recovery-feedback", "none"),), Mode.NONE),
+            ((("recovery-feedback", "loud"), ("recovery-feedback", "verbose")), Mode.VERBOSE),
+            ((("recovery-feedback", b"none"),), Mode.REFLECTIVE),
+            ((("x-mode", "none"),), Mode.REFLECTIVE),
+        ],
+    )
+    def test_the_mode_is_metadata(self, metadata: Any, mode: Mode) -> None:
+        assert GrpcCodec().choose_mode(self.call(*metadata), Mode.REFLECTIVE).mode is mode
+
+    def test_the_document_holds_the_message_and_no_credentials(self, corrector: GrpcCorrector) -> None:
+        message = kv_message("PutRequest", key=b"a", lease=7)
+        metadata: list[tuple[str, str | bytes]] = [
+            ("x-tenant", "t"),
+            ("authorization", "Bearer one"),
+            ("x-session-token", "two"),
+            ("grpc-timeout", "1S"),
+            ("trace-bin", b"\x00"),
+            ("recovery-feedback", "reflective"),
+            ("recovery-feedback-caller", "me"),
+            ("host", "h"),
+        ]
+        exchange = GrpcCodec.decode(corrector._grpc, self.call(*metadata, request=message), "e", 5.0, 0.5, "who")
+        assert exchange.request.document() == {
+            "method": self.METHOD,
+            "path": "",
+            "query": {},
+            "headers": {"x-tenant": "t", "grpc-timeout": "1S"},
+            "body": {"key": "YQ==", "lease": "7"},
+        }
+        assert (exchange.status, exchange.id, exchange.started, exchange.elapsed, exchange.caller) == (
+            *(400, "e", 5.0),
+            *(0.5, "who"),
+        )
+        assert orjson.loads(exchange.body) == {"code": 3, "message": "no", "details": []}
+        assert GrpcCodec.decode(corrector._grpc, self.call(), "e", 5.0, 0.5, "").request.body is None
+
+    def test_feedback_of_the_upstream_itself_is_left_alone(self, corrector: GrpcCorrector) -> None:
+        for name, speaks in (("corrigible.schema.v0_1.RecoveryFeedback", True), ("google.rpc.BadRequest", False)):
+            status = status_pb2.Status(code=3, message="no")
+            status.details.add(type_url=f"type.googleapis.com/{name}", value=b"")
+            native = self.call(trailers=(("grpc-status-details-bin", status.SerializeToString()),))
+            outcome = run_with_lookups_sync(
+                corrector.correct(native, id="e", started=1.0), lambda lookup: LookupAnswer(0)
+            )
+            assert (outcome.reason == "the upstream speaks for itself") is speaks
+
+    def test_who_calls(self, corrector: GrpcCorrector) -> None:
+        one = corrector.caller(self.call(("authorization", "one"), ("recovery-feedback-caller", "a"), peer="p"))
+        same = corrector.caller(self.call(("authorization", "one"), ("recovery-feedback-caller", "a"), peer="q"))
+        other = corrector.caller(self.call(("authorization", "one"), ("recovery-feedback-caller", "b"), peer="p"))
+        secret = self.call(("authorization", b"one"), ("recovery-feedback-caller", "a"), peer="p")
+        assert one == same
+        assert len({one, other, corrector.caller(secret), corrector.caller(self.call(peer="p"))}) == 4
+        without = GrpcCorrector(corrector.engine, loops=None)
+        assert without.caller(self.call(("authorization", "one"), peer="p")) == "p"
+
+    def test_which_methods_are_unary(self, corrector: GrpcCorrector) -> None:
+        kinds = {name: corrector.is_unary(f"/etcdserverpb.{name}") for name in ("KV/Put", "Watch/Watch", "KV/None")}
+        assert kinds == {"KV/Put": True, "Watch/Watch": False, "KV/None": False}
+        assert corrector.is_unary("/etcdserverpb.Maintenance/Snapshot") is False, "its answers are a stream"
+
+    def test_every_pack_reads_the_descriptors(self) -> None:
+        corrector = GrpcCorrector(build_engine(["grpc"], rpc=True))
+        assert corrector.is_unary(self.METHOD) is False
+        clock, limits = corrector.engine.clock, corrector.engine.limits
+        corrector.learn(etcd_descriptors())
+        assert corrector.is_unary(self.METHOD)
+        assert all(profile.description is not None for profile in corrector.engine.profiles)
+        assert (corrector.engine.clock, corrector.engine.limits) == (clock, limits)
