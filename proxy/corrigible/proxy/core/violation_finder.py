@@ -88,7 +88,7 @@ class ViolationFinder:
         if self._is_elsewhere(error):
             return
         # The path may be another operation's by mistake: then its parameters do not fit.
-        wrong = [one for one in self._violations_at("") if one.keyword == "path" or one.pointer == "/path"]
+        wrong = [one for one in self._violations_at("") if one.pointer in ("/path", "/method")]
         if wrong:
             yield from wrong
             return

@@ -8,6 +8,7 @@ from typing import Final
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.schema.exchange import Json, Request
 
+from . import renaming
 from .json_schema import Schema, choices
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, Suggestion, ask, options
@@ -30,11 +31,16 @@ def wanted_by_all(violation: SchemaViolation) -> SchemaViolation | None:
 
 
 def chosen(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
-    """Ask for what is missing of one of the forms; None where some form misses nothing or there is no object."""
+    """Give a misspelt member its name, or ask for what one of the forms lacks.
+
+    None where some form lacks nothing or there is no object.
+    """
     forms = _forms(violation)
     lacking = [_lacking(form, violation.value) for form in forms]
     if not forms or not all(lacking):
         return None
+    if (renamed := renaming.in_one_form(violation, forms, request)) is not None:
+        return renamed
     questions: list[Suggestion] = []
     for form, names in sorted(zip(forms, lacking, strict=True), key=lambda pair: len(pair[1]))[:_MOST]:
         places = [

@@ -108,6 +108,22 @@ def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
     return None if edited is None else edited.suggestion
 
 
+def into_missing(violation: SchemaViolation, request: Request) -> Suggestion | None:
+    """Return the move of an undeclared member, with all like it, into a missing object that must be beside it."""
+    parent, around = violation.pointer.rpartition("/")[0], violation.schema
+    present, properties = resolve(request.document(), parent), around.get("properties")
+    if not isinstance(present, Mapping) or not isinstance(properties, Mapping):
+        return None
+    for name in _required(around) - present.keys():
+        inner = properties.get(name)
+        missing = SchemaViolation(
+            f"{parent}/{escape(name)}", "required", inner if isinstance(inner, Mapping) else {}, MISSING
+        )
+        if (suggestion := wrapped(missing._replace(siblings=violation.siblings), request)) is not None:
+            return suggestion
+    return None
+
+
 def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, request: Request) -> Suggestion | None:
     """Return the move of an object out of its only, undeclared member, where it is what belongs around the member.
 

@@ -48,8 +48,9 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     if near:
         moves = [_moved(violation, request, violation.pointer, f"{parent}/{escape(one)}", value) for one in near]
         return options([one for move in moves if move is not None for one in move.suggestions], group)
-    if (unwrapped := level.unwrapped(parent, violation.schema, violation, request)) is not None:
-        return Proposal([unwrapped])
+    nested = level.unwrapped(parent, violation.schema, violation, request) or level.into_missing(violation, request)
+    if nested is not None:
+        return Proposal([nested])
     levels = level.moved(violation, request)
     if levels is not None and levels.sure:
         return Proposal([levels.suggestion]) if levels.leads else None
@@ -144,6 +145,24 @@ def misspelt(violation: SchemaViolation, request: Request, group: str) -> Propos
     if first_violation(present[meant[0]], violation.schema, text=text) is not None:
         return None
     return _moved(violation, request, source, violation.pointer, present[meant[0]])
+
+
+def in_one_form(violation: SchemaViolation, forms: Sequence[Schema], request: Request) -> Proposal | None:
+    """Return the renaming of the only member that no form declares, where with one near name the object has a form."""
+    present = violation.value
+    properties = [form.get("properties") for form in forms]
+    names = list(dict.fromkeys(str(one) for each in properties if isinstance(each, Mapping) for one in each))
+    strange = [one for one in present if one not in names] if isinstance(present, Mapping) else []
+    if len(strange) != 1 or not violation.pointer.startswith("/body"):
+        return None
+    near = near_names(strange[0], [name for name in names if name not in present])
+    if len(near) != 1:
+        return None
+    renamed = {near[0] if name == strange[0] else name: value for name, value in present.items()}
+    if all(first_violation(renamed, form, text=request.form) is not None for form in forms):
+        return None
+    source, target = (f"{violation.pointer}/{escape(one)}" for one in (strange[0], near[0]))
+    return _moved(violation, request, source, target, present[strange[0]])
 
 
 def _moved(

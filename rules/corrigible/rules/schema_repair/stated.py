@@ -22,6 +22,8 @@ _UNKNOWN: Final = ("additionalProperties", "unevaluatedProperties")
 _NAMES: Final = ("propertyNames", "enum")
 """Where a complaint about an unknown member keeps the names that are known there."""
 
+_OF_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+
 
 def stated_violation(error: Violation, request: Request, declared: DeclaredPlace) -> SchemaViolation | None:
     """Return the violation that a complaint about a place is; None where it says no more than the place."""
@@ -37,7 +39,8 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
         return _unknown(error, value, declared) if error.stated else None
     if not error.stated:
         return None
-    broken = first_violation(value, error.stated, text=place_of(error.pointer, request).text)
+    text = place_of(error.pointer, request).text
+    broken = first_violation(value, _typed(error.stated, declared.schema) if text else error.stated, text=text)
     if broken is None and error.constraint not in error.stated:
         return None
     return SchemaViolation(error.pointer, broken or error.constraint, _joined(declared.schema, error.stated), value)
@@ -65,6 +68,12 @@ def _unknown(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaVi
     known = {name: inner for name, inner in members.items() if name in names} if isinstance(members, Mapping) else {}
     closed = {**around, "properties": {**{name: {} for name in names}, **known}}
     return SchemaViolation(error.pointer, "additionalProperties", closed, value, names, declared.outer)
+
+
+def _typed(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
+    """Return what is stated with a type, so that a text on the wire is read as one."""
+    kind = "number" if not _OF_NUMBERS.isdisjoint(stated) else declared.get("type")
+    return dict(stated) if "type" in stated or kind is None else {"type": kind, **stated}
 
 
 def _joined(declared: Schema, stated: Mapping[str, Json]) -> dict[str, Json]:

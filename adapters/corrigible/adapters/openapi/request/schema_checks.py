@@ -377,13 +377,17 @@ def _named_branch(schema: Json, instance: Json) -> int | None:
     return found if isinstance(found, int) else None
 
 
+_MOST_FORMS: Final = 4
+
+
 def _beside(schema: Json, root: Schema) -> dict[str, Json]:
-    """Return a small schema of a declared member; of an object that may be null as much as of another."""
+    """Return a small schema of a declared member; of one with a few forms, the members of each form."""
     out = small(schema, root, 1)
     for key in ALTERNATIVES:
         branches = target(schema, root).get(key) if isinstance(schema, Mapping) else None
-        if isinstance(branches, list) and len(branches) == 2 and {"type": "null"} in branches:
-            out[key] = [small(branch, root, 1) for branch in branches]
+        if isinstance(branches, list) and len(branches) <= _MOST_FORMS:
+            out.pop(key, None)
+            out["anyOf"] = [small(branch, root, 1) for branch in branches]
     return out
 
 

@@ -83,22 +83,31 @@ class OperationSuggester:
         }
         under = any(path.startswith(f"{base}/") for base in bases)
         others = [] if under else [base.rstrip("/") + plain.rstrip("/") + slash for base in bases]
-        if plain != "/" and plain + slash != path:
+        if not others and plain != "/":
             others.append(plain + slash)
         others = [other for other in others if other != path]
         return SchemaViolation("/path", "path", {"enum": others[:_MOST]}, path) if others else None
 
     def instead(self, method: str, path: str, value: str) -> SchemaViolation | None:
-        """Return the paths that are near to one whose parameter has an invalid value.
+        """Return the methods of a path as it is written, or the paths near to one whose parameter has an invalid value.
 
-        `/user/repo` matches `/user/{id}`, but the caller meant `/user/repos`.
+        `GET /users/search` matches `GET /users/{id}`, but there is `POST /users/search`; `/user/repo` matches
+        `/user/{id}`, but the caller meant `/user/repos`.
         """
+        others = self._literal(method.upper(), path, value)
+        if others:
+            return SchemaViolation("/method", "method", {"enum": others}, method.upper())
         near = self._near_path(method.upper(), path)
         if near is None:
             return None
         parts = path.split("/")
         meant = [one for one in near.schema["enum"] if _exchanged(parts, one.split("/")) == [value]]
         return near._replace(schema={"enum": meant}) if meant else None
+
+    def _literal(self, method: str, path: str, value: str) -> list[str]:
+        """Return the methods that have a path as it is written, where this one takes a word of it for a value."""
+        matches = {one: self._operations.find(one, path) for one in self._methods if one != method}
+        return [one for one, match in matches.items() if match is not None and value not in match[1].values()]
 
     def _near_path(self, method: str, path: str) -> SchemaViolation | None:
         parts = [part for part in path.split("/") if part]

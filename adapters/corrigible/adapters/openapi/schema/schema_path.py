@@ -74,7 +74,8 @@ def _own(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
         return out
     for key in ALTERNATIVES:
         if key in schema:
-            out[key] = [small(inner, root, depth - 1) for inner in schema[key]]
+            # Cut forms do not exclude each other any more.
+            out["anyOf" if depth <= 1 else key] = [small(inner, root, depth - 1) for inner in schema[key]]
     if isinstance(schema.get("items"), Mapping):
         out["items"] = small(schema["items"], root, depth - 1)
     if "properties" in schema:
