@@ -42,6 +42,14 @@ paths:
   /flows/{flow_id}/runs:
     parameters: [{name: flow_id, in: path, required: true, schema: {type: string}}]
     post: {responses: *any}
+  /variables:
+    post: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
+  /variables/{id}:
+    get: {parameters: [{name: id, in: path, required: true, schema: {type: string}}], responses: *any}
+  /variables/name/{name}:
+    parameters: [{name: name, in: path, required: true, schema: {type: string}}]
+    get: {responses: *any}
+    patch: {requestBody: {content: {application/json: {schema: {type: object}}}}, responses: *any}
   /secrets:
     get: {parameters: [{name: tenant, in: query, required: true, schema: {type: string}}], responses: *any}
   /secrets/{id}:
@@ -202,6 +210,29 @@ def test_what_exists_and_can_only_be_listed(engine: Engine) -> None:
     assert looked == ["/api/flows"]
     assert asked(feedback) == [("/body/name", {"not": {"const": "etl"}})]
     assert feedback["suggestions"][0]["safety"]["changes_intent"] is True
+
+
+@pytest.mark.parametrize(
+    ("request_", "place"),
+    [
+        (post("/api/work_pools", {"name": "new", "size": 1}), "/body/name"),  # whose pool it is cannot be seen
+        (Request("PATCH", "/api/work_pools/night", {}, {}, {"name": "new"}), "/body/name"),
+        (Request("PATCH", "/api/work_pools/night", {}, {}, {"size": 1, "flow_id": "new"}), "/body/flow_id"),
+    ],
+)
+def test_what_exists_and_cannot_be_seen_is_asked(engine: Engine, request_: Request, place: str) -> None:
+    feedback, _ = feedback_of(engine, request_, 409, "'new' is already taken")
+    assert asked(feedback) == [(place, {"not": {"const": "new"}})]
+    assert feedback["suggestions"][0]["safety"]["changes_intent"] is True
+
+
+def test_a_path_by_name(engine: Engine) -> None:
+    reads = {"/api/variables/name/a": {"id": 7, "name": "a", "value": 1}}
+    same, looked = feedback_of(engine, post("/api/variables", {"name": "a", "value": 1}), 409, "already exists", reads)
+    assert looked == ["/api/variables/name/a"]
+    assert same["suggestions"][0]["action"] == "ALREADY_DONE"
+    other, _ = feedback_of(engine, post("/api/variables", {"name": "a", "value": 2}), 409, "already exists", reads)
+    assert other["suggestions"][1]["patch"][-1]["value"] == "/api/variables/name/a"
 
 
 @pytest.mark.parametrize(

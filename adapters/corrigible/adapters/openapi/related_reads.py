@@ -5,6 +5,7 @@ Knows: methods and path templates. Does not know: answers, errors, what is sugge
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -16,6 +17,7 @@ from corrigible.rules.safety.nearness import is_plural, is_same
 _CHANGES: Final = ("PATCH", "PUT")
 _ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "code")
 """Last words of names of members that refer to another resource: `work_pool_name`, `ownerIds`."""
+_NAMING: Final = ("name", "slug", "key", "code", "by-name", "by_name")
 _LONGEST: Final = 40
 """Segments of a path that is looked at."""
 
@@ -33,23 +35,30 @@ class NamedResource(NamedTuple):
     """The path whose GET lists the resources of its kind, empty where there is none."""
 
 
+class Item(NamedTuple):
+    """The path of one resource of a collection."""
+
+    member: str
+    """What stands in it: the last word of its variable, or a member that the path names: `/variables/name/{name}`."""
+    variable: str
+    base: str
+    """What stands before the variable."""
+    is_readable: bool
+    changes: tuple[str, ...]
+    """The methods that change one."""
+    by_name: bool = False
+
+    def path(self, value: str) -> str:
+        return f"{self.base}/{quote(value, safe='')}"
+
+
 class Creation(NamedTuple):
     """The collection in which a request creates, and how one of its resources is read and changed."""
 
     collection: str
     """The path whose GET lists it, empty where it cannot be listed."""
-    variable: str
-    """The variable of the path of one resource, empty where there is no such path."""
-    base: str
-    """What stands before that variable."""
-    is_readable: bool
-    """Whether one resource can be read."""
-    changes: tuple[str, ...]
-    """The methods that change one."""
-
-    def item(self, value: str) -> str:
-        """Return the path of one resource."""
-        return f"{self.base}/{quote(value, safe='')}"
+    items: tuple[Item, ...]
+    """How one resource is read or changed, by its identifier first."""
 
 
 class RelatedReads:
@@ -94,14 +103,27 @@ class RelatedReads:
         if method != "POST" or not template or _is_variable(template[-1]):
             return None
         shape, base = _shape(template), "/" + "/".join(segments)
-        one = self._methods.get((*shape, "{}"), {})
-        variable = next(
-            (t[-1][1:-1] for name in one.values() for t in self._templates[name] if len(t) > len(shape)), ""
-        )
-        changes = tuple(other for other in _CHANGES if other in one)
-        readable = self._reads((*shape, "{}"))
+        items = [one for one in (self._item(shape, base), *self._items_by_name(shape, base)) if one is not None]
         listed = self._written(segments, shape) if self._reads(shape) else ""
-        return Creation(listed, variable, base, readable, changes) if listed or readable else None
+        return Creation(listed, tuple(items)) if listed or items else None
+
+    def _item(self, shape: tuple[str, ...], base: str, name: str = "") -> Item | None:
+        whole = (*shape, *([name] if name else []), "{}")
+        methods = self._methods.get(whole)
+        if not methods:
+            return None
+        parts = next(parts for one in methods.values() for parts in self._templates[one] if _shape(parts) == whole)
+        variable = parts[-1][1:-1]
+        member = name or last_word(variable)
+        changes = tuple(method for method in _CHANGES if method in methods)
+        under = f"{base}/{name}" if name else base
+        return Item(member, variable, under, self._reads(whole), changes, bool(name))
+
+    def _items_by_name(self, shape: tuple[str, ...], base: str) -> Iterator[Item | None]:
+        """Yield the paths that name a member before its value: `/variables/name/{name}`."""
+        for name in _NAMING:
+            if (*shape, name, "{}") in self._methods:
+                yield self._item(shape, base, name)
 
     def collections(self, member: str, method: str, path: str) -> list[str]:
         """Return the listings of what a member of a request refers to: of `work_pool_name` that is `/work_pools`.
@@ -143,6 +165,11 @@ class RelatedReads:
             if fits:
                 return parts
         return ()
+
+
+def last_word(name: str) -> str:
+    """Return the last word of a name: `id` of `flow_id` and of `flowId`."""
+    return re.split(r"[_-]|(?<=[a-z])(?=[A-Z])", name)[-1]
 
 
 def _begins_alike(listing: Sequence[str], template: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
-from corrigible.adapters.openapi.related_reads import Creation, NamedResource, RelatedReads
+from corrigible.adapters.openapi.related_reads import Creation, Item, NamedResource, RelatedReads
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
@@ -92,12 +92,12 @@ class _StateReader:
     def result(self) -> Results:
         status, request = self._status, self._request
         if status == 409 or (status in (400, 422) and _EXISTS.search(self._message)):
-            creation = self._reads.creation(request.method, request.path)
-            if creation is not None and (status != 409 or _EXISTS.search(self._message) or not self._message):
-                return (yield from self._existing(creation))
+            if status != 409 or _EXISTS.search(self._message) or not self._message:
+                return (yield from self._existing(self._reads.creation(request.method, request.path)))
             return None
         in_parameters = self._error.pointer.startswith(("/body/", "/query/"))
-        if in_parameters and status in (400, 404, 409, 422) and _ABSENT.search(self._message):
+        unmet = in_parameters and not self._error.constraint and not self._error.stated
+        if unmet and status in (400, 404, 409, 422) and _ABSENT.search(self._message):
             return (yield from self._reference(self._error.pointer))
         if status == 404 and not in_parameters:
             return (yield from self._absent())
@@ -180,7 +180,9 @@ class _StateReader:
             if text in known:
                 return None
             return self._referring(place, value, listing, member)
-        return None
+        violation = SchemaViolation(place, "enum", {}, value)
+        question = ask(violation, self._request, "Refer to one that exists.", schema={"not": {"const": value}})
+        return self._done(question, _ABSENT_THERE)
 
     def _referring(self, place: str, value: Json, listing: Listing, member: str) -> RuleResult | None:
         violation = SchemaViolation(place, "enum", {}, value)
@@ -202,29 +204,28 @@ class _StateReader:
 
     # --- what a request creates is there already
 
-    def _existing(self, creation: Creation) -> Results:
+    def _existing(self, creation: Creation | None) -> Results:
         place = self._conflicting(creation)
         if place is None:
             return None
-        value = scalar_text(resolve(self._request.document(), place))
-        member = segments(place)[-1]
-        existing, path = yield from self._found(creation, member, value)
-        if existing is None:
-            return None
-        lost = dropped(self._request, existing)
-        if not lost:
+        sent = resolve(self._request.document(), place)
+        value, member = scalar_text(sent), segments(place)[-1]
+        existing, item, path = None, None, ""
+        if creation is not None:
+            existing, item, path = yield from self._found(creation, member, value)
+        lost = dropped(self._request, existing) if existing is not None else ()
+        if existing is not None and not lost:
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": path} if path else {}, _EXISTS_ALREADY)
-        violation = SchemaViolation(place, "enum", {}, value)
-        other = ask(
-            violation, self._request, "Create another one, under a name that is free.", schema={"not": {"const": value}}
-        ).suggestions[0]
+        violation = SchemaViolation(place, "enum", {}, sent)
+        message = "Give a value that is free." if existing is None else "Create another one, under a name that is free."
+        other = ask(violation, self._request, message, schema={"not": {"const": sent}}).suggestions[0]
         other["safety"]["changes_intent"] = True
-        if not path or not creation.changes:
+        if item is None or not item.changes:
             return self._done(Proposal([other]), _EXISTS_ALREADY)
         ops = [
             {"op": "test", "path": "/method", "value": self._request.method},
-            {"op": "replace", "path": "/method", "value": creation.changes[0]},
+            {"op": "replace", "path": "/method", "value": item.changes[0]},
             {"op": "test", "path": "/path", "value": self._request.path},
             {"op": "replace", "path": "/path", "value": path},
         ]
@@ -241,7 +242,7 @@ class _StateReader:
         )
         return self._done(options([other, update], self._group), _EXISTS_ALREADY)
 
-    def _conflicting(self, creation: Creation) -> str | None:
+    def _conflicting(self, creation: Creation | None) -> str | None:
         """Return the place of the value that exists already."""
         body = self._request.body
         if not isinstance(body, Mapping):
@@ -257,30 +258,34 @@ class _StateReader:
         quoted = [name for name in members if scalar_text(body[name]) in self._quoted]
         if len(quoted) == 1:
             return f"/body/{escape(quoted[0])}"
-        named = [name for name in (creation.variable, *_NAMING) if name in members]
-        return f"/body/{escape(named[0])}" if named and not quoted else None
+        if creation is None or quoted:
+            return None
+        named = [name for name in (*(item.variable for item in creation.items), *_NAMING) if name in members]
+        return f"/body/{escape(named[0])}" if named else None
 
     def _found(
         self, creation: Creation, member: str, value: str
-    ) -> Generator[Lookup, LookupAnswer, tuple[Mapping[str, Json] | None, str]]:
+    ) -> Generator[Lookup, LookupAnswer, tuple[Mapping[str, Json] | None, Item | None, str]]:
         """Return the resource that has the value, and its path."""
-        last = re.split(r"[_-]|(?<=[a-z])(?=[A-Z])", creation.variable)[-1]
-        if creation.is_readable and any(is_same(member, one) for one in (creation.variable, last)):
-            path = creation.item(value)
-            existing = yield from self._answered(path)
-            if isinstance(existing, Mapping):
-                return _unwrapped(existing, member), path
+        for item in creation.items:
+            if item.is_readable and is_same(member, item.member) and _is_plain(path := item.path(value)):
+                existing = yield from self._answered(path)
+                if isinstance(existing, Mapping):
+                    return _unwrapped(existing, member), item, path
         if not creation.collection:
-            return None, ""
+            return None, None, ""
         listing = read_listing((yield from self._answered(creation.collection)))
-        if listing is None:
-            return None, ""
-        same = [one for one in listing.resources if scalar_text(one.get(member)) == value]
-        if len(same) != 1:
-            return None, ""
-        identifier = next((key for key, one in listing.identifiers(creation.variable).items() if one is same[0]), None)
-        path = creation.item(identifier) if identifier is not None and creation.variable else ""
-        return same[0], path if path and _is_plain(path) else ""
+        same = (
+            [one for one in listing.resources if scalar_text(one.get(member)) == value] if listing is not None else []
+        )
+        if len(same) != 1 or listing is None:
+            return None, None, ""
+        for item in creation.items:
+            known = listing.identifiers(item.member if item.by_name else item.variable)
+            for identifier, one in known.items():
+                if one is same[0] and _is_plain(path := item.path(identifier)):
+                    return same[0], item, path
+        return same[0], None, ""
 
     # --- suggestions
 
@@ -295,10 +300,9 @@ class _StateReader:
         return self._done(Proposal([suggestion], recovery="terminal"), why)
 
     def _done(self, proposal: Proposal, why: tuple[str, str]) -> RuleResult:
-        lookups = [f"GET {one.path}" for one in self._seen]
-        suggestions: list[dict[str, Any]] = []
-        for suggestion in proposal.suggestions:
-            suggestions.append({**suggestion, "evidence": {"kind": "lookup", "lookups": lookups}})
+        suggestions: list[dict[str, Any]] = list(proposal.suggestions)
+        if lookups := [f"GET {one.path}" for one in self._seen]:
+            suggestions = [{**one, "evidence": {"kind": "lookup", "lookups": lookups}} for one in suggestions]
         repair = Repair(tuple(suggestions), proposal.type, *why, proposal.recovery)
         return RuleResult(
             _State(*why),
@@ -306,7 +310,7 @@ class _StateReader:
             repair.type,
             repair.recovery,
             None,
-            used_live_state=True,
+            used_live_state=bool(self._seen),
             seen=tuple(self._seen),
         )
 
