@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import json
 import threading
@@ -123,6 +124,32 @@ def test_a_request_that_is_too_large_is_not_kept(unary: bool, probe: Any) -> Non
     large = json.dumps({"code": 7, "message": "not you", "filler": "x" * (1 << 20)}).encode()
     assert through(overseer, probe.port, "Fail", large)[0] == "PERMISSION_DENIED"
     assert overseer.refusals[0].request is None
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept"), [([DENIED], DENIED), ([b"first", DENIED], None), ([b"first", b"second", DENIED], None)]
+)
+def test_of_many_messages_none_is_the_one_that_was_refused(
+    messages: list[bytes], kept: bytes | None, probe: Any
+) -> None:
+    """Advice for one of them might be applied to another."""
+    observer = CallObserver(None)
+
+    async def main() -> str:
+        upstream = open_upstream(f"127.0.0.1:{probe.port}")
+        server, own = await serve("127.0.0.1:0", upstream, observer)
+        try:
+            async with aio.insecure_channel(f"127.0.0.1:{own}") as channel:
+                call = channel.stream_stream("/probe.v1.Probe/Chat")(iter(messages), timeout=20)
+                with contextlib.suppress(aio.AioRpcError):
+                    assert [answer async for answer in call] == [one[::-1] for one in messages[:-1]]
+                return str((await call.code()).name)
+        finally:
+            await server.stop(None)
+            await upstream.close()
+
+    assert asyncio.run(main()) == "PERMISSION_DENIED"
+    assert [refusal.request for refusal in observer.refusals] == [kept]
 
 
 PROTO = """\
