@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.schema_repair.renaming import may_limit, misspelt, near_names
+from corrigible.rules.schema_repair.renaming import may_limit, misspelt, near_names, only_missing, stranger, undeclared
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
@@ -84,3 +84,62 @@ def test_nothing_is_renamed_without_declared_names_or_among_headers() -> None:
     assert source({}, "/headers/title") is None
     assert source({"a": {"titel": "5"}}, "/body/a/title", {"type": "integer"}) is None
     assert source({"a": {"titel": 5}}, "/body/a/title", {"type": "integer"}) == "/body/a/titel"
+
+
+def around(*required: str, **properties: Json) -> dict[str, Json]:
+    return {"properties": {"note": {}, **properties}, "x-required": [*required]}
+
+
+@pytest.mark.parametrize(
+    ("body", "schema", "place"),
+    [
+        ({"colour": "red"}, around("tint", tint={"type": "string"}), "/body/tint"),
+        ({"colour": "red", "note": 1}, around("tint", "note", tint={}), "/body/tint"),
+        ({"colour": 5}, around("tint", tint={"type": "string"}), None),
+        ({"colour": "red"}, around("tint", "more", tint={}), None),
+        ({"colour": "red", "other": 1}, around("tint", tint={}), None),
+        ({"tint": "red"}, around("tint", tint={}), None),
+        ({"colour": "red"}, around("tint"), None),
+        ({"colour": "red"}, around(), None),
+        ({"colour": "red"}, {"x-required": ["tint"]}, None),
+        ({"colour": "red"}, {"properties": {"tint": {}}, "x-required": "tint"}, None),
+        ({"colour": "red"}, None, None),
+        ([], around("tint", tint={}), None),
+        ({"colour": "red"}, around("a/b", **{"a/b": {}}), "/body/a~1b"),
+    ],
+)
+def test_the_only_member_that_is_missing(body: Json, schema: dict[str, Json] | None, place: str | None) -> None:
+    assert only_missing("/body", schema, Request("POST", "/things", body=body)) == place
+
+
+def test_in_forms_and_queries_a_text_may_be_a_number() -> None:
+    schema = around("tint", tint={"type": "integer"})
+    assert only_missing("/body", schema, Request("POST", "/x", body={"colour": "5"}, form=True)) == "/body/tint"
+    assert only_missing("/body", schema, Request("POST", "/x", body={"colour": "5"})) is None
+    assert only_missing("/query", schema, Request("POST", "/x", {"colour": "5"})) == "/query/tint"
+
+
+def test_the_only_undeclared_member_may_be_the_missing_one_if_the_caller_confirms() -> None:
+    request = Request("POST", "/things", body={"note": 1, "colour": "red"})
+    schema = around("tint", tint={"type": "string"})
+    violation = SchemaViolation("/body/tint", "required", {}, siblings=("tint", "note"), around=schema)
+    proposal = stranger(violation, request)
+    assert proposal is not None
+    (suggestion,) = proposal.suggestions
+    assert suggestion["patch"][-1] == {"op": "move", "from": "/body/colour", "path": "/body/tint"}
+    assert suggestion["safety"]["requires_confirmation"] is True
+    assert stranger(violation._replace(pointer="/body/note"), request) is None
+    headed = Request("POST", "/things", headers={"colour": "red"})
+    assert stranger(violation._replace(pointer="/headers/tint"), headed) is None
+
+
+def test_a_member_that_nobody_knows_may_be_the_only_missing_one() -> None:
+    request = Request("POST", "/things", body={"colour": "red"})
+    schema = around("tint", tint={"type": "string"})
+    proposal = undeclared(SchemaViolation("/body/colour", "additionalProperties", schema, "red"), request, "1.")
+    assert proposal is not None
+    renamed, left_out = proposal.suggestions
+    assert renamed["patch"][-1] == {"op": "move", "from": "/body/colour", "path": "/body/tint"}
+    assert renamed["safety"]["requires_confirmation"] is True
+    assert left_out["patch"][-1] == {"op": "remove", "path": "/body/colour"}
+    assert {one["group"]["relation"] for one in proposal.suggestions} == {"one_of"}

@@ -1,4 +1,4 @@
-"""What a server says about a place of the request beats what the description says of it."""
+"""What a server states about a place, as a violation."""
 
 from __future__ import annotations
 
@@ -6,82 +6,100 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.pointer import MISSING
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.stated import stated_violation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Request
 
-TEXT = DeclaredPlace({"type": "string"}, ("kind", "name"))
-REQUEST = Request("POST", "/jobs", query={"limit": "500"}, body={"kind": "imports", "size": 500, "note": "", "n": None})
+TEXT = {"type": "string"}
+REQUEST = Request("POST", "/x", {"n": "5"}, {"h": "5"}, {"a": "x", "n": 5, "blank": "", "zero": 0, "null": None})
+
+
+def found(
+    pointer: str, constraint: str, stated: Any = None, schema: Any = None, request: Request = REQUEST, **more: Any
+) -> tuple[str, Any] | None:
+    """Return the keyword and the schema of what is stated."""
+    error = Violation(pointer=pointer, constraint=constraint, stated=stated or {})
+    violation = stated_violation(error, request, DeclaredPlace(schema or {}, **more))
+    assert violation is None or violation.pointer == pointer
+    return None if violation is None else (violation.keyword, violation.schema)
 
 
 @pytest.mark.parametrize(
     ("pointer", "constraint", "stated", "keyword"),
     [
-        ("/body/kind", "", {"enum": ["import", "export"]}, "enum"),
-        ("/body/kind", "enum", {"enum": ["import", "export"]}, "enum"),
-        ("/body/size", "", {"maximum": 200}, "maximum"),
-        ("/body/size", "type", {"type": "string"}, "type"),
-        ("/query/limit", "", {"maximum": 200}, "maximum"),
-        ("/query/limit", "", {"type": "integer"}, None),  # a text that is an integer is one in a query
-        ("/body/kind", "", {"maxLength": 20}, None),
-        ("/body/kind", "maxLength", {"maxLength": 20}, "maxLength"),  # the server counts in another way
-        ("/body/kind", "pattern", {}, None),
-        ("/body/colour", "", {"enum": ["red"]}, None),
-        ("/body/colour", "required", {}, "required"),
-        ("/body/note", "required", {}, "blank"),
-        ("/body/n", "required", {}, "blank"),
-        ("/body/kind", "required", {}, None),
-        ("/path", "", {"enum": ["a"]}, None),
-        ("", "", {"enum": ["a"]}, None),
+        ("/body/a", "maxLength", {"maxLength": 0}, "maxLength"),
+        ("/body/a", "maxLength", {"maxLength": 9}, "maxLength"),  # the server says so, whatever we count
+        ("/body/a", "type", {"maxLength": 9}, None),
+        ("/body/a", "type", {"maxLength": 0}, "maxLength"),
+        ("/body/a", "maxLength", {}, None),
+        ("/body/absent", "maxLength", {"maxLength": 0}, None),
+        ("/body/absent", "required", {}, "required"),
+        ("/body/blank", "required", {}, "blank"),
+        ("/body/null", "required", {}, "blank"),
+        ("/body/a", "required", {}, None),
+        ("/query/n", "maximum", {"type": "integer", "maximum": 3}, "maximum"),
+        ("/headers/h", "maximum", {"type": "integer", "maximum": 3}, "maximum"),
+        ("/query", "type", {"type": "string"}, None),
+        ("/headers", "type", {"type": "string"}, None),
+        ("/path", "type", {"type": "integer"}, None),
+        ("", "type", {"type": "integer"}, None),
+        ("/body", "type", {"type": "string"}, "type"),
     ],
 )
-def test_the_keyword_of_what_a_server_says(
-    pointer: str, constraint: str, stated: dict[str, Any], keyword: str | None
-) -> None:
-    violation = stated_violation(Violation(pointer=pointer, constraint=constraint, stated=stated), REQUEST, TEXT)
-    assert (None if violation is None else violation.keyword) == keyword
-    assert violation is None or violation.pointer == pointer
+def test_what_is_stated(pointer: str, constraint: str, stated: Any, keyword: str | None) -> None:
+    violation = found(pointer, constraint, stated)
+    assert (None if violation is None else violation[0]) == keyword
 
 
 @pytest.mark.parametrize(
     ("declared", "stated", "joined"),
     [
-        ({"type": "string", "enum": ["a"]}, {"enum": ["b", "c"]}, {"type": "string", "enum": ["b", "c"]}),
-        ({"type": "integer", "minimum": 1}, {"maximum": 200}, {"type": "integer", "minimum": 1, "maximum": 200}),
-        ({"type": "object", "properties": {}}, {"type": "string"}, {"type": "string"}),
-        ({"anyOf": [{"type": "integer"}]}, {"type": "string"}, {"type": "string"}),
-        ({"type": "string", "pattern": "^x$"}, {"enum": ["a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
-        ({"type": "integer"}, {"enum": ["a", "b"]}, {"enum": ["a", "b"]}),
-        ({}, {"enum": ["a", "b"]}, {"enum": ["a", "b"]}),
+        ({"type": "string", "title": "t"}, {"maxLength": 1}, {"type": "string", "title": "t", "maxLength": 1}),
+        ({"maxLength": 9}, {"maxLength": 1}, {"maxLength": 1}),
+        ({"type": "string", "pattern": "x"}, {"type": "array"}, {"type": "array"}),
+        ({"type": "integer", "minimum": 1}, {"type": "number"}, {"type": "number", "minimum": 1}),
+        ({"type": "number", "minimum": 1}, {"type": "integer"}, {"type": "integer"}),
+        ({"anyOf": [TEXT], "oneOf": [TEXT], "const": 1}, {"type": "array"}, {"type": "array"}),
+        ({"anyOf": [TEXT], "const": 1}, {"maxLength": 0}, {"anyOf": [TEXT], "const": 1, "maxLength": 0}),
+        (
+            {"type": "string", "pattern": "x", "format": "f", "minLength": 1, "maxLength": 2, "const": 1},
+            {"enum": ["b"]},
+            {"type": "string", "enum": ["b"]},
+        ),
+        ({"type": "string", "title": "t"}, {"enum": [1, 2]}, {"title": "t", "enum": [1, 2]}),
+        ({"type": "string"}, {"enum": ["b"], "pattern": "y"}, {"type": "string", "enum": ["b"], "pattern": "y"}),
+        ({"type": "string"}, {"type": "string", "enum": [1]}, {"type": "string", "enum": [1]}),
     ],
 )
-def test_where_the_two_disagree_the_server_is_right(declared: Any, stated: Any, joined: Any) -> None:
-    error = Violation(pointer="/body/n", constraint=next(iter(stated)), stated=stated)
+def test_the_servers_word_beats_the_descriptions(declared: Any, stated: Any, joined: Any) -> None:
+    error = Violation(pointer="/body/a", constraint=next(iter(stated)), stated=stated)
     violation = stated_violation(error, REQUEST, DeclaredPlace(declared))
     assert violation is not None
     assert violation.schema == joined
 
 
-def test_what_is_missing_keeps_what_is_declared_there() -> None:
-    declared = DeclaredPlace({"type": "string"}, ("kind", "colour"), {"type": "object"})
-    violation = stated_violation(Violation(pointer="/body/colour", constraint="required"), REQUEST, declared)
+def test_what_is_missing_has_what_is_declared_around_it() -> None:
+    declared = DeclaredPlace(TEXT, ("a", "b"), {"properties": {}}, {"x": 1})
+    violation = stated_violation(Violation(pointer="/body/b", constraint="required"), REQUEST, declared)
     assert violation is not None
-    assert (violation.schema, violation.value, violation.siblings) == ({"type": "string"}, MISSING, declared.siblings)
-    assert violation.around == {"type": "object"}
+    assert (violation.siblings, violation.around, violation.outer) == (("a", "b"), {"properties": {}}, None)
 
 
-@pytest.mark.parametrize("stated", [{"enum": ["kinds", "size"]}, {"propertyNames": {"enum": ["kinds", "size"]}}])
-def test_an_unknown_member_comes_with_the_names_that_the_server_knows(stated: dict[str, Any]) -> None:
-    around = {"type": "object", "properties": {"kind": {}, "size": {"type": "integer"}}}
-    error = Violation(pointer="/body/kind", constraint="additionalProperties", stated=stated)
-    violation = stated_violation(error, REQUEST, DeclaredPlace({}, ("kind", "size"), around))
+@pytest.mark.parametrize("constraint", ["additionalProperties", "unevaluatedProperties"])
+@pytest.mark.parametrize("stated", [{"propertyNames": {"enum": ["b", "c", 5]}}, {"enum": ["b", "c"]}])
+def test_a_member_that_the_server_does_not_know(constraint: str, stated: Any) -> None:
+    around = {"type": "object", "properties": {"b": TEXT, "a": TEXT}}
+    declared = DeclaredPlace({}, ("a", "b"), around, {"x": 1})
+    violation = stated_violation(Violation(pointer="/body/a", constraint=constraint, stated=stated), REQUEST, declared)
     assert violation is not None
-    assert violation.siblings == ("kinds", "size")
-    assert violation.schema["properties"] == {"kinds": {}, "size": {"type": "integer"}}
+    assert (violation.keyword, violation.value, violation.siblings) == ("additionalProperties", "x", ("b", "c"))
+    assert violation.schema == {"type": "object", "properties": {"b": TEXT, "c": {}}}
+    assert violation.outer == {"x": 1}
 
 
-def test_an_unknown_member_without_such_names_is_left_to_the_description() -> None:
-    error = Violation(pointer="/body/kind", constraint="additionalProperties", stated={})
-    assert stated_violation(error, REQUEST, TEXT) is None
+@pytest.mark.parametrize("stated", [{}, {"propertyNames": {}}, {"enum": "bc"}])
+def test_names_that_are_not_stated_are_not_known(stated: Any) -> None:
+    assert found("/body/a", "additionalProperties", stated) is None
+    bare = found("/body/a", "additionalProperties", {"enum": ["b"]})
+    assert bare == ("additionalProperties", {"type": "object", "properties": {"b": {}}})

@@ -1,0 +1,226 @@
+"""Members that go one level down or up, into a new object, or out of one that nobody knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.pointer import MISSING
+from corrigible.rules.schema_repair.nesting import moved, unwrapped, wrapped
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Request
+
+TEXT = {"type": "string"}
+
+
+def post(body: Any, *, form: bool = False) -> Request:
+    return Request("POST", "/x", body=body, form=form)
+
+
+def card(*required: str, **around: Any) -> dict[str, Any]:
+    """Return an object that declares a card, and what the card requires."""
+    members = {"number": TEXT, "exp": {"type": "integer"}, "amount": TEXT, "name": TEXT}
+    return {"properties": {"card": {"properties": members, "required": [*required]}}, **around}
+
+
+def outcome(violation: SchemaViolation, request: Request) -> tuple[list[str], bool, bool] | None:
+    """Return the operations on places, whether the move is sure, and whether it is the first of several."""
+    move = moved(violation, request)
+    if move is None:
+        return None
+    ops = [" ".join(str(op[key]) for key in ("op", "from", "path") if key in op) for op in move.suggestion["patch"]]
+    return ops, move.sure, move.leads
+
+
+def unknown(pointer: str, schema: Any, **more: Any) -> SchemaViolation:
+    return SchemaViolation(pointer, "additionalProperties", schema, **more)
+
+
+MADE = ["test /body/number", "add /body/card", "move /body/number /body/card/number"]
+BOTH = [*MADE[:1], "test /body/exp", *MADE[1:], "move /body/exp /body/card/exp"]
+
+
+@pytest.mark.parametrize(
+    ("body", "schema", "wanted"),
+    [
+        ({"number": "4"}, card("number", required=["card"]), (MADE, True, True)),
+        ({"number": "4"}, card("number", **{"x-required": ["card"]}), (MADE, True, True)),
+        ({"number": "4"}, card("number"), (MADE, False, True)),  # nobody misses a card
+        ({"number": "4"}, card(required=["card"]), (MADE, False, True)),
+        ({"number": "4", "exp": 5}, card("number"), (BOTH, True, True)),
+        ({"number": "4", "exp": 5}, card("number", "exp"), (BOTH, True, True)),
+        ({"number": "4", "exp": 5}, card("number", "exp", "amount"), (BOTH, False, True)),
+        ({"number": "4", "exp": 5, "other": 1}, card("number", "exp"), (BOTH, True, True)),
+        ({"number": "4", "exp": 5, "other": 1}, card("number"), (BOTH, False, True)),
+        ({"exp": "x", "number": "4"}, card("number"), (MADE, False, True)),  # of another type
+        (
+            {"number": "4", "card": {"exp": 5}},
+            card("number"),
+            (["test /body/number", "move /body/number /body/card/number"], True, True),
+        ),
+        ({"number": "4", "card": {"exp": 5}}, card("amount"), (MADE[:1] + MADE[2:], False, True)),
+        ({"number": "4", "card": {"number": "5"}}, card(), None),
+        ({"number": "4", "card": "text"}, card(), None),
+        ({"number": 4}, card(), None),
+        ({"number": None}, card(), None),
+        ({"number": "4"}, {"properties": {"card": {"properties": {}}}}, None),
+        ({"number": "4"}, {"properties": {"card": {"properties": {"number": True}}}}, None),
+        ({"number": "4"}, {"properties": {"card": {"properties": {"number": TEXT}, "type": "array"}}}, None),
+        ({"number": "4"}, {"properties": {one: {"properties": {"number": TEXT}} for one in "ab"}}, None),
+        (
+            {"number": "4"},
+            {"properties": {"card": {"anyOf": [{"type": "null"}, {"properties": {"number": TEXT}}]}, "x": True}},
+            (MADE, False, True),
+        ),
+        ({"number": "4"}, {"properties": {"card": {"anyOf": [{"properties": {"number": TEXT}}] * 2}}}, None),
+        ({"number": "4"}, {}, None),
+    ],
+)
+def test_one_level_down(body: Any, schema: Any, wanted: Any) -> None:
+    assert outcome(unknown("/body/number", schema), post(body)) == wanted
+
+
+def test_of_members_that_go_together_the_first_one_leads() -> None:
+    second = outcome(unknown("/body/exp", card("number")), post({"number": "4", "exp": 5}))
+    assert second == (BOTH, True, False)
+
+
+def test_what_is_declared_stays() -> None:
+    violation = unknown("/body/number", card("number"), siblings=("exp", "card"))
+    assert outcome(violation, post({"number": "4", "exp": 5})) == (MADE, False, True)
+
+
+@pytest.mark.parametrize("name", ["id", "name", "type", "kind", "title", "description", "status", "state", "value"])
+def test_names_that_every_thing_has_prove_nothing(name: str) -> None:
+    schema = {"properties": {"card": {"properties": {name: TEXT}, "required": [name]}}, "required": ["card"]}
+    found = outcome(unknown(f"/body/{name}", schema), post({name: "x"}))
+    assert found is not None
+    assert found[1] is False
+    outer = {"properties": {name: TEXT}, "required": [name]}
+    found = outcome(unknown(f"/body/card/{name}", {}, outer=outer), post({"card": {name: "x"}}))
+    assert found is not None
+    assert found[1] is False
+
+
+UP = ["test /body/card/note", "move /body/card/note /body/note"]
+
+
+@pytest.mark.parametrize(
+    ("body", "outer", "wanted"),
+    [
+        ({"card": {"note": "x"}}, {"properties": {"note": TEXT}, "required": ["note"]}, (UP, True, True)),
+        ({"card": {"note": "x"}}, {"properties": {"note": TEXT}}, (UP, False, True)),
+        ({"card": {"note": "x"}, "note": "y"}, {"properties": {"note": TEXT}}, None),
+        ({"card": {"note": 5}}, {"properties": {"note": TEXT}}, None),
+        ({"card": {"note": "x"}}, {"properties": {}}, None),
+        ({"card": {"note": "x"}}, None, None),
+    ],
+)
+def test_one_level_up(body: Any, outer: Any, wanted: Any) -> None:
+    assert outcome(unknown("/body/card/note", {}, outer=outer), post(body)) == wanted
+
+
+def test_up_and_down_is_a_choice_of_nobody() -> None:
+    schema = {"properties": {"in": {"properties": {"note": TEXT}}}}
+    outer = {"properties": {"note": TEXT}}
+    request = post({"card": {"note": "x"}})
+    assert outcome(unknown("/body/card/note", schema), request) is not None
+    assert outcome(unknown("/body/card/note", schema, outer=outer), request) is None
+
+
+def test_what_is_never_moved() -> None:
+    token = {"properties": {"card": {"properties": {"token": TEXT}}}}
+    assert outcome(unknown("/body/token", token), post({"token": "secret"})) is None
+    assert outcome(unknown("/query/number", card()), Request("POST", "/x", {"number": "4"})) is None
+    assert outcome(unknown("/body/0", card()), post(["4"])) is None
+
+
+def test_a_move_is_confirmed_where_much_hangs_on_it() -> None:
+    for name, asks in (("amount", True), ("number", False)):
+        move = moved(unknown(f"/body/{name}", card()), post({name: "4"}))
+        assert move is not None
+        assert move.suggestion["safety"].get("requires_confirmation", False) is asks
+
+
+def test_in_a_form_a_text_may_be_a_number() -> None:
+    assert outcome(unknown("/body/exp", card()), post({"exp": "5"}, form=True)) is not None
+    assert outcome(unknown("/body/exp", card()), post({"exp": "5"})) is None
+
+
+def test_a_member_of_an_element_is_moved_after_a_test() -> None:
+    found = outcome(unknown("/body/list/0/number", card("number")), post({"list": [{"number": "4"}]}))
+    assert found is not None
+    assert found[0][0] == "test /body/list/0/number"
+    long = outcome(unknown("/body/list/0/number", card()), post({"list": [{"number": "4" * 300}]}))
+    assert long is None  # nothing identifies the element
+
+
+STATE = {"properties": {"type": TEXT, "at": TEXT}, "required": ["type"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "schema", "wraps"),
+    [
+        ({"type": "x"}, STATE, True),
+        ({"type": "x", "at": "y", "kept": 1}, STATE, True),
+        ({"type": "x"}, {"anyOf": [{"properties": {"at": TEXT}}, STATE]}, True),
+        ({"at": "y"}, STATE, False),
+        ({"type": 5}, STATE, False),
+        ({"type": "x", "more": 1}, STATE, False),
+        ({"kept": 1}, STATE, False),
+        ({}, STATE, False),
+        ({"state": 1, "type": "x"}, STATE, False),
+        ({"type": "x"}, {}, False),
+        ({"type": "x"}, {"properties": []}, False),
+        ({f"m{n}": 1 for n in range(16)}, {"properties": {f"m{n}": {} for n in range(17)}}, True),
+        ({f"m{n}": 1 for n in range(17)}, {"properties": {f"m{n}": {} for n in range(17)}}, False),
+    ],
+)
+def test_members_of_a_missing_object(body: Any, schema: Any, wraps: bool) -> None:
+    violation = SchemaViolation("/body/state", "required", schema, MISSING, ("kept",))
+    suggestion = wrapped(violation, post(body))
+    assert (suggestion is not None) is wraps
+    if suggestion is not None:
+        inner = [name for name in body if name != "kept"]
+        assert suggestion["patch"][len(inner) :] == [
+            {"op": "add", "path": "/body/state", "value": {}},
+            *({"op": "move", "from": f"/body/{name}", "path": f"/body/state/{name}"} for name in inner),
+        ]
+
+
+def test_what_is_not_wrapped() -> None:
+    assert wrapped(SchemaViolation("/body/state", "required", STATE), post({"type": "x"}, form=True)) is None
+    assert wrapped(SchemaViolation("/body/state", "required", STATE), post([])) is None
+    query = Request("POST", "/x", {"type": "x"})
+    assert wrapped(SchemaViolation("/query/state", "required", STATE), query) is None
+
+
+BOOK = {"properties": {"title": TEXT, "note": TEXT}, "required": ["title"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "around", "unwraps"),
+    [
+        ({"book": {"title": "T"}}, BOOK, True),
+        ({"book": {"title": "T"}}, {**BOOK, "x-required": ["title"]}, True),
+        ({"book": {"note": "N"}}, BOOK, False),
+        ({"book": {"title": 5}}, BOOK, False),
+        ({"book": {"title": "T"}, "more": 1}, BOOK, False),
+        ({"book": "T"}, BOOK, False),
+        ({"note": {"title": "T"}}, BOOK, False),
+        ({"book": {"title": "T"}}, {"properties": {"title": TEXT}}, False),
+        ({"book": {"title": "T"}}, {"required": ["title"]}, False),
+        ({"book": {"title": "T"}}, None, False),
+        ({}, BOOK, False),
+        ([], BOOK, False),
+    ],
+)
+def test_an_object_inside_of_an_unknown_member(body: Any, around: Any, unwraps: bool) -> None:
+    violation = unknown("/body/book", BOOK)
+    suggestion = unwrapped("/body", around, violation, post(body))
+    assert (suggestion is not None) is unwraps
+    assert unwrapped("/body", around, violation, post(body, form=True)) is None
+    if suggestion is not None:
+        assert suggestion["patch"][-1] == {"op": "move", "from": "/body/book", "path": "/body"}
+        assert unwrapped("/query", around, violation, Request("POST", "/x", body)) is None
