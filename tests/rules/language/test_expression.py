@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.functions.builtin import integer
-from corrigible.rules.language.expression import EvaluationError, ExpressionError, environment
+from corrigible.rules.language.expression import Bindings, EvaluationError, ExpressionError, environment
 from tests._support.counted import counted
 
 ENV = environment(frozenset({"charge"}))
@@ -241,12 +241,12 @@ SPEC = {"properties": {"amount": {"type": "integer"}, "card": {"properties": {"n
 )
 def test_large_documents_are_looked_into_by_name(text: str, value: Any) -> None:
     values = {"spec": SPEC, "request": {"body": {"name": "amount"}}, "tables": {"limits": {"usd": 50}}}
-    held = ENV.activation(values, frozenset({"request"}))
+    held = ENV.activation(values, Bindings(frozenset({"request"})))
     assert ENV.compile(text).evaluate(held) == value
 
 
 def test_what_the_runtime_does_not_look_at_is_not_handed_to_it() -> None:
-    held = ENV.activation({"spec": SPEC, "request": {"body": {}}}, frozenset({"request"}))
+    held = ENV.activation({"spec": SPEC, "request": {"body": {}}}, Bindings(frozenset({"request"})))
     with pytest.raises(EvaluationError, match="spec"):
         ENV.compile("size(spec.properties) > 0").evaluate(held)
 

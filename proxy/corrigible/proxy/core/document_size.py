@@ -26,10 +26,11 @@ def measured(document: Json, limits: Limits) -> Measured:
         inner: list[Json] = []
         for container in level:
             values += len(container)
-            elements = container.values() if type(container) is dict else container
-            inner += [element for element in elements if type(element) in _CONTAINERS]
             if values > limits.values:
                 return Measured(values, depth)
+            for element in container.values() if type(container) is dict else container:
+                if type(element) in _CONTAINERS:
+                    inner.append(element)
         depth += 1
         if depth > limits.depth:
             break

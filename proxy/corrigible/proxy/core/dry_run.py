@@ -92,7 +92,7 @@ def dry_run(
     if not best.accepted:
         repeated = _errors_of(best.answer, case) if best.answer.status >= 400 else set()
         return list(_without_refuted(results, errors, repeated, best.trial.suggestions))
-    return [one._replace(suggestions=tuple(_with_verification(one.suggestions, outcomes, best))) for one in results]
+    return [one.with_suggestions(_with_verification(one.suggestions, outcomes, best)) for one in results]
 
 
 def _with_verification(
@@ -122,7 +122,7 @@ def _without_refuted(
         if _key(error) not in repeated or len(kept) == len(one.suggestions):
             yield one
         elif kept:
-            yield one._replace(suggestions=kept)
+            yield one.with_suggestions(kept)
 
 
 def _marked(suggestion: Suggestion, result: _Result) -> Suggestion:

@@ -93,7 +93,7 @@ class Engine:
         Computing is counted; beyond the limits the answer passes. Without `loops` no refusal counts as a repeated one.
         """
         budget = Budget(self.limits.steps, self.limits.seconds, self.clock)
-        return (yield from within(budget, self._guarded(exchange, explanation, loops, budget)))
+        return within(budget, self._guarded(exchange, explanation, loops, budget))
 
     def _guarded(
         self, exchange: Exchange, explanation: Explanation | None, loops: Loops | None, budget: Budget
@@ -173,7 +173,7 @@ class Engine:
         body = answer.content if answer.is_json else None
         text = answer.content if len(exchange.body) <= _SMALL else readable(answer.content, self.limits)
         profiles = [match.profile]
-        if exchange.status >= 400:
+        if exchange.status >= 400 and len(self.profiles) > 1:
             profiles += [profile for profile in self.profiles if profile is not match.profile]
         for profile in profiles:
             errors = parse_errors(profile, exchange, text)

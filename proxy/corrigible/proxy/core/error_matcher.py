@@ -5,7 +5,7 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.base import Described
@@ -66,7 +66,7 @@ def suggest(
 
 def is_particular(matched: Sequence[MatchedError]) -> bool:
     """Whether a rule about this very error matched: those of a priority below 0 are general."""
-    return any(isinstance(one.result.rule, Rule) and one.result.rule.priority >= 0 for one in matched)
+    return any([isinstance(result.rule, Rule) and result.rule.priority >= 0 for result, _ in matched])
 
 
 class ErrorMatcher:
@@ -240,7 +240,7 @@ def _scope(case: RefusalCase, description: Described | None) -> dict[str, Any]:
     elif match.operation and description is not None:
         facts = description.facts(match.operation)
     return {
-        "body": request.body if isinstance(request.body, Mapping) else {},
+        "body": request.body if isinstance(request.body, dict) else {},
         "query": request.query,
         "headers": request.headers,
         "request": {

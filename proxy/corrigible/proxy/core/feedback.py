@@ -120,13 +120,16 @@ def encode(feedback: dict[str, Json], request: Request, secrets: frozenset[str],
 
 def _leads_away(suggestion: Mapping[str, Json], request: Request) -> bool:
     """Whether it sends somebody to a path with dot segments or the like (SPEC.md 4.9)."""
-    paths = [op.get("value") for op in suggestion.get("patch", ()) if op["path"] == "/path" and op["op"] != "test"]
-    paths += [step.get("path") for step in suggestion.get("steps", ())]
-    parameters = suggestion.get("parameters")
-    result = parameters.get("path") if suggestion["action"] in TERMINAL and isinstance(parameters, Mapping) else None
-    if isinstance(result, str) and result.startswith("/"):
-        paths.append(result.partition("?")[0])
-    return any(isinstance(path, str) and path != request.path and not is_path(path) for path in paths)
+    paths = [step.get("path") for step in suggestion.get("steps", ())]
+    for op in suggestion.get("patch", ()):
+        if op["path"] == "/path" and op["op"] != "test":
+            paths.append(op.get("value"))
+    if suggestion["action"] in TERMINAL:
+        parameters = suggestion.get("parameters")
+        result = parameters.get("path") if isinstance(parameters, Mapping) else None
+        if isinstance(result, str) and result.startswith("/"):
+            paths.append(result.partition("?")[0])
+    return bool(paths) and any(isinstance(path, str) and path != request.path and not is_path(path) for path in paths)
 
 
 def _unnamed_secrets(feedback: dict[str, Json], request: Request, secrets: frozenset[str]) -> list[str]:

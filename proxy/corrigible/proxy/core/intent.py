@@ -32,7 +32,7 @@ def declare_losses(results: Sequence[RuleResult], request: Request, pack: Pack) 
     out = []
     for result in results:
         suggestions, current = _with_losses(result.suggestions, request, current, pack, result.seen)
-        out.append(result._replace(suggestions=tuple(suggestions)))
+        out.append(result.with_suggestions(suggestions))
     return out
 
 
@@ -47,7 +47,7 @@ def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> Rul
     lost = losses_of_scalars(suggestion["patch"], request, survival)
     if lost is None:
         return None
-    return result._replace(suggestions=(losing(suggestion, lost),)) if lost else result
+    return result.with_suggestions([losing(suggestion, lost)]) if lost else result
 
 
 def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> dict[str, Json]:

@@ -51,7 +51,7 @@ def merge_suggestions(results: Sequence[RuleResult], request: Request) -> list[R
                 kept.append(suggestion)
             if group.get("relation") == "one_of":
                 open_choices[group["id"]] = there
-        out.append(result._replace(suggestions=tuple(kept)))
+        out.append(result.with_suggestions(kept))
     return out
 
 

@@ -35,7 +35,7 @@ def drop_invalid(
         s["group"]["id"] for s in edits if id(s) in refuted and "group" in s and s["group"]["relation"] != "one_of"
     ]
     kept = [s for s in result.suggestions if id(s) not in refuted and not ("group" in s and s["group"]["id"] in whole)]
-    return result._replace(suggestions=tuple(kept)) if kept else None
+    return result.with_suggestions(kept) if kept else None
 
 
 def _breaks(

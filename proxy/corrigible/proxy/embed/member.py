@@ -42,6 +42,8 @@ def embed_feedback(
     if not isinstance(decision.body, dict):
         return None
     match decision.placement:
+        case "member":
+            return _member(native, decision, mode)
         case "kubernetes":
             return _kubernetes(native, decision, mode, seal)
         case "relayed":

@@ -30,7 +30,7 @@ def derive(request: Request, parameters: Mapping[str, Json], secrets: frozenset[
         return _members(request.query, parameters, "/query", secrets)
     if request.body in (None, {}, ""):
         return [{"op": "add", "path": "/body", "value": {k: v for k, v in parameters.items() if v is not None}}]
-    if not isinstance(request.body, Mapping):
+    if not isinstance(request.body, dict):
         raise PatchError("the request's body is no object, write the patch")
     return _members(request.body, parameters, "/body", secrets)
 

@@ -5,6 +5,7 @@ Knows: templates, patches, placeholders, pace. Does not know: which rule is aske
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -83,7 +84,7 @@ class SuggestionBuilder:
         if not isinstance(elements, list):
             raise EvaluationError(f"{each.text}: gives no list")
         env = environment(self.rule.names | {name})
-        bindings = self.rule.cel_bindings | {name}
+        bindings = self.rule.bindings._replace(names=self.rule.bindings.names | {name})
         for element in elements:
             yield env.activation({**self.scope, name: element}, bindings)
 
@@ -106,12 +107,16 @@ class SuggestionBuilder:
         patch = [] if terminal else self._patch(spec, parameters, activation)
         if patch:
             out["patch"] = patch
+            for op in patch:
+                if op["path"] == "/path" and op["op"] in ("add", "replace") and "value" in op:
+                    op["value"] = self._escaped(op["value"])
             if not parameters and spec.action == "MODIFY_PARAMS" and not isinstance(self.request.body, list):
                 out["parameters"] = _merged(patch, parameters_at(self.request).lstrip("/"))
         if spec.steps:
-            out["steps"] = [filled(step, activation) for step in spec.steps]
-        self._escape_paths([op for op in patch if op["path"] == "/path" and op["op"] in ("add", "replace")], "value")
-        self._escape_paths(out.get("steps", ()), "path")
+            out["steps"] = steps = [filled(step, activation) for step in spec.steps]
+            for step in steps:
+                if "path" in step:
+                    step["path"] = self._escaped(step["path"])
         if not terminal:
             out["applicability"] = spec.applicability
         if spec.placeholders:
@@ -127,19 +132,20 @@ class SuggestionBuilder:
         self._pace(spec, activation, patch)
         return out
 
-    def _escape_paths(self, holders: Sequence[dict[str, Json]], member: str) -> None:
-        """Let values of look-ups and native text stand for one segment each in the paths that are suggested."""
-        foreign: list[str] | None = None
-        for holder in holders:
-            path = holder.get(member)
-            if not isinstance(path, str) or path == self.request.path:
-                continue
-            if foreign is None:
-                names = ["error", "captures", *(question.name for question in self.rule.questions)]
-                foreign = theirs(self.scope, names, self.request.document(), self.settings.path_members)
-            holder[member] = placed(path, foreign)
-            if holder[member] is None:
-                raise EvaluationError("a suggested path leaves its place")
+    def _escaped(self, path: Any) -> Any:
+        """Let values of look-ups and native text stand for one segment each in a path that is suggested."""
+        if not isinstance(path, str) or path == self.request.path:
+            return path
+        escaped = placed(path, self._foreign)
+        if escaped is None:
+            raise EvaluationError("a suggested path leaves its place")
+        return escaped
+
+    @functools.cached_property
+    def _foreign(self) -> list[str]:
+        """The texts of look-ups and of native text that would lead a path away."""
+        names = ["error", "captures", *(question.name for question in self.rule.questions)]
+        return theirs(self.scope, names, self.request.document(), self.settings.path_members)
 
     def _placeholders(self, placeholder: Placeholder, activation: Activation) -> Iterator[dict[str, Json]]:
         if placeholder.each is None:
@@ -204,8 +210,12 @@ class SuggestionBuilder:
         if spec.side_effects is not None:
             effects = spec.side_effects
         else:
-            method = next((op["value"] for op in patch if op["path"] == "/method" and op["op"] == "replace"), None)
-            effects = "none" if terminal or (method or self.request.method) in ("GET", "HEAD") else "certain"
+            method = self.request.method
+            for op in patch:
+                if op["path"] == "/method" and op["op"] == "replace":
+                    method = op["value"] or method
+                    break
+            effects = "none" if terminal or method in ("GET", "HEAD") else "certain"
         safety: dict[str, Json] = {"side_effects": effects, "changes_intent": spec.changes_intent}
         if spec.requires_confirmation:
             safety["requires_confirmation"] = True

@@ -14,7 +14,7 @@ from corrigible.rules.lookup import Templates, uncovered
 from corrigible.schema.vocabulary import Vocabulary
 
 from .compile_expression import ExpressionCompiler
-from .expression import RESERVED, Environment, Expression, ExpressionError, environment
+from .expression import RESERVED, Bindings, Environment, Expression, ExpressionError, environment
 from .file_model import AskEachText, AskText, EachText, LookupText, Match, RuleText, SuggestionText
 from .rule import (
     ACTED,
@@ -117,23 +117,15 @@ class _Compiler(ExpressionCompiler):
             type=text.type,
             names=self.names,
             scope=scope,
-            uses=(),
-            cel_bindings=frozenset(),
-            tables=None,
+            bindings=Bindings(frozenset()),
             guesses=False,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
-        uses = tuple(name for name in sorted(scope.names) if name in self.mentioned)
-        bound = frozenset(word for one in self.expressions for word in words(one.code))
-        named = [match[1] for one in self.expressions for match in _TABLE.finditer(one.expanded)]
-        return replace(
-            rule,
-            uses=uses,
-            cel_bindings=bound,
-            tables=None if None in named else frozenset(named),
-            guesses="nearest" in self.mentioned,
-        )
+        mentioned = frozenset(word for one in self.expressions for word in words(one.code))
+        tables = [match[1] for one in self.expressions for match in _TABLE.finditer(one.expanded)]
+        bindings = Bindings(mentioned & scope.names, None if None in tables else frozenset(tables))
+        return replace(rule, bindings=bindings, guesses="nearest" in self.mentioned)
 
     def _question(self, name: str, asked: LookupText, scope: Environment) -> LookupSpec:
         begun = len(self.expressions)

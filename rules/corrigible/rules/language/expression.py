@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
@@ -36,7 +36,8 @@ from corrigible.rules.repair_functions.registry import repair_functions
 from corrigible.rules.safety.nearness import nearest
 
 from .cel_release import keep_none, release, releasing
-from .shorthand import BY_NAME, DOCUMENTS, TYPED, Functions, ShorthandError, expand, rewrite
+from .plain_expression import ODD, plain
+from .shorthand import BY_NAME, DOCUMENTS, Functions, ShorthandError, expand, rewrite
 
 SCOPE = (
     "body",
@@ -77,9 +78,6 @@ RESERVED = frozenset(
 )
 """Names that CEL takes for itself (language definition, "Syntax" and the standard types)."""
 
-_CHAIN = re.compile(
-    r"(?P<value>(?!(?:true|false|null)$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)|has\((?P<has>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)\)"
-)
 _UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
 _ERROR = cel.Type.ERROR
 _A_CALL = 8
@@ -97,24 +95,36 @@ class EvaluationError(CorrigibleError):
     """A compiled expression failed on these values."""
 
 
+class Bindings(NamedTuple):
+    """What the runtime is handed of a scope: converting a value costs by its size."""
+
+    names: frozenset[str]
+    tables: frozenset[str] | None = None
+    """The tables that are handed, all of them where None."""
+
+    def select(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+        values = {name: scope[name] for name in self.names if name in scope}
+        if self.tables is not None and "tables" in values:
+            values["tables"] = {name: table for name, table in values["tables"].items() if name in self.tables}
+        return values
+
+
 class Activation:
     """Values under names. Handed to the runtime when an expression first needs it there."""
 
-    __slots__ = ("_cel_bindings", "_env", "_handed", "values")
+    __slots__ = ("_bindings", "_env", "_handed", "values")
 
-    def __init__(self, values: Mapping[str, Any], cel_bindings: frozenset[str] | None) -> None:
-        """`cel_bindings` are the names that the runtime itself looks at, all of them where None."""
+    def __init__(self, values: Mapping[str, Any], bindings: Bindings | None = None) -> None:
+        """`bindings` are what the runtime itself looks at, everything where None."""
         self.values = values
-        self._cel_bindings = cel_bindings
+        self._bindings = bindings
         self._env: cel.Env | None = None
         self._handed: cel.Activation | None = None
 
     def handed(self, env: cel.Env) -> cel.Activation:
         """Return the values as the runtime takes them, for expressions compiled in this environment."""
         if self._handed is None or self._env is not env:
-            values = self.values
-            if self._cel_bindings is not None:
-                values = {name: value for name, value in values.items() if name in self._cel_bindings}
+            values = self.values if self._bindings is None else self._bindings.select(self.values)
             walk()
             self._handed, self._env = env.Activation(values), env
         return self._handed
@@ -126,7 +136,7 @@ class Expression:
     (A compiled expression holds about 8 KB and an environment 80 KB; compiling again costs some 50 microseconds once.)
     """
 
-    __slots__ = ("_asks", "_chain", "_compiled", "_env", "_scope", "_typed", "code", "expanded", "text")
+    __slots__ = ("_compiled", "_env", "_plain", "_scope", "code", "expanded", "text")
 
     def __init__(self, text: str, scope: Environment, functions: Functions = MappingProxyType({})) -> None:
         """Raises ShorthandError for a wrong call of one of the pack's functions."""
@@ -139,30 +149,18 @@ class Expression:
         self._scope = scope
         self._compiled: cel.Expression | None = None
         self._env: cel.Env | None = None
-        # Half of all expressions only name a value, or ask whether it is there. Walking there costs a tenth of a call
-        # into the runtime, which still judges whatever is odd.
-        plain = _CHAIN.fullmatch(self.expanded)
-        self._chain = tuple((plain["has"] or plain["value"]).split(".")) if plain is not None else None
-        self._asks = plain is not None and plain["has"] is not None
-        self._typed = self._chain is not None and len(self._chain) > 1 and self._chain[0] in TYPED
+        self._plain = plain(self.expanded)
 
     def evaluate(self, activation: Activation) -> Any:
         """Return a plain Python value. Raises EvaluationError (a missing key, no such overload, overflow, ...)."""
-        if self._chain is not None:
-            here: Any = activation.values
-            if self._typed:
-                value = at(here[self._chain[0]], "/" + "/".join(self._chain[1:]))
-                return value is not None if self._asks else value
-            for name in self._chain:
-                if type(here) is not dict:
-                    break
-                if name not in here:
-                    if self._asks and name is self._chain[-1]:
-                        return False
-                    break
-                here = here[name]
-            else:
-                return True if self._asks else here
+        if self._plain is not None:
+            value = self._plain(activation.values)
+            if value is not ODD:
+                return value
+        return self.evaluate_by_runtime(activation)
+
+    def evaluate_by_runtime(self, activation: Activation) -> Any:
+        """Do as `evaluate` does, however plain the expression is."""
         compiled = self._compiled
         if compiled is None:
             self._env = running(self._scope.names)
@@ -171,15 +169,15 @@ class Expression:
         _UNDER_WAY.values = activation.values
         try:
             value = compiled.eval(activation.handed(self._env))
-            plain = value.plain_value()
+            plain_value = value.plain_value()
         except RuntimeError as problem:
             raise EvaluationError(f"{self.text}: {problem}") from problem
         finally:
             release()
         # The runtime hands errors back as values whose plain form is their text.
-        if type(plain) is str and value.type() == _ERROR:
-            raise EvaluationError(f"{self.text}: {plain}")
-        return _ordered(plain)
+        if type(plain_value) is str and value.type() == _ERROR:
+            raise EvaluationError(f"{self.text}: {plain_value}")
+        return _ordered(plain_value)
 
     def holds(self, activation: Activation) -> bool:
         """Return whether the expression is true; anything but a boolean is an EvaluationError."""
@@ -242,8 +240,8 @@ class Environment:
             hint = _hint(named[1], [*self.names, *FUNCTIONS, *functions]) if named else ""
             raise ExpressionError(f"CEL: {said.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
 
-    def activation(self, values: Mapping[str, Any], cel_bindings: frozenset[str] | None = None) -> Activation:
-        return Activation(values, cel_bindings)
+    def activation(self, values: Mapping[str, Any], bindings: Bindings | None = None) -> Activation:
+        return Activation(values, bindings)
 
 
 _RENAMED = {"covers": "includes", "wildcards": "find"}

@@ -10,7 +10,7 @@ import re2
 
 from corrigible.schema.exchange import Json
 
-from .expression import Activation, Environment, Expression
+from .expression import Activation, Bindings, Environment, Expression
 from .file_model import PatchText, RetryText
 
 Template = Any
@@ -192,18 +192,10 @@ class Rule:
     """The names that look-ups and `let` add to the scope."""
     scope: Environment
 
-    uses: tuple[str, ...]
-    """The names of the scope, its own included, that its expressions mention."""
-    cel_bindings: frozenset[str]
-    """Those of them that the runtime itself looks at."""
-    tables: frozenset[str] | None
-    """The tables that they name, None where that cannot be told."""
+    bindings: Bindings
+    """What the runtime is handed of the scope for its expressions."""
     guesses: bool
     """It asks what is near: what it suggests may be a guess."""
 
     def activation(self, scope: Mapping[str, Any]) -> Activation:
-        """Bind only what this rule mentions: conversion costs for every name, for a table by its size."""
-        values = {name: scope[name] for name in self.uses if name in scope}
-        if "tables" in values and self.tables is not None:
-            values["tables"] = {name: table for name, table in values["tables"].items() if name in self.tables}
-        return Activation(values, None if self.cel_bindings.issuperset(values) else self.cel_bindings)
+        return Activation(scope, self.bindings)

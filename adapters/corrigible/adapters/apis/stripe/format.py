@@ -44,7 +44,7 @@ class StripeFormat:
     name: str = "stripe"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        if not isinstance(body, Mapping):
+        if not isinstance(body, dict):
             return ()
         error = body.get("error")
         if isinstance(error, dict) and (_text(error, "type") or _text(error, "message")):
@@ -100,7 +100,10 @@ def _identifier(value: Json) -> str:
 
 
 def _named(message: str) -> str:
-    if not any([clue in message for clue in _CLUES]):
+    for clue in _CLUES:
+        if clue in message:
+            break
+    else:
         return ""
     match = _NAMED.search(message)
     return next((text for text in match.groups() if text), "") if match is not None else ""
