@@ -95,9 +95,8 @@ def match_with(profile: ApiProfile, request: Request, *, presented: bool = False
     """
     if request.protocol is Protocol.GRPC:
         return MatchedOperation(profile, request.method[1:], {}, presented)
-    return MatchedOperation(
-        profile, *(profile.adapter.operations.find(request.method, request.path) or ("", {})), presented
-    )
+    operation, params = profile.adapter.operations.find(request.method, request.path) or ("", {})
+    return MatchedOperation(profile, operation, params, presented)
 
 
 def parse_errors(profile: ApiProfile, exchange: Exchange, body: Json) -> Sequence[Violation]:

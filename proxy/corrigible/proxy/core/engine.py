@@ -200,7 +200,12 @@ class Engine:
         declared = declare_losses(results, request, pack)
         if explanation is not None:
             explanation.undeclared_losses += undeclared_losses(results, declared)
-        results = [result for result in declared if result.suggestions]
+        results, rules, live = [], [], False
+        for result in declared:
+            if result.suggestions:
+                results.append(result)
+                rules.append(result.rule.id)
+                live = live or result.used_live_state
         feedback: dict[str, Json] | None = None
         if results:
             feedback = combine(results)
@@ -227,8 +232,8 @@ class Engine:
             feedback,
             encoded,
             diagnoses,
-            tuple([result.rule.id for result in results]),
-            any([result.used_live_state for result in results]),
+            tuple(rules),
+            live,
             case.profile.adapter.placement,
             error,
         )

@@ -60,11 +60,12 @@ def splice(text: bytes, parsed: Json, additions: Mapping[str, Sequence[bytes]]) 
             cuts.append((place, b"," + added if there else added))
     cuts.sort()
     out: list[bytes] = []
-    done = 0
+    start = 0
     for place, piece in cuts:
-        out += (text[done:place], piece)
-        done = place
-    out.append(text[done:])
+        out.append(text[start:place])
+        out.append(piece)
+        start = place
+    out.append(text[start:])
     return b"".join(out)
 
 

@@ -61,8 +61,8 @@ class RuleResult(NamedTuple):
 
     def with_suggestions(self, suggestions: Iterable[dict[str, Json]]) -> RuleResult:
         """Return the result with other suggestions. (`_replace` takes four times as long.)"""
-        rule, _, *others = self
-        return RuleResult(rule, tuple(suggestions), *others)
+        rule, _, type, recovery, retry, used_live_state, settles, seen = self
+        return RuleResult(rule, tuple(suggestions), type, recovery, retry, used_live_state, settles, seen)
 
 
 def evaluate(

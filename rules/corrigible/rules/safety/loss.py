@@ -211,7 +211,7 @@ class _Comparison:
         if old is None:
             return self.before.method != "PATCH"
         stands_in = name in self.survival.tokens or (name == self.survival.version and pointer == f"/body/{name}")
-        return stands_in and isinstance(old, str | int) and isinstance(new, str | int)
+        return stands_in and isinstance(old, (str, int)) and isinstance(new, (str, int))
 
     def _lists(self, pointer: str, old: list[Any], new: list[Any], depth: int) -> None:
         """Compare lists: equal elements are each other wherever they stand, the rest by its order.
