@@ -406,27 +406,27 @@ def test_words_of_the_language_are_no_names(write_pack: Callable[..., Path]) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "tables", "uses", "guesses"),
+    ("text", "tables", "names", "guesses"),
     [
-        ("when: tables.a['x'] == 'tables' || tables.c == null", None, ("tables",), False),
-        ("when: tables[request.path] == 1", None, ("request", "tables"), False),
-        ("when: tables.a['x'] == null || tables.c == null", {"a", "c"}, ("tables",), False),
-        ("when: request.xtables == 1", frozenset(), ("request",), False),
-        ("let: {b: \"nearest('a', ['b'])\", c: b}", frozenset(), ("b",), True),
+        ("when: tables.a['x'] == 'tables' || tables.c == null", None, {"tables"}, False),
+        ("when: tables[request.path] == 1", None, {"request", "tables"}, False),
+        ("when: tables.a['x'] == null || tables.c == null", {"a", "c"}, {"tables"}, False),
+        ("when: request.xtables == 1", frozenset(), {"request"}, False),
+        ("let: {b: \"nearest('a', ['b'])\", c: b}", frozenset(), {"b"}, True),
     ],
 )
 def test_what_a_rule_needs(
-    write_pack: Callable[..., Path], text: str, tables: set[str] | None, uses: tuple[str, ...], guesses: bool
+    write_pack: Callable[..., Path], text: str, tables: set[str] | None, names: set[str], guesses: bool
 ) -> None:
     (rule,) = load_pack(write_pack(x=ESCALATE + text)).rules
-    assert (rule.tables, rule.uses, rule.guesses) == (tables, uses, guesses)
+    assert (rule.bindings.tables, rule.bindings.names, rule.guesses) == (tables, names, guesses)
 
 
 def test_a_rule_binds_only_what_it_needs(write_pack: Callable[..., Path]) -> None:
     (rule,) = load_pack(write_pack(x=ESCALATE + "when: tables.a == body.n")).rules
     scope = {"body": {"n": 1}, "tables": {"a": 1, "b": 2}, "request": {}}
-    assert rule.activation(scope).values == {"body": {"n": 1}, "tables": {"a": 1}}
-    assert rule.activation({"body": {}}).values == {"body": {}}
+    assert rule.bindings.select(scope) == {"tables": {"a": 1}}
+    assert rule.bindings.select({"body": {}}) == {}
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_an_evaluation_is_counted() -> None:
 
 
 def test_values_are_handed_over_once_and_only_those_that_are_looked_at() -> None:
-    activation = ENV.activation({**VALUES, "spec": object()}, frozenset({"charge", "request"}))
+    activation = ENV.activation({**VALUES, "spec": object()}, Bindings(frozenset({"charge", "request"})))
     assert ENV.compile("charge.amount + 1").evaluate(activation) == 1001
     assert ENV.compile("charge.amount + 2").evaluate(activation) == 1002
 

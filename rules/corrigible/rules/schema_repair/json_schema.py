@@ -12,6 +12,7 @@ from corrigible.schema.exchange import Json
 Schema = Mapping[str, Json]
 
 ALTERNATIVES: Final = ("anyOf", "oneOf")
+_BESIDE: Final = ("allOf", *ALTERNATIVES)
 _LONGEST_CHAIN: Final = 32
 
 
@@ -59,7 +60,9 @@ def parts(schema: Json, root: Schema, *, alternatives: bool = True, seen: set[in
 
     `seen` are those that were yielded before, by their ids; it is added to.
     """
-    open_, seen = deque([schema]), set[int]() if seen is None else seen
+    open_ = deque([schema])
+    if seen is None:
+        seen = set()
     while open_:
         here = open_.popleft()
         if not isinstance(here, Mapping) or id(here) in seen:
@@ -69,8 +72,9 @@ def parts(schema: Json, root: Schema, *, alternatives: bool = True, seen: set[in
         if "$ref" in here:
             open_.appendleft(root.get("$defs", {}).get(str(here["$ref"]).rpartition("/")[2]))
         yield here
-        for key in ("allOf", *ALTERNATIVES) if alternatives else ("allOf",):
-            open_ += here.get(key) or ()
+        for key in _BESIDE if alternatives else _BESIDE[:1]:
+            if key in here:
+                open_ += here[key] or ()
 
 
 def member(schemas: Sequence[Json], name: str, root: Schema) -> list[Json]:

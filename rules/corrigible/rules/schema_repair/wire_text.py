@@ -42,12 +42,13 @@ def read(value: Json, schemas: Sequence[Json], root: Schema, *, single: bool = T
 
 
 def _scalar(text: str, schemas: Sequence[Json], root: Schema, *, single: bool, depth: int) -> Json:
+    kinds: set[str] = set()
     for schema in schemas:
         for part in parts(schema, root):
-            listed = choices(part)
-            if text in listed or ("string" in types(part) and not listed and "pattern" not in part):
+            listed, named = choices(part), types(part)
+            if text in listed or ("string" in named and not listed and "pattern" not in part):
                 return text
-    kinds = _kinds(schemas, root)
+            kinds.update(named or map(kind_of, listed))
     for kind in _SCALARS:
         if kind in kinds and (value := spelling.typed(text, kind)) != text:
             return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -10,7 +11,7 @@ from corrigible.adapters.openapi.schema.schema_path import small
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
 from corrigible.rules.safety.nearness import nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.json_schema import all_types, member, parts
+from corrigible.rules.schema_repair.json_schema import all_types, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
@@ -122,15 +123,10 @@ class OperationChecker:
             yield from checker.schema_violations(read(value, [schema], checker.schema), lambda _: spot)
 
     def _of_query(self, request: Request) -> Iterator[SchemaViolation]:
-        names = tuple(one["name"] for one in self.query)
-        schema = {
-            "type": "object",
-            "properties": {one["name"]: one["schema"] for one in self.query if not one.get("opaque")},
-            "required": [one["name"] for one in self.query if one.get("required")],
-        }
-        checker = self._checker("query", schema)
+        checker = self._query_checker
         if checker is None:
             return
+        names = tuple([one["name"] for one in self.query])
         sent, unknown = query_object(request.query, self.query, checker.schema)
         instance = {name: parameter.value for name, parameter in sent.items() if parameter.value is not MISSING}
         absent = [name for name in names if name not in sent]
@@ -146,6 +142,15 @@ class OperationChecker:
             if violation.keyword == "required" and name in empty:
                 continue
             yield _rejoined(violation, sent.get(name), checker)
+
+    @functools.cached_property
+    def _query_checker(self) -> SchemaChecker | None:
+        schema = {
+            "type": "object",
+            "properties": {one["name"]: one["schema"] for one in self.query if not one.get("opaque")},
+            "required": [one["name"] for one in self.query if one.get("required")],
+        }
+        return self._checker("query", schema)
 
     def _unknown_parameter(self, request: Request, name: str, names: tuple[str, ...]) -> SchemaViolation:
         root = self.root({})
@@ -216,9 +221,15 @@ def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
 def _form(body: Json, checker: SchemaChecker, encoding: Mapping[str, Any]) -> Json:
     if not isinstance(body, Mapping):
         return body
-    root = checker.schema
-    single = {name for name in body if encoding.get(name, {}).get("style") != "deepObject"}
-    return {name: read(value, member([root], name, root), root, single=name in single) for name, value in body.items()}
+    return {
+        name: read(value, checker.member(name), checker.schema, single=_is_single(encoding.get(name)))
+        for name, value in body.items()
+    }
+
+
+def _is_single(encoding: Mapping[str, Any] | None) -> bool:
+    """Whether one text in the place of an array is an array of one."""
+    return encoding is None or encoding.get("style") != "deepObject"
 
 
 def _in_body(request: Request, path: Path) -> Spot:

@@ -52,6 +52,8 @@ def query_object(
         parameter = _sent(one, left, heads, root)
         if parameter is not None:
             sent[one["name"]] = parameter
+    if not left:
+        return sent, []
     free = {
         name
         for one in declared

@@ -16,7 +16,7 @@ from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.first_violation import compile_validator, first_violation
-from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, parts
+from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, member, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json
@@ -63,6 +63,16 @@ class SchemaChecker:
         self._teller = self._validator if self._told is schema else compile_validator(self._told)
         self._elements = functools.lru_cache(maxsize=_KEPT_PLACES)(self._element)
         self._places = functools.lru_cache(maxsize=_KEPT_PLACES)(self._object)
+
+    def member(self, name: str) -> list[Json]:
+        """Return the schemas of a member of the whole instance."""
+        schemas = self._members.get(name)
+        return member([self.schema], name, self.schema) if schemas is None else schemas
+
+    @functools.cached_property
+    def _members(self) -> dict[str, list[Json]]:
+        """The schemas of each member that is declared by its name."""
+        return {name: member([self.schema], name, self.schema) for name in declared([self.schema], self.schema)}
 
     def schema_violations(self, instance: Json, locate: Locate) -> list[SchemaViolation]:
         """Return what the instance breaks, misspelt names first."""
