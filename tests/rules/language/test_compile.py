@@ -416,7 +416,7 @@ def test_words_of_the_language_are_no_names(write_pack: Callable[..., Path]) -> 
     ],
 )
 def test_what_a_rule_needs(
-    write_pack: Callable[..., Path], text: str, tables: set[str] | None, names: set[str], guesses: bool
+    write_pack: Callable[..., Path], text: str, tables: frozenset[str] | None, names: frozenset[str], guesses: bool
 ) -> None:
     (rule,) = load_pack(write_pack(x=ESCALATE + text)).rules
     assert (rule.bindings.tables, rule.bindings.names, rule.guesses) == (tables, names, guesses)
