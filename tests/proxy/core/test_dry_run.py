@@ -177,6 +177,16 @@ def test_what_cannot_be_tried_is_not(write_pack: WritePack, request_: Request) -
     assert api.asked == []
 
 
+@pytest.mark.parametrize(
+    ("query", "tried"), [({}, True), ({"strict": "x"}, False), ({"dryRun": "x"}, False), ({"other": "x"}, True)]
+)
+def test_what_asks_for_a_dry_run_itself_is_not_tried(write_pack: WritePack, query: dict[str, str], tried: bool) -> None:
+    api = Api(small_enough)
+    manifest = DRY.replace("{dryRun: All}", "{dryRun: All, strict: 'yes'}")
+    decide(build_engine([write_pack(manifest=manifest, x=FIX)]), api, replace(TEN, query=query))
+    assert bool(api.asked) is tried
+
+
 def test_alternatives_for_the_caller_to_choose_are_not_tried(write_pack: WritePack) -> None:
     choice = f"type: intent_disambiguation\n{FIX}"
     api = Api(small_enough)
