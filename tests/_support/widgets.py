@@ -11,6 +11,7 @@ import orjson
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.operation import Operations
+from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
@@ -69,6 +70,9 @@ class Description(Described):
                 SchemaViolation("/body/colour", "enum", {"type": "string", "enum": ["red", "blue"]}, body["colour"])
             )
         return [violation for violation in out if not at or violation.pointer == at]
+
+    def vocabulary(self, operation: str) -> Vocabulary:
+        return NOTHING
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         return None

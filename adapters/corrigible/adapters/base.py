@@ -12,6 +12,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .operation import Operations
+from .vocabulary import Vocabulary
 
 
 class Format(Protocol):
@@ -49,6 +50,10 @@ class Described(Protocol):
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return what is wrong with a method and path that name no operation, with the near ones."""
+        ...
+
+    def vocabulary(self, operation: str) -> Vocabulary:
+        """Return the names and closed choices that an operation declares; nothing where it is unknown."""
         ...
 
     def facts(self, operation: str) -> Json:
@@ -92,3 +97,5 @@ class Adapter:
     """The place of feedback in an answer."""
     calls: Callable[[Request], Calls] | None = None
     """The key of the call that a request makes, the same on both sides of an API server that calls webhooks."""
+    tells_places_loosely: bool = False
+    """The places that its formats read are as the server told them: each is looked for in the request."""

@@ -46,8 +46,16 @@ def read(body: Any, request: Request = REQUEST) -> list[tuple[str, str, str]]:
             [("/body/items/0/price", "", "Not a valid number.")],
         ),
         ({"message": {"name": ["has already been taken"]}}, [("/body/name", "", "has already been taken")]),
+        (
+            {"title": "t", "status": 400, "errors": {"Email": ["too long"], "$.items[0].price": ["not a number"]}},
+            [("/body/email", "", "too long"), ("/body/items/0/price", "", "not a number")],
+        ),
+        (
+            {"title": "t", "status": 400, "errors": {"Colour": ["The Colour field is required."]}},
+            [("/body/colour", "required", "The Colour field is required.")],
+        ),
         ({"errors": {"Email": "is taken"}}, [("/body/email", "", "is taken")]),
-        ({"errors": {"a": {"b": {"c": {"d": {"e": {"f": {"g": "deep"}}}}}}}}, []),
+        ({"errors": {"a": {"b": {"c": {"d": {"e": {"f": {"g": {"h": {"i": {"j": "deep"}}}}}}}}}}}, []),
         ({"errors": {"n": 7}}, []),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.operation import Operations
+from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.proxy.build import build_engine, load_profiles
 from corrigible.proxy.core.api_profile import ApiProfile, Explanation
 from corrigible.proxy.core.decision import Annotate, PassThrough
@@ -389,6 +390,9 @@ class Describes(Described):
     def schema_violations(self, request: Request, operation: str, at: str = "") -> list[SchemaViolation]:
         missing = SchemaViolation("/body/currency", "required", {"type": "string"})
         return [] if "currency" in request.body else [missing]
+
+    def vocabulary(self, operation: str) -> Vocabulary:
+        return NOTHING
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         return None

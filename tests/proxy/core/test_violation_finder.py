@@ -90,7 +90,7 @@ def test_what_a_status_lets_the_description_speak_about(
     [
         ("something is wrong", [SIZE, SHAPE]),
         ("The shape is wrong", [SHAPE]),
-        ("50 is wrong", [SIZE, SHAPE]),
+        ("50 is wrong", [SIZE]),
         ("shape and size", [SIZE, SHAPE]),
         ("reshaped", [SIZE, SHAPE]),
         ("A shape like this already exists", [SHAPE]),

@@ -1,6 +1,6 @@
-"""Members that the sentence of an error names: the missing one, the one too many, the one that it is about.
+"""What the sentence of an error says: the member that is missing, the one too many, the place it is about.
 
-Only names are taken from it, and only in a few fixed sentences.
+Only names are taken from it, and only in the fixed sentences of this module, each with the framework that writes it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+
+from corrigible.rules.budget import spend
+
+from .listed import names_in
 
 
 class Named(NamedTuple):
@@ -18,81 +22,215 @@ class Named(NamedTuple):
     """`required` where it is missing, `additionalProperties` where it is one too many."""
     where: str = ""
     """The part of the request, where the sentence names it."""
+    others: tuple[str, ...] = ()
+    """Further members of which the same sentence says the same."""
+    known: tuple[str, ...] = ()
+    """The names that are known in its place, where the sentence lists them."""
 
 
 _NAME: Final = r"""['"`]?(?P<a>[\w$@:\[\].-]{1,80}?)['"`]?(?:[.,;]?$|[,;\s])"""
 _QUOTED: Final = r"""['"`](?P<a>[\w$@:\[\].-]{1,80})['"`]"""
 _KIND: Final = (
     r"(?:(?P<where>query|header|path|body|form|cookie) )?(?:(?:string )?param(?:eter)?s?|(?P<header>headers?)"
-    r"|propert(?:y|ies)|fields?|arguments?|attributes?|members?|keys?)"
+    r"|propert(?:y|ies)|fields?|arguments?|attributes?|members?|keys?|inputs?|options?)"
 )
-_PLAIN_KIND: Final = r"(?:param(?:eter)?s?|propert(?:y|ies)|fields?|arguments?|attributes?|members?|keys?)"
+_PLAIN_KIND: Final = r"(?:param(?:eter)?s?|propert(?:y|ies)|fields?|arguments?|attributes?|members?|keys?|inputs?)"
+_PART: Final = r"(?P<where>query|header|path|body|form|formData|cookie)"
 
 
 def _compiled(*texts: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(text, re.IGNORECASE) for text in texts)
 
 
+_MISSING_WORD: Final = re.compile(r"miss|requir|lacks|must|not |n't |absent|expected", re.IGNORECASE)
 _MISSING: Final = _compiled(
+    # go-openapi: "matchers in body is required"
+    rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is required\b",
+    # kin-openapi: 'parameter "limit" in query has an error: value is required but missing'
+    rf"\bparameter {_QUOTED} in {_PART} has an error: value is required",
+    # Rails, before and since 7.2: "param is missing or the value is empty or invalid: user"
+    r"\bparam is missing or the value is empty(?: or invalid)?: (?P<a>\w{1,80})",
+    # Go's validator: "Key: 'User.Name' Error:Field validation for 'Name' failed on the 'required' tag"
+    r"\bKey: '(?P<a>[\w.\[\]-]{1,200})' Error:\s?Field validation for '[\w.\[\]-]{1,80}' failed on the 'required' tag",
+    # Newtonsoft: "Required property 'name' not found in JSON"; everit: "required key [name] not found"
+    r"""\brequired (?:property|key|field) ['"`\[](?P<a>[\w$@.-]{1,80})['"`\]] (?:was )?(?:not found|not present|"""
+    r"""missing)""",
+    # kotlinx.serialization: "Field 'name' is required for type with serial name 'User', but it was missing at path: $"
+    rf"\bfield {_QUOTED} is required for type\b",
+    # kotlinx: "Fields [a, b] are required for type"; openapi4j: 'Object has missing required properties (["a"])'
+    r"\bfields (?P<many>\[[^\[\]]{1,400}\]) are required\b",
+    r"\bmissing (?:the )?(?:following )?(?:required|mandatory)?\s?"
+    r"(?:property\(ies\)|propert(?:y|ies)|field\(s\)|fields?|parameter\(s\)|param(?:eter)?s?|keys?|arguments?|"
+    r"attributes?"
+    r"|inputs?|members?|columns?)"
+    r"(?: in (?:the )?(?:json|request|body|json data|request body|data|payload|query|form))?:? ?"
+    r"(?P<many>[(\[{].{1,400})",
+    # by hand: "Missing field in JSON data: path", "Missing property in request body: 'name'"
+    rf"\bmissing (?:required )?{_PLAIN_KIND} (?:in|from) (?:the )?(?:json data|json|request body|request|body|"
+    rf"data|payload)"
+    r":? ['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]?[.!]?$",
+    # msgspec: "Object missing required field `name`"; serde: "missing field `name` at line 1 column 5"
+    rf"\bmissing (?:required )?(?:{_PART} )?{_PLAIN_KIND}:? {_QUOTED}",
     rf"\b(?:must have|requires|lacks)(?: an?| the)? (?:required )?{_KIND}:? {_NAME}",
-    rf"\bmissing (?:required )?{_KIND}:? {_NAME}",
+    rf"\bmissing (?:required |mandatory )?{_KIND}:? {_NAME}",
     rf"^required {_KIND} {_QUOTED} (?:is (?:not present|missing)|was not)\b",
-    rf"^{_QUOTED} is (?:a )?required(?: property| field| parameter)?\b",
-    rf"""^(?:the )?{_KIND} ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? (?:is (?:required|missing)|must be set)\b""",
-    rf"""^the ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? {_KIND} (?:is (?:required|missing)|must be set)\b""",
-    r"^(?P<a>[a-z_$][\w$@.-]{0,79}) is (?:missing|(?:a )?required(?: property| field| parameter)?)"
+    rf"(?:^|: ){_QUOTED} is (?:a )?required(?: property| field| parameter)?\b",
+    rf"""(?:^|: )(?:the )?{_KIND} ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? (?:is (?:required|missing|mandatory)|must"""
+    rf""" be set)\b""",
+    rf"""^the ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? {_KIND} (?:is (?:required|missing|mandatory)|must be set)\b""",
+    r"^(?P<a>[a-z_$][\w$@.-]{0,79}) is (?:missing|mandatory|(?:a )?required(?: property| field| parameter)?)"
     r"(?: (?:when|if|unless) .{1,200})?\.?$",
-    rf"^{_QUOTED} (?:wasn't|was not|must be) (?:supplied|provided|given|specified)\b",
+    rf"^(?:{_PLAIN_KIND} )?{_QUOTED} (?:wasn't|was not|must be|has to be|should be) (?:supplied|provided|given|"
+    rf"specified|set|present)\b",
+    # Hibernate through Dropwizard and others: "name must not be null", "query param limit must not be null"
+    rf"^(?:{_PART} param )?(?P<a>[a-z_$][\w$@.\[\]-]{{0,79}}) (?:must not be (?:null|blank|empty)|may not be"
+    rf" null|should not be (?:null|undefined))\b",
+    # by hand: "No name provided", "no 'name' given"
+    r"""^no ['"`]?(?P<a>[a-z_$][\w$@.-]{0,79})['"`]? (?:was )?(?:provided|given|supplied|specified)\b""",
+    # by hand: "You must provide a name", "Please specify 'path'"
+    rf"\b(?:must|please|need to|have to) (?:provide|specify|supply|include|give|set|pass)(?: an?| the)?(?: value"
+    rf" for)?(?: {_PLAIN_KIND})? {_QUOTED}",
+    rf"\bexpected (?:a |the )?{_PLAIN_KIND} {_QUOTED}",
+)
+_UNKNOWN_WORD: Final = re.compile(
+    r"addition|unevaluat|unknown|unexpect|unrecogni|undeclared|not |unpermitted|extra|forbidden|invalid|unsupported",
+    re.IGNORECASE,
 )
 _UNKNOWN: Final = _compiled(
     r"""additional propert(?:y|ies); found ['"`](?P<a>[^'"`]{1,80})['"`]""",
-    r"""^additional properties are not allowed \(['"`](?P<a>[^'"`]{1,80})['"`] w(?:as|ere) unexpected\)""",
+    r"""additional properties are not allowed \((?P<many>['"`][^()]{1,400}) w(?:as|ere) unexpected\)""",
     r"""unevaluated properties: ['"`](?P<a>[^'"`]{1,80})['"`]""",
+    # Rails: "found unpermitted parameters: :a, :b"
+    r"\bunpermitted parameters?: (?P<many>:\w.{0,400})$",
+    # Zod: "Unrecognized key(s) in object: 'a', 'b'"; Zod 4: 'Unrecognized keys: "a", "b"'
+    r"""\bunrecognized keys?(?:\(s\))?(?: in object)?: (?P<many>['"`].{1,400})$""",
+    # everit: "extraneous key [x] is not permitted"; go-openapi: "nam in body is a forbidden property"
+    r"\bextraneous key \[(?P<a>[\w$@. -]{1,80})\] is not permitted",
+    rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is a forbidden property\b",
+    # Newtonsoft: "Could not find member 'nam' on object of type 'User'"
+    rf"\bcould not find member {_QUOTED} on object\b",
+    # networknt: "property 'x' is not defined in the schema and the schema does not allow additional properties"
+    rf"\bproperty {_QUOTED} is (?:not defined in the schema|unsupported|not declared|not expected)",
+    # graphql-like and by hand: "Input 'secnd' was not found. Available inputs are 'first', 'second'"
+    rf"""\b{_PLAIN_KIND} {_QUOTED} (?:was |is |could )?not (?:be )?(?:found|known|recogni[sz]ed|supported|valid)\b""",
+    rf"\b(?:unknown|unexpected|unrecogni[sz]ed|unevaluated|undeclared|unsupported|extra|invalid) {_KIND}(?:"
+    rf" name)?:? {_QUOTED}",
+    # Go: 'json: unknown field "x"'; Jackson: 'Unrecognized field "x" (class ...)'; kotlinx: "Unknown key 'x'"
     rf"\b(?:unknown|unexpected|unrecogni[sz]ed|unevaluated|undeclared) {_KIND}:? {_NAME}",
-    rf"^{_KIND} {_QUOTED} (?:is not allowed|does not exist|is unknown)",
+    rf"(?:^|: ){_KIND} {_QUOTED} (?:is not allowed|does not exist|is unknown|is not permitted|should not exist)",
+    # Joi: '"nam" is not allowed'
+    rf"^{_QUOTED} is not allowed$",
     r"^property (?P<a>[\w$@.-]{1,80}) should not exist$",
     r"^extra (?P<where>query) parameter(?:\(s\))? ['\"`]?(?P<a>[\w$@.-]{1,80})['\"`]? not in spec",
 )
+_KNOWN_NAMES: Final = re.compile(
+    r"(?:expected(?: one of)?|available \w{1,20} are|known (?:properties|fields|members|parameters|keys)"
+    r"(?: are)?:?|allowed (?:properties|fields|parameters|keys)(?: are)?:?|valid (?:fields|parameters|keys|options"
+    r"|properties)(?: are)?:?|possible (?:fields|keys) are:?|did you mean(?: one of)?|must be one of|choose from)"
+    r":? (?P<many>['\"`\[].{1,1000})",
+    re.IGNORECASE | re.DOTALL,
+)
 _SUBJECT: Final = _compiled(
     rf"\bfor (?P<where>query|path|header) parameter {_QUOTED}",
-    rf"^.{{1,80}} - {_QUOTED}$",
+    # kin-openapi: 'parameter "limit" in query has an error: ...'; go-openapi: "status in body should be one of ..."
+    rf"\bparameter {_QUOTED} in {_PART} has an error\b",
+    rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} (?:should|must|is)\b",
+    rf"^{_PART} param(?:eter)? ['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}})['\"`]? (?:is|must|should|has)\b",
+    r"^.{1,80} - ['\"`](?P<a>[\w$@:\[\].-]{1,80})['\"`]$",
     rf"^(?:the )?(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]? (?:{_PLAIN_KIND} )?"
-    r"(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not)\b",
-    r"^(?:the )?(?:invalid|unknown|unsupported|bad|wrong) (?:value (?:for|of) )?"
-    rf"['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]?(?: {_PLAIN_KIND})?(?:[.:,;]|$)",
+    r"(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not|needs)\b",
+    r"^(?:the )?(?:invalid|unknown|unsupported|bad|wrong) (?:value (?:for|of) )?(?:the )?"
+    rf"(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]?(?: {_PLAIN_KIND})?(?:[.:,;]|$)",
+    rf"\b(?:value|input|type|format)(?: \S{{1,80}})? (?:for|of|in|at) (?:the )?(?:{_PLAIN_KIND} )?{_QUOTED}",
 )
-_LONGEST: Final = 500
+_PATH: Final = _compiled(
+    # Go's validator: "Key: 'User.Name' Error:Field validation for 'Name' failed on the 'max' tag"
+    r"\bKey: '(?P<p>[\w.\[\]-]{1,200})' Error:",
+    # System.Text.Json and Newtonsoft: "Path: $.age | LineNumber: 0", "Path 'items[0].age', line 1, position 12"
+    r"\bPath: (?P<p>\$[\w$@.\[\]'-]{0,200}) \|",
+    r"\bPath '(?P<p>[^']{1,200})', line \d",
+    # Gson, kotlinx, Moshi, msgspec: "at line 1 column 9 path $.age", "at path: $.age", "at `$.age`"
+    r"\b(?:at )?path:? (?P<p>\$[\w$@.\[\]'-]{1,200})",
+    r"\bat [`'\"]?(?P<p>\$[.\[][\w$@.\[\]'-]{1,200})",
+    # kin-openapi: 'Error at "/age": value must be an integer'
+    r"""\bat ["'`](?P<p>#?/[^"'`\s]{1,200})["'`]""",
+    # Go: "json: cannot unmarshal string into Go struct field User.items.age of type int"
+    r"\binto Go struct field (?P<go>[\w.]{1,200}) of type\b",
+    # networknt and everit: "$.age: string found, integer expected", "#/age: expected type: Number, found: String"
+    r"^(?P<p>[$#](?:[./\[][^\s:]{1,200})?): ",
+    # axum, voluptuous: "items[0].age: invalid type: string, expected u8", "... for dictionary value @ data['age']"
+    r"@ data(?P<p>\[[^\s]{1,200}\])",
+    r"(?:^|\btype: )(?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
+)
+TAG: Final = re.compile(r"\bfailed on the '(?P<tag>\w{1,40})' tag")
+"""Go's validator names the rule at the end of its sentence."""
+_CHAIN: Final = re.compile(r"\(through reference chain: (?P<chain>[^()]{1,1000})\)")
+_LINK: Final = re.compile(r"""\["(?P<name>[^"]{1,120})"\]|\[(?P<index>\d{1,6})\]""")
+_LONGEST: Final = 2000
+_A_SEARCH: Final = 10
 
 
 def named(message: str) -> Named:
     """Return the missing or unknown member that a message names, nothing where it names neither."""
-    for constraint, patterns in (("required", _MISSING), ("additionalProperties", _UNKNOWN)):
-        if (match := _search(message, patterns)) is not None:
-            return Named(match["a"], constraint, _part_of_request(match))
+    for constraint, word, patterns in (
+        ("required", _MISSING_WORD, _MISSING),
+        ("additionalProperties", _UNKNOWN_WORD, _UNKNOWN),
+    ):
+        match = _search(message, word, patterns)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        names = [groups["a"]] if groups.get("a") else names_in(groups["many"]) if groups.get("many") else []
+        if names:
+            known = _KNOWN_NAMES.search(message, match.end((names and "a" in groups and "a") or 0))
+            return Named(
+                names[0],
+                constraint,
+                _part_of_request(match),
+                tuple(names[1:]),
+                tuple(names_in(known["many"])) if known is not None and constraint != "required" else (),
+            )
     return Named()
 
 
 def subject(message: str) -> Named:
     """Return what a message is about in its first words; it may be no member at all."""
-    match = _search(message, _SUBJECT)
+    match = _search(message, None, _SUBJECT)
     return Named() if match is None else Named(match["a"], "", _part_of_request(match))
+
+
+def stated_path(message: str) -> str | list[str]:
+    """Return the place that a message gives as a path, its steps where it gives those; empty where it gives none."""
+    chain = _CHAIN.search(message) if "reference chain" in message else None
+    if chain is not None:  # Jackson: com.x.Order["items"]->java.util.ArrayList[0]->com.x.Item["price"]
+        return [link["name"] or link["index"] for link in _LINK.finditer(chain["chain"])]
+    match = _search(message, None, _PATH)
+    if match is None:
+        return ""
+    if (go := match.groupdict().get("go")) is not None:
+        return go.partition(".")[2]
+    return match["p"]
 
 
 def missing_member(message: str) -> str:
     """Return the missing member that a message names, empty where it names none."""
-    match = _search(message, _MISSING)
-    return match["a"] if match is not None else ""
+    name = named(message)
+    return name.member if name.constraint == "required" else ""
 
 
 def unknown_member(message: str) -> str:
     """Return the unknown member that a message names, empty where it names none."""
-    match = _search(message, _UNKNOWN)
-    return match["a"] if match is not None else ""
+    match = _search(message, _UNKNOWN_WORD, _UNKNOWN)
+    if match is None:
+        return ""
+    groups = match.groupdict()
+    return groups.get("a") or next(iter(names_in(groups.get("many") or "")), "")
 
 
-def _search(message: str, patterns: Sequence[re.Pattern[str]]) -> re.Match[str] | None:
-    if len(message) > _LONGEST:
+def _search(message: str, word: re.Pattern[str] | None, patterns: Sequence[re.Pattern[str]]) -> re.Match[str] | None:
+    if len(message) > _LONGEST or (word is not None and word.search(message) is None):
         return None
+    spend(_A_SEARCH)
     return next((match for pattern in patterns if (match := pattern.search(message)) is not None), None)
 
 

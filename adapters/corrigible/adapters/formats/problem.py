@@ -13,7 +13,7 @@ from typing import Final
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .field_map import read_field_map
+from .complaints import complaints
 from .members import others, text
 from .pointers import about, member_pointer, part_of, pointer, steps
 
@@ -80,7 +80,7 @@ def _listed(request: Request, body: Mapping[str, Json]) -> Iterator[Violation]:
                 if isinstance(item, Mapping) and (violation := _complaint(request, item)) is not None:
                     yield violation
         elif isinstance(errors, Mapping):
-            yield from read_field_map(errors, request)
+            yield from complaints({name: errors}, request)
 
 
 def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:

@@ -10,11 +10,13 @@ from corrigible.adapters.openapi.compile.compiled_file import Stored, unshipped
 from corrigible.adapters.openapi.request.operation_checks import OperationChecker
 from corrigible.adapters.openapi.request.suggest_operation import OperationSuggester
 from corrigible.adapters.operation import Operations
+from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 from .operation_facts import facts
+from .operation_vocabulary import vocabulary
 from .related_reads import RelatedReads
 
 _KEPT_OPERATIONS = 64
@@ -36,6 +38,7 @@ class Description:
         """The last results, of a request and of its repair: each error of one answer needs them, for its own place."""
         self._checks = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._compiled)
         self._facts = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._read_facts)
+        self._vocabulary = functools.lru_cache(maxsize=_KEPT_OPERATIONS)(self._read_vocabulary)
 
     @functools.cached_property
     def operations(self) -> Operations:
@@ -81,6 +84,10 @@ class Description:
     def written_paths(self, method: str, path: str) -> SchemaViolation | None:
         """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""
         return self._suggester.written(method, path)
+
+    def vocabulary(self, operation: str) -> Vocabulary:
+        """Return the names and closed choices that an operation declares; nothing where it is unknown."""
+        return self._vocabulary(operation)
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of an operation's body, else of its query; `{}` where nothing is known."""
@@ -131,6 +138,10 @@ class Description:
         if record is None:
             return None
         return OperationChecker(record, {f"s{number}": self._stored.definition(number) for number in record["uses"]})
+
+    def _read_vocabulary(self, operation: str) -> Vocabulary:
+        checks = self._checks(operation)
+        return NOTHING if checks is None else vocabulary(checks)
 
     def _read_facts(self, operation: str) -> Json:
         checks = self._checks(operation)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from corrigible.adapters.operation import Operations
+from corrigible.adapters.vocabulary import ANY, DEEPEST, NOTHING, Path, Vocabulary
+from corrigible.adapters.vocabulary import MOST as MOST_PLACES
 from corrigible.rules.pointer import segments
 from corrigible.rules.safety.nearness import nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
@@ -31,6 +34,7 @@ class ProtobufDescription:
         self._checker = MessageChecker(self._constraints)
         self.operations = Operations(dict(_paths(descriptors)))
         self._facts: dict[str, dict[str, Json]] = {}
+        self._vocabularies: dict[str, Vocabulary] = {}
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names first; with `at` those at that place or below.
@@ -85,6 +89,15 @@ class ProtobufDescription:
             self._facts[operation] = self._read_facts(method.takes)
         return self._facts[operation]
 
+    def vocabulary(self, operation: str) -> Vocabulary:
+        """Return the fields of a method's message, and of the messages in it."""
+        method = self._descriptors.methods.get(f"/{operation}")
+        if method is None:
+            return NOTHING
+        if operation not in self._vocabularies:
+            self._vocabularies[operation] = Vocabulary(tuple(islice(_fields(method.takes), MOST_PLACES)))
+        return self._vocabularies[operation]
+
     def _read_facts(self, message: Any) -> dict[str, Json]:
         fields = {field.json_name: field for field in message.fields}
         rules = {name: self._constraints.of_field(field) for name, field in fields.items()}
@@ -92,6 +105,23 @@ class ProtobufDescription:
             "required": [name for name, rule in rules.items() if rule.get("required") is True],
             "properties": {name: field_schema(field, rules[name]) for name, field in fields.items()},
         }
+
+
+def _fields(message: Any) -> Iterator[Path]:
+    """Yield the places of a message, level by level, by the names of proto-JSON."""
+    waiting: deque[tuple[Path, Any]] = deque([(("body",), message)])
+    while waiting:
+        path, here = waiting.popleft()
+        for field in here.fields:
+            place = (*path, field.json_name)
+            yield place
+            inner = field.message_type
+            if inner is None or len(place) > DEEPEST or inner.full_name.startswith("google.protobuf."):
+                continue
+            if inner.GetOptions().map_entry:
+                inner = inner.fields_by_name["value"].message_type
+            if inner is not None:
+                waiting.append(((*place, ANY) if field.is_repeated else place, inner))
 
 
 def _paths(descriptors: Descriptors) -> Iterator[tuple[str, str]]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.formats.locate import located
+from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.violation import Violation
@@ -99,19 +102,25 @@ def match_with(profile: ApiProfile, request: Request, *, presented: bool = False
     return MatchedOperation(profile, operation, params, presented)
 
 
-def parse_errors(profile: ApiProfile, exchange: Exchange, body: Json) -> Sequence[Violation]:
-    """Return the errors that the first matching format of a profile finds in an answer.
+def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Sequence[Violation]:
+    """Return the errors that the first matching format of a profile finds in an answer, at places of the request.
 
-    An answer without content, or of nothing but text, is one error to an API without formats of its own.
+    An answer without content is one error to an API without formats of its own.
     """
-    for native_format in profile.adapter.formats:
+    adapter = match.profile.adapter
+    for native_format in adapter.formats:
         errors = native_format.read(exchange, body)
         if errors:
-            return errors
-    if exchange.status >= 400 and (body is None or isinstance(body, str)) and _is_plain(profile):
+            return located(errors, exchange, partial(_declared, match)) if adapter.tells_places_loosely else errors
+    if exchange.status >= 400 and (body is None or isinstance(body, str)) and _is_plain(match.profile):
         return (Violation(message=body or ""),)
     return ()
 
 
 def _is_plain(profile: ApiProfile) -> bool:
     return any(native_format.name == GenericFormat.name for native_format in profile.adapter.formats)
+
+
+def _declared(match: MatchedOperation) -> Vocabulary:
+    description = match.profile.described
+    return NOTHING if description is None or not match.operation else description.vocabulary(match.operation)

@@ -215,7 +215,7 @@ def _errors_of(answer: LookupAnswer, case: RefusalCase) -> set[ErrorKey]:
     except orjson.JSONDecodeError:
         return set()
     tried = replace(case.exchange, status=answer.status, headers={}, body=answer.body, caller="")
-    return set(map(_key, parse_errors(case.profile, tried, body)))
+    return set(map(_key, parse_errors(case.match, tried, body)))
 
 
 def _key(error: Violation) -> ErrorKey:

@@ -176,12 +176,12 @@ class Engine:
         if exchange.status >= 400 and len(self.profiles) > 1:
             profiles += [profile for profile in self.profiles if profile is not match.profile]
         for profile in profiles:
-            errors = parse_errors(profile, exchange, text)
+            if profile is not match.profile:
+                match = match_with(profile, exchange.request, presented=match.presented)
+            errors = parse_errors(match, exchange, text)
             if not errors and profile is profiles[0] and _is_judged_unread(profile, exchange):
                 errors = (Violation(),)
             if errors:
-                if profile is not match.profile:
-                    match = match_with(profile, exchange.request, presented=match.presented)
                 yield RefusalCase(exchange, match, body, text, errors[: self.limits.errors])
 
     def _feedback(

@@ -111,7 +111,9 @@ class ViolationFinder:
 
     def _is_located(self, error: Violation) -> bool:
         """Whether an error names a place that is there, or one that is missing."""
-        if not error.pointer or error.pointer in ("/body", "/query", "/headers"):
+        if not error.pointer:
+            return False
+        if error.pointer in ("/body", "/query", "/headers"):
             return bool(error.stated)
         return (
             error.constraint == "required" or resolve(self._request.document(), error.pointer) is not MISSING

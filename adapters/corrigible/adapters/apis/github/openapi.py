@@ -10,6 +10,7 @@ from typing import Any
 
 from corrigible.adapters.openapi.description import Description, read
 from corrigible.adapters.operation import Operations
+from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
@@ -52,6 +53,9 @@ class GitHubDescription:
 
     def written_paths(self, method: str, path: str) -> None:
         """Return nothing: github.com and Enterprise Servers are other hosts."""
+
+    def vocabulary(self, operation: str) -> Vocabulary:
+        return self.plain.vocabulary(operation)
 
     def facts(self, operation: str) -> Json:
         return self.plain.facts(operation)

@@ -1,0 +1,331 @@
+"""Errors found in JSON of any shape: objects with a text and a place, texts under the names of members, bare texts.
+
+Nothing is asked of the shape but that of `error_shapes`: the innermost errors count, those with a place before those
+without. The walk is bounded in depth and in the number of values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from corrigible.rules.budget import spend
+from corrigible.rules.pointer import parameter_segments
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Request
+
+from .error_shapes import (
+    ABOUT_THE_ANSWER,
+    CODES,
+    INNER_PLACES,
+    LISTS,
+    MAPS,
+    NO_ERRORS,
+    PARTS,
+    PLACES,
+    PLACES_BESIDE_TEXT,
+    RELATIVE,
+    TEXTS,
+    WHOLE,
+)
+from .members import others, text
+from .pointers import part_of, pointer, steps
+from .stated import keyword_of, of_arguments
+
+_DEEPEST: Final = 8
+_MOST: Final = 64
+"""Errors of one answer; what it says beyond is not read."""
+_MOST_VALUES: Final = 600
+
+
+class Place(NamedTuple):
+    """A place as the answer says it."""
+
+    parts: tuple[str, ...] = ()
+    where: str = ""
+    """The part of the request, where that is said beside it."""
+    text: str = ""
+    """What was said, where it was one text."""
+
+
+class _Walk(NamedTuple):
+    request: Request
+    names: frozenset[str]
+    """Names of members and parameters of the request."""
+    left: list[int]
+    """Values that may still be looked at."""
+
+
+def complaints(body: Json, request: Request) -> list[Violation]:
+    """Return the errors of an answer, the innermost of each branch."""
+    names = set(request.query)
+    if isinstance(request.body, Mapping):
+        names.update(map(str, request.body))
+    walk = _Walk(request, frozenset(names), [_MOST_VALUES])
+    return list(islice(_of(body, "", Place(), 0, walk), _MOST))
+
+
+def _of(value: Json, key: str, around: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
+    """Yield the errors of a value that stands under a key."""
+    walk.left[0] -= 1
+    if walk.left[0] < 0 or depth > _DEEPEST:
+        return
+    spend()
+    if isinstance(value, str):
+        if value.strip():
+            yield _violation(value, around, walk)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _of(item, key, around, depth + 1, walk)
+    elif isinstance(value, Mapping):
+        yield from _of_object(value, key, around, depth, walk)
+
+
+def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
+    if (key in MAPS or _is_by_place(members, walk)) and not _is_complaint(members, walk):
+        yield from _by_place(members, around, depth, walk)
+        return
+    own = _place(members, walk)
+    below = Place((*around.parts, *own.parts), own.where or around.where) if around.parts else own
+    if isinstance(members.get("constraints"), Mapping):  # class-validator
+        for code, message in members["constraints"].items():
+            if isinstance(message, str):
+                yield _placed(Violation(code=str(code), message=message, native=others(members)), below, walk)
+        return
+    inner: list[Violation] = []
+    for name, value in members.items():
+        if name not in NO_ERRORS and isinstance(value, Mapping | list) and value and name not in ("path", "loc"):
+            inner += _below_member(name, value, around, below, depth, walk)
+    if inner and (any(one.pointer or one.param for one in inner) or not own.parts):
+        yield from inner
+        return
+    message = text(members, *TEXTS)
+    extensions = members.get("extensions")
+    code = text(members, *CODES) or (text(extensions, *CODES) if isinstance(extensions, Mapping) else "")
+    if message or (code and (own.parts or key in LISTS or not key)):
+        violation = Violation(
+            code=code,
+            message=message,
+            type=members["type"] if isinstance(members.get("type"), str) else "",
+            native=others(members),
+        )
+        keyword, stated = keyword_of(code), {}
+        if isinstance(members.get("arguments"), list):
+            stated = of_arguments(code, members["arguments"])
+        yield _placed(violation._replace(constraint=keyword, stated=stated), below if own.parts else around, walk)
+
+
+def _below_member(name: str, value: Json, around: Place, below: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
+    """Yield the errors of a member: its name is a place where the request has one, or where its texts complain."""
+    if name in LISTS and not (_is_sent(name, walk) and _is_tree(value, 0)):
+        yield from _of(value, name, below if name in RELATIVE else around, depth + 1, walk)
+        return
+    is_place = _is_sent(name, walk) or (_texts(value) and all(map(is_complaining, value)))
+    for one in _of(value, name, _below(around, name) if is_place else around, depth + 1, walk):
+        if is_place or one.pointer or isinstance(value, Mapping):
+            yield one
+
+
+def _by_place(members: Mapping[str, Json], around: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
+    """Yield errors that stand under the names of their places, at any depth."""
+    from_path = any(name.startswith("$.") for name in members)  # ASP.NET adds the parameter of its own method
+    for name, value in members.items():
+        walk.left[0] -= 1
+        if walk.left[0] < 0 or depth > _DEEPEST:
+            return
+        if from_path and not name.startswith("$") and name.lower() not in {one.lower() for one in walk.names}:
+            continue
+        here = _below(around, name)
+        if isinstance(value, str):
+            yield _violation(value, here, walk)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, str):
+                    yield _violation(item, here, walk)
+                elif isinstance(item, Mapping) and _is_complaint(item, walk):
+                    yield from _of_object(item, "", here, depth + 1, walk)
+                elif isinstance(item, Mapping):
+                    yield from _by_place(item, _below(here, str(index)), depth + 1, walk)
+        elif isinstance(value, Mapping) and _is_complaint(value, walk):
+            yield from _of_object(value, "", here, depth + 1, walk)
+        elif isinstance(value, Mapping):
+            yield from _by_place(value, here, depth + 1, walk)
+
+
+def _below(around: Place, name: str) -> Place:
+    if name in WHOLE:
+        return around
+    if not around.parts and not around.where and (part := part_of(name)) and part != "request":
+        return Place((), part, name)
+    if not around.parts and around.where == "":
+        return Place(tuple(_steps(name)), "", name)
+    return Place((*around.parts, *_steps(name)), around.where, name)
+
+
+def _is_by_place(members: Mapping[str, Json], walk: _Walk) -> bool:
+    """Whether an object can only hold errors by their places: texts and lists of texts under names, at any depth."""
+    if not members:
+        return False
+    sent = any(_is_sent(name.partition(".")[0].partition("[")[0], walk) for name in members)
+    if all(_is_tree(value, 0) for value in members.values()):
+        return sent or not all(name in LISTS for name in members)
+    if any(name in TEXTS or name in CODES or name in ABOUT_THE_ANSWER for name in members if not _is_sent(name, walk)):
+        return False
+    return all(
+        (isinstance(value, str) and (sent or is_complaining(value))) or _is_tree(value, 0) for value in members.values()
+    )
+
+
+def _is_tree(value: Json, depth: int) -> bool:
+    """Whether a value holds lists of texts and nothing else, in objects and lists."""
+    spend()
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, list):
+        return all(
+            isinstance(item, str) or item == {} or (isinstance(item, Mapping) and _is_tree(item, depth + 1))
+            for item in value[:_MOST]
+        )
+    return isinstance(value, Mapping) and bool(value) and all(_is_tree(one, depth + 1) for one in value.values())
+
+
+_COMPLAINING: Final = re.compile(
+    r"\b(?:requir|missing|must|should|invalid|not|cannot|can't|expected|unknown|unexpected|too (?:long|short|"
+    r"large|small)"
+    r"|at least|at most|already|wrong|blank|empty|greater|less)",
+    re.IGNORECASE,
+)
+
+
+def is_complaining(message: str) -> bool:
+    """Whether a text is worded like an error, where nothing but its words tells it from a value."""
+    return _COMPLAINING.search(message[:_MOST_LETTERS]) is not None
+
+
+_MOST_LETTERS: Final = 500
+
+
+def _is_sent(name: str, walk: _Walk) -> bool:
+    return name in walk.names
+
+
+def _is_complaint(members: Mapping[str, Json], walk: _Walk) -> bool:
+    """Whether an object is one error, and no map of errors by place: it has a text that is no member of the request."""
+    if any(isinstance(members.get(name), str) and not _is_sent(name, walk) for name in _OF_ONE):
+        return True
+    return any(name in members for name in CODES) and any(name in members for name in _SURE_PLACES)
+
+
+_OF_ONE: Final = (
+    "message",
+    "msg",
+    "detail",
+    "description",
+    "code",
+    "defaultMessage",
+    "errorMessage",
+    "reason",
+    "title",
+)
+_SURE_PLACES: Final = tuple(name for name in PLACES if name not in PLACES_BESIDE_TEXT)
+
+
+def _texts(value: Json) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+
+
+def _place(members: Mapping[str, Json], walk: _Walk) -> Place:
+    """Return the place that an error object names, without parts where it names none."""
+    part = next((members[name] for name in PARTS if isinstance(members.get(name), str) and part_of(members[name])), "")
+    has_text = any(isinstance(members.get(name), str) for name in TEXTS)
+    for name in _SURE_PLACES:
+        if (place := _of_member(name, members, part, walk)).parts:
+            return place
+    for name in INNER_PLACES:
+        inner = members.get(name)
+        place = _inner_place(inner) if isinstance(inner, Mapping) else Place()
+        if isinstance(inner, Mapping) and not place.parts and isinstance(inner.get("pointers"), Mapping):
+            place = _inner_place(inner["pointers"])
+        if place.parts:
+            return place
+    for name in PLACES_BESIDE_TEXT if has_text else ():
+        if (place := _of_member(name, members, part, walk)).parts:
+            return place
+    if part:
+        return Place((), part_of(part))
+    return Place()
+
+
+def _of_member(name: str, members: Mapping[str, Json], part: str, walk: _Walk) -> Place:
+    value = members.get(name)
+    if value in (None, "", [], {}):
+        return Place()
+    if isinstance(value, str) and (value == walk.request.path or (value == part and name in PARTS)):
+        return Place()  # Spring's `path` is where the request went; `location: "body"` is a part
+    if name in PLACES_BESIDE_TEXT and not (isinstance(value, str) and _is_name(value)):
+        return Place()
+    return _read_place(value, part)
+
+
+def _is_name(value: str) -> bool:
+    return len(value) <= _LONGEST_NAME and " " not in value and not value.endswith(("Error", "Exception"))
+
+
+_LONGEST_NAME: Final = 120
+
+
+def _read_place(value: Any, part: str) -> Place:
+    where = part_of(part)
+    if isinstance(value, Mapping):
+        return _inner_place(value)
+    if isinstance(value, str):
+        if value.startswith("#"):
+            where = where or "body"
+        return Place(tuple(_steps(value)), where, value)
+    if isinstance(value, list) and len(value) <= _MOST:
+        keys = [one.get("key", one.get("name")) if isinstance(one, Mapping) else one for one in value]
+        if all(isinstance(one, str | int) and not isinstance(one, bool) for one in keys):
+            return Place(tuple(str(one) for one in keys), where)
+    return Place()
+
+
+def _inner_place(value: Mapping[str, Json]) -> Place:
+    """Read JSON:API's `source`, protovalidate's `field`, Directus' `extensions`."""
+    elements = value.get("elements")
+    if isinstance(elements, list):
+        parts: list[str] = []
+        for one in elements:
+            if isinstance(one, Mapping):
+                parts += [str(one[name]) for name in ("fieldName", "field_name", "index", "stringKey") if name in one]
+        return Place(tuple(parts), "body")
+    for name, where in (
+        *(("pointer", "body"), ("instance", "body"), ("parameter", "query"), ("header", "headers"), ("field", "")),
+        *(("attribute", ""), ("path", ""), ("param", "")),
+    ):
+        inner = value.get(name)
+        if isinstance(inner, str) and inner and " " not in inner:
+            return Place(tuple(_steps(inner)), where, inner)
+        if isinstance(inner, list) and inner and name == "path":
+            return _read_place(inner, "")
+    return Place()
+
+
+def _steps(place: str) -> list[str]:
+    if "[" in place and not place.startswith(("/", "#")) and "." not in place and "'" not in place:
+        return [part for part in parameter_segments(place) if part]
+    return steps(place)
+
+
+def _violation(message: str, place: Place, walk: _Walk) -> Violation:
+    return _placed(Violation(message=message), place, walk)
+
+
+def _placed(violation: Violation, place: Place, walk: _Walk) -> Violation:
+    if not place.parts and not place.where:
+        return violation
+    return violation._replace(
+        pointer=pointer(place.parts, walk.request, where=place.where),
+        param=place.text or violation.param,
+    )

@@ -1,0 +1,317 @@
+"""Where an error is: the place that the answer tells, found in the request and in what its operation declares.
+
+Servers tell places by their last name only, under the name of a model (`User.Name`), of a wrapper (`data.name`) or of
+an argument (`create.user.name`), in other spellings (`FirstName` for `first_name`), or only by quoting the value. A
+place counts if it is the only one that fits; otherwise the error has none, and the whole request is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from corrigible.adapters.vocabulary import ANY, NOTHING, Path, Vocabulary
+from corrigible.rules.budget import remaining, spend
+from corrigible.rules.pointer import MISSING, resolve, segments, to_pointer
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Json, Request
+
+from .message import subject
+
+_MOST_PLACES: Final = 2000
+_PLACES_A_STEP: Final = 4
+_PARTS: Final = ("body", "query")
+_NOT_ABOUT_THE_REQUEST: Final = 401
+_SERVER_ERROR: Final = 500
+_QUOTED: Final = re.compile(
+    r"""(?<!\w)(?:'([^'\n]{1,200})'|"([^"\n]{1,200})"|`([^`\n]{1,200})`|“([^”\n]{1,200})”)(?!\w)"""
+)
+_DISTINCT: Final = re.compile(r"(?<![\w.'-])([A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w'-])")
+"""Names that are no words of English: `flow_id`, `flowId`."""
+_LONGEST: Final = 2000
+_MOST_QUOTED: Final = 16
+_ENOUGH: Final = 8000
+"""Steps that have to be left for reading what an operation declares."""
+
+
+def located(
+    errors: Sequence[Violation], exchange: Exchange, declared: Callable[[], Vocabulary] = lambda: NOTHING
+) -> list[Violation]:
+    """Return errors with the places that they have in the request, without those that cannot be.
+
+    `declared` gives what the operation declares; it is asked only where a place is in question.
+    """
+    request = exchange.request
+    vocabulary: Vocabulary | None = None
+    sent: list[_Sent] = []
+    out: list[Violation] = []
+    for error in errors:
+        if _is_there(error, request):
+            out.append(error)
+            continue
+        if vocabulary is None:
+            vocabulary = declared() if remaining() > _ENOUGH else NOTHING
+            sent = list(_places(request))
+            spend(len(sent) // _PLACES_A_STEP)
+        place = _by_path(error, request, vocabulary, sent) if error.pointer else ""
+        about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
+        if not place and about_request:
+            place = _by_text(error, request, vocabulary, sent)
+        out.append(error if place == error.pointer else error._replace(pointer=place))
+    return out
+
+
+def respelled(pointer: str, request: Request) -> str:
+    """Return a place with the names as the request spells them: ASP.NET writes `Name` for `name`."""
+    part, *names = segments(pointer)
+    document = request.document()
+    if part not in _PARTS or not names or resolve(document, pointer) is not MISSING:
+        return pointer
+    found = _walked(document[part], names)
+    if found is not None:
+        return to_pointer([part, *found])
+    around = _walked(document[part], names[:-1])
+    parent = resolve(document, to_pointer([part, *around])) if around is not None else MISSING
+    if around is None or not isinstance(parent, Mapping):
+        return pointer
+    name = names[-1]
+    is_lower = not any(one[:1].isupper() for one in parent)
+    return to_pointer([part, *around, name[:1].lower() + name[1:] if name[:1].isupper() and is_lower else name])
+
+
+class _Sent(NamedTuple):
+    """A place of the request."""
+
+    path: Path
+    folded: Path
+    value: Json
+
+
+def _fold(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _is_there(error: Violation, request: Request) -> bool:
+    """Whether the told place is one of the request, and no other can be meant."""
+    if not error.pointer:
+        return False
+    part, *names = segments(error.pointer)
+    if part not in _PARTS or not names:
+        return True
+    there = resolve(request.document(), error.pointer)
+    # A missing member that is told by its name alone may be one further inside, where the outermost is there.
+    return there is not MISSING and (error.constraint != "required" or len(names) > 1 or there in ("", None))
+
+
+def _places(request: Request) -> Iterator[_Sent]:
+    """Yield the places of body and query, the outermost first."""
+    waiting: list[tuple[Path, Json]] = [(("body",), request.body), (("query",), dict(request.query))]
+    count = 0
+    while waiting and count < _MOST_PLACES:
+        below: list[tuple[Path, Json]] = []
+        for path, value in waiting:
+            inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+            for name, one in inner:
+                here = (*path, str(name))
+                count += 1
+                yield _Sent(here, tuple(map(_fold, here)), one)
+                if count >= _MOST_PLACES:
+                    return
+                if isinstance(one, Mapping | list):
+                    below.append((here, one))
+        waiting = below
+
+
+def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
+    """Return the names as a value spells them, None where they lead nowhere."""
+    spelled: list[str] = []
+    for name in names:
+        if isinstance(value, Mapping):
+            exact = name if name in value else None
+            near = [exact] if exact is not None else [one for one in value if _fold(one) == _fold(name)]
+            if len(near) != 1:
+                return None
+            value = value[near[0]]
+            spelled.append(near[0])
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+            spelled.append(name)
+        else:
+            return None
+    return spelled
+
+
+def _by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[_Sent]) -> str:
+    """Return the only place that the told one can be, empty where none or several can."""
+    part, *names = segments(error.pointer)
+    missing = error.constraint == "required"
+    for dropped in range(len(names)):
+        tail = names[dropped:]
+        if all(name.isdecimal() for name in tail):
+            break
+        place = _absent(part, tail, request, vocabulary) if missing else _present(part, tail, sent)
+        if place is None:
+            return ""
+        if place:
+            return place
+        if missing and (place := _present(part, tail, sent)) and resolve(request.document(), place) in ("", None):
+            return place
+        if _is_declared((part, names[dropped]), vocabulary):
+            break  # no name of a model or wrapper
+    return _as_told(error, part, names, request, vocabulary)
+
+
+def _as_told(error: Violation, part: str, names: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:
+    """Return the told place of what is not in the request, if its parent is there and nothing speaks against it."""
+    if resolve(request.document(), error.pointer) is not MISSING:
+        return error.pointer
+    if error.constraint == "additionalProperties" and vocabulary.places:
+        return ""
+    around = _walked(request.document()[part], names[:-1])
+    if around is None:
+        return "" if vocabulary.places else error.pointer
+    parent = resolve(request.document(), to_pointer([part, *around]))
+    if part == "body" and not isinstance(parent, Mapping | None) and not names[-1].isdecimal():
+        return ""
+    if error.constraint == "required" or not vocabulary.places or _is_declared((part, *around, names[-1]), vocabulary):
+        return respelled(error.pointer, request)
+    return ""
+
+
+def _present(part: str, tail: Sequence[str], sent: Sequence[_Sent]) -> str | None:
+    """Return the only place of the request that ends in some names, None where there are several."""
+    folded = tuple(map(_fold, tail))
+    for exact in (True, False):
+        ending = [
+            one
+            for one in sent
+            if (one.path if exact else one.folded)[-len(tail) :] == (tuple(tail) if exact else folded)
+        ]
+        whole = [one for one in ending if len(one.path) == len(tail) + 1]
+        chosen = [one for one in whole if one.path[0] == part] or whole or ending
+        if len(chosen) == 1:
+            return to_pointer(chosen[0].path)
+        if len(chosen) > 1:
+            return None
+    return ""
+
+
+def _absent(part: str, tail: Sequence[str], request: Request, vocabulary: Vocabulary) -> str | None:
+    """Return the only declared place that ends in some names and is missing in the request, None where there"
+    " are several."""
+    folded = tuple(map(_fold, tail))
+    document = request.document()
+    whole: list[str] = []
+    inner: list[str] = []
+    for path in vocabulary.places:
+        if len(path) <= len(tail) or not _ends_in(path, folded) or path[0] not in _PARTS:
+            continue
+        for place in _expanded(path, document):
+            (whole if len(path) == len(tail) + 1 else inner).append(place)
+    chosen = [one for one in whole if one.startswith(f"/{part}/")] or whole or inner
+    if len(chosen) > 1:
+        return None
+    return chosen[0] if chosen else ""
+
+
+def _ends_in(path: Path, folded: Path) -> bool:
+    return all(
+        _fold(one) == other or (one == ANY and other.isdecimal())
+        for one, other in zip(path[-len(folded) :], folded, strict=True)
+    )
+
+
+def _expanded(path: Path, document: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the places that a declared one has in the request, where its last member is missing beside others."""
+    waiting: list[tuple[list[str], Json]] = [([], document)]
+    for name in path[:-1]:
+        following: list[tuple[list[str], Json]] = []
+        for walked, value in waiting:
+            spend()
+            if name == ANY and isinstance(value, Mapping):
+                following += [([*walked, one], inner) for one, inner in value.items()]
+            elif name == ANY and isinstance(value, list):
+                following += [([*walked, str(index)], inner) for index, inner in enumerate(value)]
+            elif isinstance(value, Mapping) and name in value:
+                following.append(([*walked, name], value[name]))
+        waiting = following[:_MOST_PLACES]
+    for walked, value in waiting:
+        if value is None and walked == ["body"]:
+            value = {}
+        if isinstance(value, Mapping) and path[-1] not in value and path[-1] != ANY:
+            yield to_pointer([*walked, path[-1]])
+
+
+def _is_declared(path: Sequence[str], vocabulary: Vocabulary) -> bool:
+    folded = tuple(map(_fold, path))
+    return any(
+        len(one) >= len(path)
+        and all(mine == ANY or _fold(mine) == other for mine, other in zip(one, folded, strict=False))
+        for one in vocabulary.places
+    )
+
+
+def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[_Sent]) -> str:
+    """Return the only place that a text names, or whose value it quotes."""
+    message = error.message
+    if not message or len(message) > _LONGEST:
+        return ""
+    quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
+    listed = {str(value) for value in error.stated.get("enum", ())}
+    quoted = [one for one in dict.fromkeys(quoted) if one not in listed]
+    named = {place for one in quoted for place in _named(one, sent)}
+    valued = {place for one in quoted for place in _valued(one, request, sent)}
+    if len(named | valued) == 1:
+        return next(iter(named | valued))
+    if named or valued:
+        return next(iter(valued)) if len(valued) == 1 and not named else ""
+    if (first := subject(message).member) and first not in listed:
+        places = _valued(first, request, sent) if len(first) > 1 else set()
+        if len(places) == 1:
+            return next(iter(places))
+    distinct = {place for match in _DISTINCT.finditer(message) for place in _named(match[1], sent)}
+    if len(distinct) == 1:
+        return next(iter(distinct))
+    return "" if distinct else _by_choices(error, vocabulary, sent)
+
+
+def _named(name: str, sent: Sequence[_Sent]) -> set[str]:
+    """Return the places of a name of the request."""
+    names = [part for part in re.split(r"[.\[\]]+", name) if part]
+    if not names or all(one.isdecimal() for one in names):
+        return set()
+    return {to_pointer(one.path) for one in sent if list(one.path[-len(names) :]) == names}
+
+
+def _valued(value: str, request: Request, sent: Sequence[_Sent]) -> set[str]:
+    """Return the places of the request that hold a value as its text; of a value in the path, the path."""
+    texts = {value, value[:-1]} if value.endswith(".") and len(value) > 1 else {value}
+    places = {
+        to_pointer(one.path)
+        for one in sent
+        if isinstance(one.value, str | int | float) and not isinstance(one.value, bool) and str(one.value) in texts
+    }
+    if any(unquote(part) in texts for part in request.path.strip("/").split("/")):
+        places.add("/path")
+    return places
+
+
+def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[_Sent]) -> str:
+    """Return the only place of the request that is declared to take just the values that an error lists."""
+    values = error.stated.get("enum")
+    if not values:
+        return ""
+    wanted = {str(value) for value in values}
+    paths = [path for path, allowed in vocabulary.choices if {str(value) for value in allowed} == wanted]
+    fitting = [
+        one
+        for one in sent
+        if str(one.value) not in wanted
+        and any(
+            len(path) == len(one.path) and all(mine in (ANY, other) for mine, other in zip(path, one.path, strict=True))
+            for path in paths
+        )
+    ]
+    return to_pointer(fitting[0].path) if len(fitting) == 1 else ""

@@ -1,0 +1,259 @@
+"""The constraint that the sentence of an error states, as JSON Schema keywords.
+
+`must be less than or equal to 200` states `{"maximum": 200}`, `expected one of 'a', 'b'` states `{"enum": ["a", "b"]}`.
+Only obligations count (`must be`, `should be`, `not a valid`), so that a sentence that tells of something else, or
+describes what was sent, states nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from corrigible.rules.budget import spend
+from corrigible.schema.exchange import Json
+
+from .listed import Listed, read_list
+
+_LONGEST: Final = 2000
+_A_SEARCH: Final = 10
+_NUMBER: Final = r"(?P<n>-?\d{1,15}(?:\.\d{1,9})?)(?![\w,]|\.\d)"
+_TO_BE: Final = (
+    r"(?:must|should|shall|ha(?:s|ve) to|needs? to|expected(?: \w{1,20})?(?: to)?|required to|ensure"
+    r" [\w ]{1,40}? (?:is|has|are|have)"
+    r"|can only|may only|only)(?: be| have| contain| a)?(?: a)?(?: value| number| string| length| size)?(?: of|"
+    r" that is| be)?"
+)
+_NOT_TO_BE: Final = (
+    r"(?:must not|mustn't|should not|may not|can ?not|can't|not|no)(?: be| have| contain| exceed)?(?: a)?"
+    r"(?: value| length)?"
+)
+_UNIT: Final = (
+    r"(?:\s(?P<unit>characters?|character\(s\)|chars?|letters?|symbols?|bytes|items?|item\(s\)|elements?|"
+    r"element\(s\)|entries|rows)"
+    r"(?![a-z]))?"
+)
+_LENGTH: Final = re.compile(
+    r"\b(?:length|long(?:er)?|short(?:er)?|characters?|chars|letters|size of the string)(?![a-z])", re.IGNORECASE
+)
+_ITEMS: Final = re.compile(r"\b(?:items?|elements?|entries|rows)(?![a-z])", re.IGNORECASE)
+
+
+def _compiled(*texts: tuple[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((keyword, re.compile(text, re.IGNORECASE)) for keyword, text in texts)
+
+
+_BOUNDS: Final = _compiled(
+    ("maximum", rf"{_TO_BE} (?:less|smaller|lower|fewer|shorter) than or (?:be )?equal to {_NUMBER}{_UNIT}"),
+    ("maximum", rf"{_TO_BE} (?:at most|up to|no (?:more|greater|larger|longer|higher) than|not (?:more|greater)"
+        rf" than|(?:a )?maximum(?: of)?|max|<=) ?{_NUMBER}{_UNIT}"),
+    ("maximum", rf"{_NOT_TO_BE} (?:(?:more|greater|larger|bigger|longer|higher) than|over|above|exceed)"
+        rf" {_NUMBER}{_UNIT}"),
+    ("maximum", rf"\b(?:must not|should not|may not|can ?not|can't|not) exceed {_NUMBER}{_UNIT}"),
+    ("maximum", rf"\b(?:greater|more|larger|longer|bigger|higher) than (?:the )?(?:maximum|limit|max)(?:"
+        rf" allowed)?(?: value| length| size)?(?: of| is)?:? {_NUMBER}{_UNIT}"),
+    ("maximum", rf"\bexceeds? (?:the |its )?(?:maximum|limit|max)(?: allowed| permitted)?(?: value| length|"
+        rf" size| limit)?(?: of| is)?:? \(?{_NUMBER}{_UNIT}"),
+    ("maximum", rf"\b(?:maximum|max)(?: allowed| permitted)?(?: value| length| size| limit)?(?: is| of|:)"
+        rf" {_NUMBER}{_UNIT}"),
+    ("maximum", rf"\blonger than maximum length {_NUMBER}"),
+    ("maximum", rf"\bhas? at most {_NUMBER}{_UNIT}"),
+    ("minimum", rf"{_TO_BE} (?:greater|more|larger|higher|longer) than or (?:be )?equal to {_NUMBER}{_UNIT}"),
+    ("minimum", rf"{_TO_BE} (?:at least|no (?:less|fewer|shorter|smaller|lower) than|not (?:less|fewer) than|"
+        rf"(?:a )?minimum(?: of)?|min|>=) ?{_NUMBER}{_UNIT}"),
+    ("minimum", rf"{_NOT_TO_BE} (?:(?:less|fewer|smaller|shorter|lower) than|below|under) {_NUMBER}{_UNIT}"),
+    ("minimum", rf"\b(?:less|fewer|smaller|shorter|lower) than (?:the )?(?:minimum|min)(?: allowed)?(?: value|"
+        rf" length| size)?(?: of| is)?:? {_NUMBER}{_UNIT}"),
+    ("minimum", rf"\b(?:minimum|min)(?: allowed)?(?: value| length| size)?(?: is| of|:) {_NUMBER}{_UNIT}"),
+    ("minimum", rf"\bshorter than minimum length {_NUMBER}"),
+    ("exclusiveMaximum", rf"{_TO_BE} (?:(?:less|smaller|lower|fewer|shorter) than|below|under|<) ?{_NUMBER}{_UNIT}"),
+    ("exclusiveMinimum", rf"{_TO_BE} (?:(?:greater|more|larger|higher|longer) than|above|over|>) ?{_NUMBER}{_UNIT}"),
+    ("maximum", rf"{_TO_BE} {_NUMBER}{_UNIT} or (?:less|fewer|shorter|lower|below)"),
+    ("minimum", rf"{_TO_BE} {_NUMBER}{_UNIT} or (?:more|longer|greater|higher|above)"),
+    ("maximum", rf"\bat most {_NUMBER}(?P<unit> (?:characters?|chars|items?|elements?)(?![a-z]))"),
+    ("minimum", rf"\bat least {_NUMBER}(?P<unit> (?:characters?|chars|items?|elements?)(?![a-z]))"),
+    ("multipleOf", rf"{_TO_BE} (?:a )?(?:multiple of|divisible by) {_NUMBER}"),
+)  # fmt: skip
+_BETWEEN: Final = re.compile(
+    r"(?:\bbetween|\bin (?:the )?range(?: of)?|\brange is|\bwithin|\bin the interval|\bfrom) [\[(]?"
+    r"(?P<low>-?\d{1,15}(?:\.\d{1,9})?)"
+    r"(?: and | to |\s?(?:-|\u2013|\.\.|,)\s?)(?P<high>-?\d{1,15}(?:\.\d{1,9})?)(?![\w]|\.\d)",
+    re.IGNORECASE,
+)
+_LOW_AND_HIGH: Final = re.compile(
+    r"greater than or equal to (?P<low>-?\d{1,15}(?:\.\d{1,9})?) and less than or equal to (?P<high>-?\d{1,15}"
+    r"(?:\.\d{1,9})?)"
+    r"(?![\w]|\.\d)",
+    re.IGNORECASE,
+)
+_EXACTLY: Final = re.compile(rf"{_TO_BE} exactly {_NUMBER} (?:characters|chars|letters|digits|symbols)", re.IGNORECASE)
+_SIGN: Final = re.compile(
+    rf"(?:{_TO_BE} (?:a )?(?P<sign>positive|non-?negative|negative)\b|(?P<not>must not|can ?not|may not|should"
+    rf" not) be negative)",
+    re.IGNORECASE,
+)
+_CHOICES: Final = re.compile(
+    r"(?:\bmust match one of|\bone of (?:the )?(?:following|these)(?: values| options| choices)?(?: are)?"
+    r"|\b(?:not )?(?:one|any) of(?: the)?(?: values accepted for Enum class)?(?: values| allowed values| options)?"
+    r"|\b(?:accepted|allowed|valid|permitted|possible|supported|available|acceptable|known|legal) "
+    r"(?:values?|options?|choices?|inputs?|types|names|formats|statuses|states|levels|modes|kinds|constants)"
+    r"(?: for [\w.'\"`]{1,60})?(?: are| is| include)?"
+    r"|\bexpected values?(?: are| is)?|\bvalue in(?= ?[\[(])|\bin (?:the )?(?:list|enumeration|enum|set)|"
+    r"\bchoose (?:from|between|one of)"
+    r"|\b(?:allowed|permitted|valid|accepted|supported|options|choices)(?: are)?:)"
+    r"(?: of)?:? ?(?=\S)",
+    re.IGNORECASE,
+)
+_QUOTED_CHOICES: Final = re.compile(
+    r"(?:\b(?:should|must|expected(?: to)?|can only|has to)(?: be)?(?: either| exactly| equal to)?:?|\beither|,"
+    r" expected) (?=['\"`“])",
+    re.IGNORECASE,
+)
+_END: Final = re.compile(r"\s*(?:[.;)!]*\s*$|[.;)\n]\s)")
+_NO_CHOICES: Final = re.compile(
+    r"\b(?:one|any|either|all) of(?: the)?(?: following)? (?:schemas?|types?|fields?|parameters?|properties|"
+    r"keys|columns|formats)\b"
+    r"|\bunknown (?:field|member|key|property)|unrecogni[sz]ed (?:field|key)",
+    re.IGNORECASE,
+)
+_TYPE_WORDS: Final = (
+    r"(?P<t>(?:java\.(?:lang|util|math)\.|system\.)?(?:collections\.generic\.)?(?:u?int(?:eger|8|16|32|64)?|"
+    r"[iu](?:8|16|32|64|size)"
+    r"|long|short|numeric(?: string)?|numbers?|number|float(?:32|64)?|f32|f64|double|bigdecimal|decimal|"
+    r"strings?|str|text|bool(?:ean)?s?"
+    r"|objects?|dict(?:ionary)?|map(?:ping)?|hash|struct|arrays?|lists?|sequence|slice|vec|array ?list|seq|integers))\b"
+)
+_LETTER: Final = re.compile(r"\w")
+_TYPE_WORD: Final = re.compile(_TYPE_WORDS + "|null", re.IGNORECASE)
+_TYPES: Final = tuple(
+    re.compile(text, re.IGNORECASE)
+    for text in (
+        r"\bexpected (?:type:? |a value of type |an? )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?:,|;|"
+            r" but| got|\.?$| found| to be| at | value)",
+        r"\b(?:must|should|has to|needs to|expected to)(?: all)? be (?:of type |of the type |a valid |an? |valid"
+        r" |type |in type )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?![ -]?(?:than|with|of length|"
+            r"between|of at|greater|less|that|representing|containing|in ))",
+        r"\bnot (?:a valid |an? |of type |of the type |valid )['\"`]?" + _TYPE_WORDS + r"['\"`]?",
+        r"^an? valid " + _TYPE_WORDS + r" is required",
+        r"\bcannot unmarshal \w{1,40} into Go (?:struct field [\w.]{1,200}|value) of type (?:\*|\[\]|map\[)?['\"`]?"
+        + _TYPE_WORDS,
+        r"\b(?:convert(?:ed)?|parsed?|deserialize value of type|coerced?)\b[^.]{0,60}? (?:to|into|as|type) "
+        r"(?:an? |type )?['\"`]?" + _TYPE_WORDS,
+        r"\bdeserialize value of type ['\"`]" + _TYPE_WORDS,
+        r"\bfound, " + _TYPE_WORDS + r" expected\b",
+        r"\bexpects? (?:an? )?" + _TYPE_WORDS + r"\b",
+    )
+)  # fmt: skip
+_KINDS: Final = (
+    (re.compile(r"[iu]?(?:int(?:eger|8|16|32|64)?s?|8|16|32|64|size)|uint\w*|long|short|integers"), "integer"),
+    (re.compile(r"num\w*(?: string)?|float\w*|f32|f64|double|\w*decimal"), "number"),
+    (re.compile(r"str\w*|text"), "string"),
+    (re.compile(r"bool\w*"), "boolean"),
+    (re.compile(r"array.*|list.*|seq\w*|slice|vec"), "array"),
+    (re.compile(r"object.*|dict\w*|map\w*|hash"), "object"),
+)
+_STRUCT: Final = "struct"
+
+
+def limits_in(message: str) -> dict[str, Json]:
+    """Return the JSON Schema keywords that a message states about the value it is about."""
+    if not message or len(message) > _LONGEST:
+        return {}
+    spend(_A_SEARCH)
+    stated: dict[str, Json] = {}
+    listed = choices_in(message)
+    if listed is not None:
+        return {"enum": list(listed.items)}
+    if any(letter.isdecimal() for letter in message):
+        stated |= _bounds(message)
+    if not stated and (sign := _SIGN.search(message)) is not None:
+        word = (sign["sign"] or "").lower()
+        stated[
+            "exclusiveMinimum" if word == "positive" else "exclusiveMaximum" if word == "negative" else "minimum"
+        ] = 0
+    if not stated and (kind := type_in(message)):
+        stated["type"] = kind
+    return stated
+
+
+def choices_in(message: str) -> Listed | None:
+    """Return the closed list of values that a message gives, None where it gives none."""
+    if _NO_CHOICES.search(message) is not None:
+        return None
+    for cue in _CHOICES.finditer(message):
+        listed = _whole(read_list(message, cue.end()), message)
+        if listed is not None:
+            return listed
+    quoted = _QUOTED_CHOICES.search(message)
+    listed = read_list(message, quoted.end()) if quoted is not None else None
+    if listed is None or not listed.items or not listed.is_closed:
+        return None
+    return listed if all(_is_value(item) for item in listed.items) else None
+
+
+def _is_value(item: Json) -> bool:
+    """Whether a quoted word may be a value: no mark of a parser (`expected "," or "}"`) and no name of a type."""
+    return not isinstance(item, str) or (_LETTER.search(item) is not None and _TYPE_WORD.fullmatch(item) is None)
+
+
+def _whole(listed: Listed, message: str) -> Listed | None:
+    """Return a list whose end is sure: in brackets or quotes, or words with commas up to the end of the sentence."""
+    if not listed.items or not all(map(_is_value, listed.items)):
+        return None
+    if listed.is_closed:
+        return listed
+    ends = _END.match(message, listed.end) is not None
+    return listed if len(listed.items) > 1 and ends else None
+
+
+def _bounds(message: str) -> dict[str, Json]:
+    between = _LOW_AND_HIGH.search(message) or _BETWEEN.search(message)
+    if between is not None:
+        low, high = _number(between["low"]), _number(between["high"])
+        if low <= high:
+            return {_sized("minimum", message, ""): low, _sized("maximum", message, ""): high}
+    exactly = _EXACTLY.search(message)
+    if exactly is not None:
+        return {"minLength": _number(exactly["n"]), "maxLength": _number(exactly["n"])}
+    for keyword, pattern in _BOUNDS:
+        match = pattern.search(message)
+        if match is not None:
+            number, unit = _number(match["n"]), match.groupdict().get("unit") or ""
+            sized = _sized(keyword, message, unit)
+            if sized in ("minLength", "minItems") and keyword == "exclusiveMinimum":
+                number += 1
+            elif sized in ("maxLength", "maxItems") and keyword == "exclusiveMaximum":
+                number -= 1
+            return {sized: number} if keyword == "multipleOf" or _is_sane(sized, number) else {}
+    return {}
+
+
+def _is_sane(keyword: str, number: float) -> bool:
+    return number >= 0 or not keyword.endswith(("Length", "Items"))
+
+
+def _sized(keyword: str, message: str, unit: str) -> str:
+    """Return the keyword for a length or a number of elements where the sentence is about those."""
+    if keyword == "multipleOf":
+        return keyword
+    about = unit or message
+    end = "Length" if _LENGTH.search(about) or unit == "bytes" else "Items" if _ITEMS.search(about) else ""
+    if not end:
+        return keyword
+    return ("min" if "inimum" in keyword else "max") + end
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def type_in(message: str) -> str:
+    """Return the JSON type that a message asks for, empty where it asks for none."""
+    for pattern in _TYPES:
+        match = pattern.search(message)
+        if match is not None:
+            word = match["t"].lower().rpartition(".")[2]
+            if word == _STRUCT:
+                return "object"
+            return next((kind for words, kind in _KINDS if words.fullmatch(word)), "")
+    return ""

@@ -1,0 +1,187 @@
+"""What the text of an error adds to it: its place, the keyword, what it states about the value, further errors.
+
+Knows: one error and the request. Does not know: descriptions, the answer around the error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from corrigible.rules.budget import walk
+from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Request
+
+from .complaints import complaints, is_complaining
+from .literal import find_literal
+from .locate import respelled
+from .message import TAG, Named, named, stated_path, subject
+from .pointers import member_pointer, part_of, pointer, steps
+from .stated import keyword_of, stated_by
+
+_ABSENT: Final = re.compile(
+    r"^(?:(?:this |the |a )?(?:[\w.$\[\] '\"-]{1,80} )?(?:field |value |property |parameter |member )?(?:is |are"
+    r" )?(?:a )?"
+    r"(?:required|missing|mandatory)(?: property| field| value| parameter)?[.!]?"
+    r"|missing data for required field\.?|field required|(?:no value|value not) provided\.?"
+    r"|.{0,80}\b(?:can(?:'t|not| not)|must not|mustn't|may not|should not|shouldn't) be (?:null|blank|empty|"
+    r"undefined|nil)\b.{0,80}"
+    r"|.{0,80}\bmust be (?:provided|set|supplied|specified|given|present|defined)[.!]?"
+    r"|.{0,80}\b(?:was not provided|received undefined|is undefined)[.!]?)$",
+    re.IGNORECASE,
+)
+_PLAINLY_ABSENT: Final = re.compile(
+    r"(?:required|missing data for required field|this field is required|can't be blank)", re.IGNORECASE
+)
+_EXTRA: Final = re.compile(
+    r"^(?:unknown field\.?|extra inputs are not permitted|extra fields not permitted|unexpected (?:property|field)\.?"
+    r"|['\"\w.-]{0,80} ?(?:is not allowed|should not exist|is not permitted|is not a (?:known|valid) (?:field|"
+    r"property))\.?"
+    r"|(?:unknown|unrecogni[sz]ed|undeclared) (?:field|property|parameter|key|member)\b.{0,120})$",
+    re.IGNORECASE,
+)
+_ITEM: Final = re.compile(
+    r"\b(?:error )?(?:at|in|for) (?:item|index|element|entry)(?: number)? #?(?P<index>\d{1,6})\b", re.IGNORECASE
+)
+_LONGEST: Final = 2000
+_MOST_LINES: Final = 32
+
+
+def completed(violation: Violation, request: Request) -> list[Violation]:
+    """Return an error with what its text says, or the errors that its text holds."""
+    message = violation.message
+    if message and len(message) <= _LONGEST and not violation.pointer:
+        inner = _inside(violation, request)
+        if inner:
+            return inner
+    out = _with_places(violation, request)
+    return [_with_statement(one, request) for one in out]
+
+
+def _inside(violation: Violation, request: Request) -> list[Violation]:
+    """Return the errors that a text holds as data or line by line, where they say more than the text as a whole."""
+    literal = find_literal(violation.message)
+    if literal is not None and isinstance(literal.value, Mapping | list):
+        listed = [
+            one
+            for one in complaints(literal.value, request)
+            if one.pointer and (one.code or is_complaining(one.message))
+        ]
+        if listed:
+            return [
+                done._replace(code=done.code or violation.code, type=done.type or violation.type)
+                for one in listed
+                for done in completed(one, request)
+            ]
+    if "\n" not in violation.message:
+        return []
+    lines = [line.strip(" -*•\t\r") for line in violation.message.splitlines()[:_MOST_LINES]]
+    each = [_with_places(violation._replace(message=line), request) for line in lines if line]
+    placed = [one for listed in each for one in listed if one.pointer]
+    return [_with_statement(one, request) for one in placed] if len(placed) > 1 else []
+
+
+def _with_places(violation: Violation, request: Request) -> list[Violation]:
+    """Return an error at the place that its text names; several times where the text names several members."""
+    message, place = violation.message, violation.pointer
+    name = named(message)
+    if place:
+        constraint = violation.constraint or name.constraint
+        if constraint in ("required", "additionalProperties", "unevaluatedProperties"):
+            place = member_pointer(place, message, constraint, request)
+        return [violation._replace(pointer=place, constraint=constraint, stated=_with_known(violation.stated, name))]
+    path = _path(message, request)
+    if name.member:
+        each = [_joined(path, one) if path else _named_place(one, name, request) for one in (name.member, *name.others)]
+        return [
+            violation._replace(
+                pointer=one,
+                constraint=violation.constraint or name.constraint,
+                stated=_with_known(violation.stated, name),
+            )
+            for one in each
+        ]
+    if path:
+        return [violation._replace(pointer=path)]
+    about = subject(message)
+    place = pointer(steps(about.member), request, where=part_of(about.where)) if about.member else ""
+    if place and (about.where or resolve(request.document(), place) is not MISSING):
+        return [violation._replace(pointer=place)]
+    item = _ITEM.search(message)
+    if item is not None and isinstance(request.body, list) and int(item["index"]) < len(request.body):
+        return [violation._replace(pointer=f"/body/{item['index']}")]
+    return [violation]
+
+
+def _with_known(stated: Mapping[str, Json], name: Named) -> Mapping[str, Json]:
+    """Add the names that are known in the place of an unknown one."""
+    return {**stated, "propertyNames": {"enum": list(name.known)}} if name.known else stated
+
+
+def _path(message: str, request: Request) -> str:
+    """Return the pointer for the path that a text gives, empty where it gives none or only a word."""
+    path = stated_path(message)
+    if not path:
+        return ""
+    parts: Sequence[str] = path if isinstance(path, list) else steps(path.removeprefix("#"))
+    if not parts:
+        return ""
+    is_path = isinstance(path, list) or path.startswith(("$", "#", "/")) or len(parts) > 1
+    place = pointer(parts, request, where="body" if isinstance(path, list) or path[:1] in "$#" else "")
+    there = resolve(request.document(), place) is not MISSING
+    if is_path or there:
+        return place
+    rest = message.partition(f"{path}: ")[2]
+    return place if _ABSENT.match(rest) else ""
+
+
+def _named_place(member: str, name: Named, request: Request) -> str:
+    parts, where = steps(member), part_of(name.where)
+    if not where and len(parts) == 1 and part_of(member):
+        where = parameters_at(request)[1:]  # a member may be called `path` or `form`
+    return pointer(parts, request, where=where)
+
+
+def _joined(path: str, member: str) -> str:
+    """Return the place of a member below a path, which may be the member's own already."""
+    tail = "".join("/" + escape(part) for part in steps(member))
+    return path if path.endswith(tail) else path + tail
+
+
+def _with_statement(violation: Violation, request: Request) -> Violation:
+    keyword = violation.constraint or keyword_of(violation.code)
+    if not keyword and (tag := TAG.search(violation.message)) is not None:
+        keyword = keyword_of(tag["tag"])
+    place, message = violation.pointer, violation.message
+    there = MISSING
+    if place:
+        walk()
+        place = respelled(place, request)
+        there = resolve(request.document(), place)
+    if not keyword and place:
+        if (there is MISSING or there in ("", None) or _PLAINLY_ABSENT.match(message)) and _ABSENT.match(message):
+            keyword = "required"
+        elif there is not MISSING and _EXTRA.match(message):
+            keyword = "additionalProperties"
+    stated = dict(violation.stated) or stated_by(
+        violation.code, keyword, {"type": violation.type, **violation.native}, message
+    )
+    if keyword == "required" and there == "" and not stated:
+        stated = {"minLength": 1}
+    return violation._replace(pointer=place, constraint=keyword, stated=_fitting(stated, there))
+
+
+_OF_TEXT: Final[Mapping[str, str]] = {"minimum": "minLength", "maximum": "maxLength"}
+_OF_LIST: Final[Mapping[str, str]] = {**_OF_TEXT, "minLength": "minItems", "maxLength": "maxItems"} | {
+    "minimum": "minItems",
+    "maximum": "maxItems",
+}
+
+
+def _fitting(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
+    """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it."""
+    if isinstance(value, list):
+        return {_OF_LIST.get(keyword, keyword): limit for keyword, limit in stated.items()}
+    return stated
