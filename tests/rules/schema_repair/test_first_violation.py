@@ -15,6 +15,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import Next, apply
 from corrigible.schema.writer import validate
+from tests._support.counted import counted
 
 VALUES: list[Json] = [
     *(None, True, False, 0, 1, -1, 5, 5.0, 2.5, 250, 1772618400, 10**30),
@@ -127,6 +128,51 @@ def test_the_first_keyword_that_is_broken(value: Json, schema: dict[str, Any], t
 )
 def test_what_is_not_looked_at_is_not_judged(schema: dict[str, Json]) -> None:
     assert not is_fully_checked(schema)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("int32", "int64", "float", "double", "decimal", "unix-time", "password", "time", "duration", "regex"),
+        *("json-pointer", "relative-json-pointer", "idn-email", "idn-hostname", "uri-reference", "uri-template"),
+        *("iri", "iri-reference", "date", "uuid", "byte", "tuuid"),
+    ],
+)
+def test_formats_that_are_looked_at(name: str) -> None:
+    assert is_fully_checked({"anyOf": [{"format": name}]})
+    assert is_fully_checked({"enum": [{"format": "own"}], "const": {"format": "own"}, "default": {"format": "own"}})
+
+
+def test_formats_are_as_they_are_known_here() -> None:
+    assert first_violation("550e8400e29b41d4a716446655440000", {"format": "uuid"}) == "format"
+    assert first_violation("a@b", {"format": "email"}) is None
+    assert first_violation("zz", {"format": "tuuid"}) == "format"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [("5", 5, True), (True, "true", True), ("5", [5], False), ([5], "5", False), ({}, "", False), (5, "6", False)],
+)
+def test_where_scalars_are_text_their_text_counts(one: Json, other: Json, alike: bool) -> None:
+    assert same(one, other, text=True) is alike
+
+
+@pytest.mark.parametrize(
+    ("items", "text", "again"),
+    [
+        (["5", 5], False, []),
+        (["5", 5], True, [1]),
+        ([1, True, 1.0, "1"], False, [2]),
+        ([[1], [1.0], [True]], False, [1]),
+        ([[1], [1]], True, [1]),
+        ([{"a": 1, "b": [2]}, {"b": [2], "a": 1}, {"a": 1}], False, [1]),
+        ([None, None, False], False, [1]),
+        ([], False, []),
+    ],
+)
+def test_duplicates(items: list[Json], text: bool, again: list[int]) -> None:
+    assert duplicates(items, text=text) == again
+    assert counted(lambda: duplicates(items * 50, text=text))[1] >= 50 * len(items)
 
 
 def test_equality_is_that_of_json() -> None:

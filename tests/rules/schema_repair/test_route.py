@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corrigible.rules.schema_repair.repair import Repair, repair
+from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
@@ -150,3 +151,112 @@ def test_a_parameter_of_the_path_is_asked_for(place: str) -> None:
     said = repair(SchemaViolation("/path", "type", {"type": "integer"}, value), request, "1.")
     assert said is not None
     assert [p["pointer"] for p in said.suggestions[0]["placeholders"]] == ["/path"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "offered", "near"),
+    [
+        ("/api/things", "/things", True),
+        ("/rest/api/v2/things", "/things", True),
+        ("/v1.1-beta/things", "/things", True),
+        ("/things", "/api/things", True),
+        ("/other/things", "/things", False),
+        ("/things/v1", "/things", False),
+        ("/v1", "/v2", False),
+        ("/a/thing/b", "/a/things/b", True),
+        ("/a/thing/b", "/a/things/c", False),
+    ],
+)
+def test_what_is_the_same_path_but_for_a_slip(sent: str, offered: str, near: bool) -> None:
+    repaired = path(Request("GET", sent), offered)
+    assert repaired is not None
+    assert ("group" not in repaired.suggestions[0]) is near
+
+
+def test_the_sure_path_comes_first_of_five() -> None:
+    others = [f"/far{number}" for number in range(6)]
+    repaired = path(Request("GET", "/thing"), *others, "/things", "/thingx")
+    assert repaired is not None
+    assert [one["patch"][-1]["value"] for one in repaired.suggestions] == ["/things", "/thingx", *others[:3]]
+    assert all(one["safety"]["changes_intent"] for one in repaired.suggestions)
+
+
+def test_the_path_that_was_sent_is_not_offered() -> None:
+    assert path(Request("GET", "/things"), "/things") is None
+    only = path(Request("GET", "/thing"), "/thing", "/things")
+    assert only is not None
+    assert "group" not in only.suggestions[0]
+
+
+@pytest.mark.parametrize(
+    ("place", "old", "new", "wanted"),
+    [
+        ("/a/b/c", "b", "x", "/a/x/c"),
+        ("/a/b/c", "c", "x y/z", "/a/b/x%20y%2Fz"),
+        ("/a/b", "b", "!$&'()*+,;=:@~", "/a/!$&'()*+,;=:@~"),
+        ("/a%20b/c", "a b", "x", "/x/c"),
+        ("/a/a", "a", "x", None),
+        ("/a/b", "c", "x", None),
+    ],
+)
+def test_a_path_with_another_segment(place: str, old: str, new: str, wanted: str | None) -> None:
+    assert with_segment(place, old, new) == wanted
+
+
+@pytest.mark.parametrize(
+    ("place", "old", "schema", "pattern"),
+    [
+        ("/a/b/c", "b", {"type": "integer"}, "^/a/-?[0-9]+/c$"),
+        ("/a.b/c", "c", {"type": ["integer", "null"]}, r"^/a\.b/[^/]+$"),
+        ("/a/b", "x", {}, None),
+    ],
+)
+def test_the_schema_of_a_path(place: str, old: str, schema: dict[str, object], pattern: str | None) -> None:
+    wanted = {"type": "string"} if pattern is None else {"type": "string", "pattern": pattern}
+    assert schema_of_path(place, old, schema) == wanted
+
+
+@pytest.mark.parametrize(
+    ("place", "intent"),
+    [
+        ("/things/search", True),
+        ("/things:query", True),
+        ("/things/listOrders", True),
+        ("/things/make", None),
+        ("/", None),
+    ],
+)
+def test_a_read_that_only_post_does(place: str, intent: bool | None) -> None:
+    repaired = method(Request("GET", place), "POST")
+    assert repaired is not None
+    assert ("group" not in repaired.suggestions[0]) is (intent is True)
+    assert repaired.suggestions[0]["safety"] == {"side_effects": "certain", "changes_intent": True}
+
+
+def test_methods_of_grpc() -> None:
+    request = Request("/shop.v1.Store/Gt", "", body={})
+    offered = [f"/shop.v1.Store/Get{number}" for number in range(6)]
+    repaired = method(request, *offered)
+    assert repaired is not None
+    assert [one["patch"][-1]["value"] for one in repaired.suggestions] == offered[:5]
+    assert all(one["safety"]["changes_intent"] for one in repaired.suggestions)
+    assert method(request) is None
+
+
+def test_a_method_that_deletes_is_confirmed() -> None:
+    for sent, other, asks in (("PUT", "POST", False), ("PUT", "PATCH", False)):
+        repaired = method(Request(sent, "/x"), other)
+        assert repaired is not None
+        assert ("requires_confirmation" in repaired.suggestions[0]["safety"]) is asks
+    repaired = method(Request("/shop.v1.Store/Rmove", "", body={}), "/shop.v1.Store/Remove")
+    assert repaired is not None
+    assert repaired.suggestions[0]["safety"]["requires_confirmation"] is True
+
+
+def test_another_path_is_asked_for_where_no_method_of_this_one_is_meant() -> None:
+    repaired = method(Request("DELETE", "/x"), "get", "patch")
+    assert repaired is not None
+    assert repaired.suggestions[0]["placeholders"][0]["schema"] == {"type": "string", "pattern": "^/"}
+    assert method(Request("DELETE", "/x")) is None
+    lower = method(Request("PUT", "/x"), "put", "patch")
+    assert after(lower, Request("PUT", "/x")) == ("PATCH", "/x")
