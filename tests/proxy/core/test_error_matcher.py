@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import orjson
-import pytest
 
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.api_profile import Explanation
@@ -124,19 +123,3 @@ def test_a_request_without_a_key_is_given_none(write_pack: WritePack) -> None:
     assert isinstance(decision, Annotate)
     assert "retry" not in decision.feedback
     assert [op["path"] for op in decision.feedback["suggestions"][0]["patch"]] == ["/body/size"] * 2
-
-
-@pytest.mark.parametrize(("most", "sizes"), [(20, [20]), (5, [5])])
-def test_what_the_server_states_beats_the_description(write_pack: WritePack, most: int, sizes: list[int]) -> None:
-    """The description says that the size is 10 at most."""
-    error = {
-        "type": "less_than_equal",
-        "loc": ["body", "size"],
-        "msg": f"Input should be less than or equal to {most}",
-        "ctx": {"le": most},
-    }
-    engine = described(write_pack(x=f"match: {{code: NEVER}}\n{FIX}"))
-    decisions = engine.decide(Exchange(REQUEST, 422, {}, orjson.dumps({"detail": [error]}), "e", 1.0))
-    decision = run_with_lookups_sync(decisions, Api(small_enough).fetch)
-    assert isinstance(decision, Annotate)
-    assert [one["parameters"]["size"] for one in decision.feedback["suggestions"]] == sizes
