@@ -93,6 +93,27 @@ class Operations:
             for variable, value in zip(variables, values, strict=True)
         }
 
+    def base_of(self, path: str) -> tuple[str, str] | None:
+        """Split a path that names nothing into what may be a base path and a path that is known; None where it is none.
+
+        The known path has a literal segment, and any method will do: only a hint for people.
+        """
+        segments = path.strip("/").split("/")
+        methods = {key.partition(" ")[0] for key in self.templates}
+        if any(self.find(method, path) is not None for method in methods):
+            return None
+        for length in range(1, min(len(segments), _LONGEST_BASE + 1)):
+            rest = "/" + "/".join(segments[length:])
+            for method in sorted(methods):
+                match = self.find(method, rest)
+                if match is not None and len(match[1]) < len(segments) - length:
+                    return "/" + "/".join(segments[:length]), rest
+        return None
+
+
+_LONGEST_BASE = 4
+"""Segments."""
+
 
 def _walk(node: Node, parts: list[str], at: int, method: str, values: list[str]) -> tuple[str, tuple[str, ...]] | None:
     rest: tuple[tuple[str, tuple[str, ...]], int, int] | None = None

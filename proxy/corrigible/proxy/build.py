@@ -38,31 +38,38 @@ PLAIN_RPC = "grpc"
 """The same of the status codes of gRPC."""
 
 
-def load_profiles(packs: Sequence[str | Path], spec: Path | None = None, *, rpc: bool = False) -> list[ApiProfile]:
-    """Load packs, each with the adapter of its name. Operations are the adapter's, the pack's and the spec's.
+def load_profiles(
+    packs: Sequence[str | Path], specs: Path | Sequence[Path] | None = None, *, base: str = "", rpc: bool = False
+) -> list[ApiProfile]:
+    """Load packs, each with the adapter of its name. Operations are the adapter's, the pack's and the description's.
 
-    A spec alone is enough. Raises AuthoringError for a wrong pack or spec, with file and line.
+    The first description goes with the packs, each further one is an API of its own. `base` is a path below which
+    requests have all that is described, too. Raises AuthoringError for a wrong pack or description, with file and line.
     """
-    description = _described(spec) if spec is not None else None
-    profiles = []
-    for name in packs or (PLAIN_RPC if rpc else PLAIN,):
-        pack = load_pack(name)
-        adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
-        for more in (
-            Operations(pack.text.operations) if pack.text.operations else None,
-            description.operations if description is not None else None,
-        ):
-            if more is not None:
-                adapter = replace(adapter, operations=adapter.operations.joined(more))
-        profiles.append(ApiProfile(adapter, pack, RuleIndex(pack.rules), description))
-    return profiles
+    plain = PLAIN_RPC if rpc else PLAIN
+    files = [specs] if isinstance(specs, Path) else specs or ()
+    descriptions = [_described(file, base) for file in files]
+    profiles = [_profile(name, descriptions[0] if descriptions else None) for name in packs or (plain,)]
+    return profiles + [_profile(plain, description) for description in descriptions[1:]]
+
+
+def _profile(name: str | Path, description: Described | None) -> ApiProfile:
+    pack = load_pack(name)
+    adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
+    for more in (
+        Operations(pack.text.operations) if pack.text.operations else None,
+        description.operations if description is not None else None,
+    ):
+        if more is not None:
+            adapter = replace(adapter, operations=adapter.operations.joined(more))
+    return ApiProfile(adapter, pack, RuleIndex(pack.rules), description)
 
 
 _OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})
 """Endings of what describes an API that speaks JSON as protobuf does: behind a gRPC gateway, Connect, Twirp."""
 
 
-def _described(spec: Path) -> Described:
+def _described(spec: Path, base: str) -> Described:
     if spec.suffix in _OF_PROTOBUF:
         from corrigible.adapters.protobuf.descriptors import load as load_descriptors
         from corrigible.adapters.protobuf.service_description import ProtobufDescription
@@ -70,7 +77,7 @@ def _described(spec: Path) -> Described:
         return ProtobufDescription(load_descriptors(spec))
     from corrigible.adapters.openapi.load import load  # slow to import: only where it is asked for
 
-    description = load(spec, check=True)
+    description = load(spec, check=True, base=base)
     if description.converted:
         warnings.warn(f"{spec}: converted from {description.converted} to OpenAPI 3.0", SpecWarning, stacklevel=2)
     for problem in description.problems:
@@ -80,26 +87,28 @@ def _described(spec: Path) -> Described:
 
 def build_engine(
     packs: Sequence[str | Path],
-    spec: Path | None = None,
+    spec: Path | Sequence[Path] | None = None,
     limits: Limits | None = None,
     *,
+    base: str = "",
     rpc: bool = False,
     relay: Relay | None = None,
 ) -> Engine:
-    return Engine(load_profiles(packs, spec, rpc=rpc), limits, time.thread_time, relay)
+    return Engine(load_profiles(packs, spec, base=base, rpc=rpc), limits, time.thread_time, relay)
 
 
 def build_corrector(
     packs: Sequence[str | Path],
     *,
     mode: Mode = Mode.REFLECTIVE,
-    spec: Path | None = None,
+    spec: Path | Sequence[Path] | None = None,
+    base: str = "",
     limits: Limits | None = None,
     loops: Loops | None = None,
     relay: Relay | None = None,
 ) -> HttpCorrector:
-    """Build what an HTTP front end needs. Raises AuthoringError for a wrong pack or spec."""
-    return HttpCorrector(build_engine(packs, spec, limits, relay=relay), mode=mode, loops=loops)
+    """Build what an HTTP front end needs. Raises AuthoringError for a wrong pack or description."""
+    return HttpCorrector(build_engine(packs, spec, limits, base=base, relay=relay), mode=mode, loops=loops)
 
 
 def build_dispatcher(served: Served, loops: LoopsApart | None = None, *, largest_here: int = LARGE) -> Dispatcher:

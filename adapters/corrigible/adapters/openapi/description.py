@@ -26,8 +26,10 @@ _KEPT_OPERATIONS = 64
 class Description:
     """A compiled description. Records of operations are read, and their schemas compiled, on first need."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: Stored, base: str = "") -> None:
+        """`base` is a path below which requests have all of its paths, too."""
         self._stored = stored
+        self._base = base
         self.title: str = stored.index["title"]
         self.version: str = stored.index["version"]
         self.problems: tuple[str, ...] = tuple(stored.index["problems"] or ())
@@ -42,7 +44,8 @@ class Description:
 
     @functools.cached_property
     def operations(self) -> Operations:
-        return Operations(self._stored.index["operations"])
+        described = Operations(self._stored.index["operations"])
+        return described.joined(described.under(self._base)) if self._base else described
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names before missing members.

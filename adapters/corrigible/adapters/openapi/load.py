@@ -22,15 +22,16 @@ _SMALL = 512 * 1024
 """Bytes up to which a description is compiled in this process: a larger one would leave its memory behind here."""
 
 
-def load(path: Path, *, cache: Path | None = None, check: bool = False) -> Description:
+def load(path: Path, *, cache: Path | None = None, check: bool = False, base: str = "") -> Description:
     """Read an OpenAPI 3 description, JSON or YAML. Raises AuthoringError with file and line where it is none.
 
+    `base`: a path below which requests have all of its paths, too.
     `check`: validate it with openapi-spec-validator. Errors go to `Description.problems`; it is used all the same.
     """
     folder = (cache_folder() if cache is None else cache) / "openapi"
     content = digest(path)
     file = folder / f"{content[:24]}{'-checked' if check else ''}.{FORMAT}"
-    return Description(_opened(file, path) or _compiled_into(file, path, content, check=check))
+    return Description(_opened(file, path) or _compiled_into(file, path, content, check=check), base)
 
 
 def _opened(file: Path, path: Path) -> Stored | None:

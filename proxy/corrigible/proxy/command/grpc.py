@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ from . import tls
 from .addresses import TLS_BY_SCHEME, Address, parse_grpc_upstream
 from .usage_error import UsageError
 
-_HTTP_ONLY: Final = {"upstream": None, "spec": None, "engine_mode": "reverse"}
+_HTTP_ONLY: Final[Mapping[str, object]] = {"upstream": None, "spec": [], "base": "", "engine_mode": "reverse"}
 """Options for HTTP only, with their defaults."""
 
 

@@ -20,7 +20,7 @@ from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
-from . import grpc, tls
+from . import grpc, spec_option, tls
 from .addresses import Address, parse_listen, parse_upstream
 from .relay_key import KEY_VARIABLE, read_key
 from .usage_error import UsageError, one_of
@@ -50,12 +50,7 @@ def add(subparsers: Subparsers) -> None:
         default=[],
         help="rule pack: the name of a built-in one, or a folder; repeatable, tried in this order",
     )
-    parser.add_argument(
-        "--spec",
-        metavar="FILE",
-        type=Path,
-        help="OpenAPI description of the API, used for errors that no rule matches",
-    )
+    spec_option.add(parser)
     parser.add_argument(
         "--listen", metavar="HOST:PORT", default="127.0.0.1:8080", help="address to listen on; default: %(default)s"
     )
@@ -119,7 +114,8 @@ def run(args: argparse.Namespace) -> int:
         if engine_mode != "reverse" and args.tls_cert is not None:
             raise UsageError(f"--tls-cert cannot be used with --engine-mode {engine_mode}")
         identity = tls.read_identity(args)
-        if not args.pack and args.spec is None:
+        specs, base = spec_option.spec_files(args.spec), spec_option.base_path(args.base)
+        if not args.pack and not args.spec:
             raise UsageError("--pack or --spec is required")
     except (CorrigibleError, OSError) as problem:
         return _fail(problem, 2)
@@ -135,12 +131,17 @@ def run(args: argparse.Namespace) -> int:
         with warnings.catch_warnings(record=True) as spec_warnings:
             warnings.simplefilter("always", SpecWarning)
             loops = build_loops()
-            corrector = build_corrector(args.pack, mode=mode, spec=args.spec, limits=limits, loops=loops, relay=relay)
+            corrector = build_corrector(
+                args.pack, mode=mode, spec=specs, base=base, limits=limits, loops=loops, relay=relay
+            )
     except (CorrigibleError, OSError, ValueError) as problem:
         return _fail(problem, 2)
     corrector.engine.warm_up()
     for spec_warning in spec_warnings[:_SPEC_WARNINGS_SHOWN]:
         print(f"corrigible proxy: {spec_warning.message}", file=sys.stderr)
+    for line in spec_option.described(corrector.engine.profiles, args.spec):
+        print(f"corrigible proxy: {line}", file=sys.stderr)
+    unmatched = spec_option.UnmatchedPaths(corrector.engine.profiles) if args.spec else None
     try:
         access_log = AccessLog(args.log) if args.log is not None else None
     except OSError as problem:
@@ -155,6 +156,7 @@ def run(args: argparse.Namespace) -> int:
         body_limit=corrector.limits.body,
         trust=trust,
         identity=identity,
+        unmatched=None if unmatched is None else unmatched.refused,
     )
     if trust.insecure:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from mitmproxy import http, tcp, websocket
@@ -50,7 +50,10 @@ class CorrectionAddon:
         lookups: LookupClient,
         access_log: AccessLog | None,
         dispatcher: Dispatcher | None = None,
+        unmatched: Callable[[str], None] | None = None,
     ) -> None:
+        """`unmatched` is told the target of each refused request that names no operation."""
+        self._unmatched = unmatched
         self._corrector = corrector
         self._dispatcher = dispatcher or Dispatcher(largest_here=None)
         self._lookups = lookups
@@ -172,6 +175,8 @@ class CorrectionAddon:
             error = "the look-ups took too long"
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
+        if outcome is not None and not outcome.operation and self._unmatched is not None:
+            self._unmatched(flow.request.path)
         if self._access_log is not None:
             changed = error is None and outcome is not None and outcome.rewrite is not None
             self._record(

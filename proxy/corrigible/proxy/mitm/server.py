@@ -76,6 +76,9 @@ class Settings:
     identity: Identity | None = None
     """The certificate for clients that use TLS; if None, mitmproxy makes one."""
 
+    unmatched: Callable[[str], None] | None = None
+    """Is told the target of each refused request that names no operation."""
+
     @property
     def spec(self) -> str:
         """mitmproxy's mode specification."""
@@ -109,7 +112,7 @@ async def serve(
     `ready` is called once with the address. Raises CannotListen before that.
     """
     lookups = LookupClient(settings.trust)
-    addon = CorrectionAddon(corrector, lookups, access_log, dispatcher)
+    addon = CorrectionAddon(corrector, lookups, access_log, dispatcher, settings.unmatched)
     master = _master(settings, addon)
     listener = Listener(
         settings.spec,
