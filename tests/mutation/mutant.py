@@ -134,7 +134,7 @@ def untested(node: ast.AST) -> bool:
 
 def is_sentence(text: str) -> bool:
     """Return whether a text is a message to people: its wording is checked by reading, as that of f-strings is."""
-    return text[:1].isupper() and text.count(" ") > 1
+    return text[:1].isalpha() and text.count(" ") > 1
 
 
 def changes(node: ast.AST, parent: ast.AST) -> list[Any]:

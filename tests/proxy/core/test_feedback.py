@@ -219,6 +219,8 @@ SECRETS = frozenset({"cvc", "card", "token"})
         ({"token": "1234"}, {}, {"note": "pin 1234"}, False),
         ({"cvc": 123}, {}, {"note": {"deep": ["123"]}}, False),
         ({"cvc": "123"}, {}, {"amount": 12300}, True),
+        ({"cvc": "123"}, {}, {"x": None, "y": [True, False]}, True),
+        ({"cvc": "123"}, {}, {"x": None, "y": [True, 123]}, False),
         ({"cvc": "12"}, {}, {"amount": 12}, True),
         ({"cvc": True, "token": None}, {}, {"x": True}, True),
         ({"other": "s3cr3t"}, {}, {"note": "s3cr3t"}, True),
