@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ import yaml
 from corrigible.adapters.sandbox.server import Running
 from corrigible.conformance import cli as conformance
 from corrigible.proxy import cli
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.pack_tools.case_runner import run_cases
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.pack.load import load_pack
-from tests._support.built_in_packs import pack_of
+from corrigible.schema.exchange import Exchange, Request
 
 ROOT = Path(__file__).parent.parent
 
@@ -87,13 +92,40 @@ def test_every_command_of_the_suite_shown_is_one_that_its_parser_takes(line: str
     assert callable(conformance.parser().parse_args(shlex.split(line)[1:]).run)
 
 
-def test_the_feedback_in_the_picture_is_what_the_rule_says() -> None:
-    picture = (ROOT / "README.md").read_text("utf-8")
-    for member in ('"amount": 300', '"op": "test"', "stripe.refund-exceeds-remaining@1", "GET /v1/charges/{charge}"):
-        assert member in picture
-    stripe = {rule.version: rule for rule in pack_of("stripe").rules}
-    rule = stripe["stripe.refund-exceeds-remaining@1"]
-    assert json.dumps(rule.diagnosis) in picture
+def test_the_picture_is_what_the_rule_makes_of_that_request() -> None:
+    picture = blocks("README.md", "")[0]
+    sent = re.search(r"POST (\S+) charge=(\S+) amount=(\d+)", picture)
+    assert sent is not None
+    lines = picture[picture.index(" 400 {") :].splitlines()
+    column = lines[0].index('"recovery_feedback"')
+    refusal = re.search(r'"message": "(.*?)"', " ".join(line[:column].strip() for line in lines))
+    assert refusal is not None
+    shown = json.loads("{" + "".join(line[column:] for line in lines) + "}")["recovery_feedback"]
+
+    body = {"charge": sent[2], "amount": sent[3]}
+    error = {"error": {"message": refusal[1], "type": "invalid_request_error", "param": "amount"}}
+    request = Request("POST", sent[1], body=body, form=True)
+    deciding = build_engine(["stripe"]).decide(Exchange(request, 400, {}, json.dumps(error).encode(), "e", 0.0))
+    charge = LookupAnswer(200, json.dumps({"id": sent[2], "amount": 1000, "amount_refunded": 700}).encode())
+    asked: list[str] = []
+
+    def look_up(lookup: Lookup) -> LookupAnswer:
+        asked.append(lookup.path)
+        return charge
+
+    decision = run_with_lookups_sync(deciding, look_up)
+    assert asked == [f"/v1/charges/{sent[2]}"]
+    assert isinstance(decision, Annotate)
+    assert part_of(decision.feedback, shown) == shown
+
+
+def part_of(whole: Any, shown: Any) -> Any:
+    """Return the members that are shown, at any depth, as they are in the whole."""
+    if isinstance(whole, Mapping) and isinstance(shown, Mapping):
+        return {name: part_of(whole[name], shown[name]) for name in shown if name in whole}
+    if isinstance(whole, Sequence) and not isinstance(whole, str) and isinstance(shown, Sequence):
+        return [part_of(one, other) for one, other in zip(whole, shown, strict=True)]
+    return whole
 
 
 def test_the_program_of_the_readme_repairs_a_real_refusal(stripe_proxy: Running) -> None:
