@@ -36,6 +36,10 @@ class Described(Protocol):
         """Return every place where a request is not what its operation takes; with `at` those at or below a place."""
         ...
 
+    def body_schemas(self, operation: str) -> Mapping[str, Json]:
+        """Return the media types of an operation's body, in lower case, each with its schema."""
+        return {}
+
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         """Return what the description declares at a place of a request."""
         return DeclaredPlace({})

@@ -92,6 +92,11 @@ class Description:
         """Return the names and closed choices that an operation declares; nothing where it is unknown."""
         return self._vocabulary(operation)
 
+    def body_schemas(self, operation: str) -> Mapping[str, Json]:
+        """Return the media types of an operation's body, in lower case, each with its schema."""
+        checks = self._checks(operation)
+        return {} if checks is None else checks.body_schemas()
+
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of an operation's body, else of its query; `{}` where nothing is known."""
         return self._facts(operation)

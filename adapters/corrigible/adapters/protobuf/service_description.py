@@ -49,6 +49,10 @@ class ProtobufDescription:
         )
         return tuple(sorted(_once(violations), key=lambda violation: violation.keyword != "additionalProperties"))
 
+    def body_schemas(self, operation: str) -> dict[str, Json]:
+        """Return nothing: what a gateway takes besides JSON is not described."""
+        return {}
+
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         """Return the schema of a field of the message; deeper ones are not looked at."""
         facts = self.facts(operation)

@@ -16,12 +16,14 @@ from corrigible.rules.engine.index import why_not
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.schema_repair.body_form import repair_body
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
 from .api_profile import Explanation, RefusalCase
+from .body_form import violation_of_form
 from .limits import Limits
 from .state import ReadsState, suggest_by_state
 from .verify import drop_invalid
@@ -91,6 +93,8 @@ class ErrorMatcher:
         Rules of a priority below 0 are a last resort: they come after the description.
         """
         result = yield from self._by_rule(number, last_resort=False)
+        if result is None and (unread := self._by_form(number)) is not None:
+            return [unread]
         if result is None and (results := list(self._by_description(number))):
             return results
         if result is None and (state := (yield from self._by_state(number))) is not None:
@@ -148,6 +152,19 @@ class ErrorMatcher:
             if result is not None:
                 self._settled.add(violation.pointer)
                 yield result
+
+    def _by_form(self, number: int) -> RuleResult | None:
+        """Return the repair of a body that was not read at all: that settles whatever else the answer says."""
+        case = self._case
+        violation = violation_of_form(case, case.errors[number], self._description)
+        if violation is None:
+            return None
+        repaired = repair_body(violation, case.request, f"{number + 1}.f")
+        if self._explanation is not None:
+            self._explanation.lines.append(f"the form of the body: {violation.keyword} at {violation.pointer}: speaks")
+        author = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
+        result = RuleResult(author, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False)
+        return self._with_new_key(result)._replace(settles=frozenset(range(len(case.errors))))
 
     def _missing_name(self, number: int) -> Iterator[RuleResult]:
         """Yield the question for another name in the path, where a 404 means that there is nothing under it."""

@@ -5,6 +5,7 @@ Knows: headers, encodings, modes, where feedback goes. Does not know: sockets, c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from corrigible.proxy.core.corrector import NotCorrected, Unplaced
@@ -81,7 +82,7 @@ class HttpCodec:
 
     def decode(self, native: HttpExchange, id: str, started: float, elapsed: float, caller: str) -> Exchange:
         limit = self._engine.limits.body
-        request, response = native.request, native.response
+        response = native.response
         if len(native.request_body) > limit:
             raise NotCorrected(f"the request body is over {limit} bytes")
         body = _plain(response, native.response_body, limit)
@@ -90,9 +91,20 @@ class HttpCodec:
             low = name.lower()
             if low != "set-cookie":
                 headers[low] = f"{headers[low]}, {value}" if low in headers else value
-        request_body = decoded(request.headers, native.request_body, limit)
-        document = read_request(request.method, self.upstream_target(request.target), request.headers, request_body)
+        document = self._read_request(native, limit)
         return Exchange(document, response.status, headers, body, id, started, elapsed, caller)
+
+    def _read_request(self, native: HttpExchange, limit: int) -> Request:
+        request, target = native.request, self.upstream_target(native.request.target)
+        try:
+            body = decoded(request.headers, native.request_body, limit)
+        except ValueError:
+            if native.request_body.lstrip()[:1] not in (b"{", b"["):
+                raise
+            # It is called compressed, and is not: a text, since no server reads it as JSON.
+            document = read_request(request.method, target, request.headers, b"")
+            return replace(document, body=native.request_body.decode("utf-8", "replace"))
+        return read_request(request.method, target, request.headers, body)
 
     def embed(
         self, native: HttpExchange, exchange: Exchange, decision: Decision, choice: ModeChoice

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
@@ -59,19 +60,22 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
     """
     path, _, query = target.partition("?")
     kept: dict[str, str] = {}
-    media = ""
+    media = parameters = ""
     for name, value in headers:
         low = name.lower()
         if low == "content-type":
-            media = value.partition(";")[0].strip().lower()
+            media, _, parameters = value.partition(";")
+            media = media.strip().lower()
         if low not in _LEFT_OUT:
             kept[low] = f"{kept[low]}, {value}" if low in kept else value
     form = media == "application/x-www-form-urlencoded"
     decoded: Json = None
-    if form:
+    if form and body[:1] in (b"{", b"[") and not isinstance(named_form := _json_or_text(body), str):
+        form, decoded = False, named_form  # what clients send who forget to say that it is JSON
+    elif form:
         decoded = nested(_fields(body.decode("utf-8", "replace")))
     elif body:
-        decoded = _json_or_text(body)
+        decoded = _json_or_text(body, parameters)
         if media in MEDIA_TYPES and isinstance(decoded, str):
             decoded = _yaml_or_text(body, decoded)
     return Request(
@@ -91,11 +95,23 @@ def _fields(text: str) -> list[tuple[str, str]]:
     return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
 
 
-def _json_or_text(body: bytes) -> Json:
+def _json_or_text(body: bytes, parameters: str = "") -> Json:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
+        pass
+    charset = _CHARSET.search(parameters)
+    try:
+        return orjson.loads(body.decode(_CHARSETS[charset[1].lower()] if charset is not None else "utf-8"))
+    except (KeyError, ValueError):  # JSONDecodeError and UnicodeDecodeError are ValueErrors
         return body.decode("utf-8", "replace")
+
+
+_CHARSET = re.compile(r"(?i)\bcharset\s*=\s*\"?([\w-]{1,20})")
+_CHARSETS = {
+    name: name for name in ("iso-8859-1", "latin1", "iso-8859-15", "windows-1252", "utf-16", "utf-16le", "utf-16be")
+}
+"""Charsets that clients write JSON in where they should write UTF-8 (RFC 8259 section 8.1)."""
 
 
 def _yaml_or_text(body: bytes, text: str) -> Json:

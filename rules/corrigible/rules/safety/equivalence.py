@@ -20,6 +20,7 @@ from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
 
 from . import spelling
+from .json_text import mended
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
@@ -33,7 +34,8 @@ _DIGITS = 32
 def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
     """Whether `other` is `one` converted without loss: another type, notation or encoding of the same value.
 
-    `"500"` is 500, `"true"` is true, `"a,b"` is `["a", "b"]`, an element is the list of it, an object is its JSON text.
+    `"500"` is 500, `"true"` is true, `"a,b"` is `["a", "b"]`, an element is the list of it, an object is its JSON text
+    (which may have a comma too many).
     Neither `"yes"` nor 1 is true: that is a reading.
     """
     if type(one) is str and type(other) is str and one.isdecimal() and other.isdecimal():
@@ -52,14 +54,19 @@ def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
             items, members = (one, other) if isinstance(one, list) else (other, one)
             return _numbered(members) == items or (len(items) == 1 and says_the_same(items[0], members, depth + 1))
         case Mapping(), str():
-            return bool(spelling.document(other, dict) == one)
+            return bool(spelling.document(other, dict) == one) or _is_mended(other, one)
         case list(), _ if len(one) == 1 and says_the_same(one[0], other, depth + 1):
             return True
         case list(), str() if len(other) <= _LONGEST:
-            return spelling.document(other, list) == one or _listed(one, other)
+            return spelling.document(other, list) == one or _listed(one, other) or _is_mended(other, one)
         case (str() | int() | float(), str() | int() | float()):
             return _same_scalar(one, other)
     return False
+
+
+def _is_mended(text: str, value: Json) -> bool:
+    """Whether a text is the JSON of a value, but for a byte order mark and commas too many."""
+    return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") and bool(mended(text) == value)
 
 
 def _numbered(value: Mapping[str, Json]) -> list[Json] | None:

@@ -45,6 +45,9 @@ class GitHubDescription:
             else violation
         )
 
+    def body_schemas(self, operation: str) -> Mapping[str, Json]:
+        return self.plain.body_schemas(operation)
+
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         return self.plain.declared_place(request, operation, pointer)
 

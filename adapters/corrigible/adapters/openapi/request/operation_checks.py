@@ -92,6 +92,11 @@ class OperationChecker:
         documented = media.get(_media(media, request) or "")
         return (None, {}) if documented is None else (documented["schema"], documented.get("encoding", {}))
 
+    def body_schemas(self) -> dict[str, Json]:
+        """Return the documented media types, each with its self-contained schema."""
+        media: Mapping[str, Any] = self.record.get("body", {}).get("media", {})
+        return {name: self.root(documented["schema"]) for name, documented in media.items()}
+
     def root(self, schema: Json) -> dict[str, Json]:
         """Return a schema with all it refers to."""
         inner = schema if isinstance(schema, Mapping) else {} if schema is not False else {"not": {}}

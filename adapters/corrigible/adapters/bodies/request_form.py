@@ -1,0 +1,71 @@
+"""What is wrong with the form of a request's body: media type, charset, coding, JSON that is none.
+
+Knows: media types, which of them an operation takes. Does not know: values, why a server refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from corrigible.rules.pointer import MISSING
+from corrigible.rules.schema_repair.body_form import CHARSET, CODING, FORM, MALFORMED, MEDIA_TYPE, is_json
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Json, Request
+
+_CHARSET: Final = re.compile(r"(?i);\s*charset\s*=\s*\"?([\w.:-]{1,40})")
+_GZIP: Final = ("\x1f\ufffd", "\x1f\x8b")
+"""How gzip begins where it is read as text."""
+
+
+def body_form_violation(
+    request: Request, documented: Mapping[str, Json], accepted: Sequence[str] = ()
+) -> SchemaViolation | None:
+    """Return what is wrong with the form of a body, None where nothing is or there is no body.
+
+    `documented` has the media types of the operation, each with its schema; `accepted` are those that the answer itself
+    lists: they beat the description.
+    """
+    body = request.body
+    if body is None:
+        return None
+    header = request.headers.get("content-type", "")
+    media = header.partition(";")[0].strip().lower() or (FORM if request.form else "")
+    if isinstance(body, str) and body.startswith(_GZIP) and "content-encoding" not in request.headers:
+        return SchemaViolation("/headers/content-encoding", CODING, {"type": "string", "enum": ["gzip"]})
+    if "content-encoding" in request.headers and isinstance(body, str) and _begins_json(body):
+        # What was compressed as its header says is no text any more.
+        return SchemaViolation("/headers/content-encoding", CODING, {}, request.headers["content-encoding"])
+    taken = [*accepted] or [*documented]
+    if taken and not any(_includes(one, media) for one in taken):
+        schemas = {name: documented[name] for name in taken if name in documented}
+        if accepted:
+            usual = next((schema for name, schema in documented.items() if is_json(name)), None)
+            schemas |= {name: usual for name in taken if is_json(name) and name not in schemas and usual is not None}
+        sent: Json = media or MISSING
+        return SchemaViolation("/headers/content-type", MEDIA_TYPE, {"enum": taken, "properties": schemas}, sent)
+    charset = _CHARSET.search(header)
+    if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii") and not isinstance(body, str):
+        return SchemaViolation("/headers/content-type", CHARSET, {}, header)
+    if isinstance(body, str) and is_json(media):
+        schema = documented.get(media, next((one for name, one in documented.items() if is_json(name)), {}))
+        if _begins_json(body) or not _takes_text(schema):
+            return SchemaViolation("/body", MALFORMED, schema if isinstance(schema, Mapping) else {}, body)
+    return None
+
+
+def _begins_json(text: str) -> bool:
+    return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
+
+
+def _takes_text(schema: Json) -> bool:
+    return isinstance(schema, Mapping) and "string" in (schema.get("type"), *(schema.get("type") or ()))
+
+
+def _includes(taken: str, media: str) -> bool:
+    """Whether a media type that is taken, or a range of them, includes another. Plain octets may be a file of any."""
+    if taken in ("*/*", "application/octet-stream", media):
+        return True
+    kind, _, rest = taken.partition("/")
+    return rest == "*" and media.startswith(f"{kind}/")

@@ -1,0 +1,78 @@
+"""Whether a refusal may be about the form of the request's body: then nothing that stands in the body was read.
+
+Knows: errors, statuses, what an answer says that it takes. Does not know: media types of operations, suggestions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from corrigible.adapters.base import Described
+from corrigible.adapters.bodies.request_form import body_form_violation
+from corrigible.rules.pointer import MISSING, resolve
+from corrigible.rules.schema_repair.body_form import CODING, MALFORMED, is_json
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Protocol
+
+from .api_profile import RefusalCase
+
+_STATUSES: Final = frozenset({400, 415, 422})
+_UNSUPPORTED: Final = 415
+_ABOUT_THE_FORM: Final = re.compile(
+    r"(?i)\b(?:content[- ]?type|media[- ]?type|mime|charset|content[- ]?encoding|json|payload|malformed|syntax"
+    r"|(?:request|message|http) body|body (?:is|was|must|cannot|could|required)|form[- ]?data|multipart"
+    r"|(?:empty|missing|invalid|no|unreadable) body|pars(?:e|ing)|decod(?:e|ing)|deserializ\w+"
+    r"|unexpected (?:token|end|character))\b"
+)
+_NOTHING_PARTICULAR: Final = re.compile(
+    r"(?i)\W*(?:(?:http )?(?:error )?4\d\d\W*)?(?:bad request|unprocessable (?:entity|content)"
+    r"|(?:invalid|wrong) (?:request|input)|validation (?:error|failed)|(?:request )?error)?\W*"
+)
+"""Messages that say no more than the status."""
+_READ: Final = 2000
+_LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
+
+
+def violation_of_form(case: RefusalCase, error: Violation, description: Described | None) -> SchemaViolation | None:
+    """Return what is wrong with the form of the body, where the answer does not speak of something else."""
+    request, status = case.request, case.exchange.status
+    if status not in _STATUSES or request.protocol is not Protocol.HTTP or request.body is None:
+        return None
+    if error.pointer.startswith(("/query", "/path", "/method")):
+        return None
+    operation = case.match.operation
+    documented = description.body_schemas(operation) if description is not None and operation else {}
+    accepted = _accepted(case.exchange.headers, request.method) if status == _UNSUPPORTED and documented else ()
+    violation = body_form_violation(request, documented, accepted)
+    if violation is None:
+        return None
+    if violation.keyword in (MALFORMED, CODING) or status == _UNSUPPORTED or _is_unread(case, error):
+        return violation
+    return None
+
+
+def _is_unread(case: RefusalCase, error: Violation) -> bool:
+    """Whether an error says that the body was not read: misses what is there, or speaks of the body as a whole."""
+    media = case.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if is_json(media) and not isinstance(case.request.body, str):
+        # Most servers read any JSON, whatever it is called: one that does not says so.
+        return _ABOUT_THE_FORM.search(error.message[:_READ]) is not None and not error.pointer
+    if error.pointer.startswith(("/body/", "/headers/")) and error.pointer != "/headers/content-type":
+        is_there = resolve(case.request.document(), error.pointer) is not MISSING
+        return error.constraint == "required" and is_there
+    if error.pointer:
+        return True
+    message = error.message[:_READ]
+    return (bool(media) and _NOTHING_PARTICULAR.fullmatch(message) is not None) or _ABOUT_THE_FORM.search(
+        message
+    ) is not None
+
+
+def _accepted(headers: Mapping[str, str], method: str) -> tuple[str, ...]:
+    """Return the media types that an answer lists as those that it takes (RFC 5789, RFC 9110 section 15.5.16)."""
+    listed = headers.get("accept-patch" if method == "PATCH" else "accept-post") or headers.get("accept", "")
+    types = [one.partition(";")[0].strip() for one in listed.lower().split(",")]
+    return tuple(one for one in types if _LISTED.fullmatch(one))

@@ -1,0 +1,102 @@
+"""Texts that are nearly JSON: where they stop being it, and what they hold where nothing has to be guessed.
+
+Knows: RFC 8259. Does not know: schemas, requests, what a value means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NamedTuple
+
+from corrigible.rules.pointer import MISSING
+from corrigible.schema.exchange import Json
+
+LONGEST: Final = 1 << 16
+"""Letters: nothing is said of a longer text."""
+_BOM: Final = "\ufeff"
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)|,(?=\s*+[}\]])|-?Infinity\b|NaN\b', re.DOTALL)
+"""A text, with all that is in it; a comma before an end; what JavaScript and Python write and JSON does not have."""
+_EXPECTED: Final = (
+    ("Expecting property name", "a member name in double quotes"),
+    ("Illegal trailing comma", "a value"),
+    ("Expecting ':'", "a colon"),
+    ("Expecting ','", "a comma, or the end of the object or list"),
+    ("Expecting value", "a value"),
+    ("Unterminated string", "the end of the text that begins there"),
+    ("Invalid control character", "an escape in the place of a control character"),
+    ("Invalid \\", "a valid escape"),
+    ("Extra data", "the end of the body"),
+)
+
+
+class JsonFault(NamedTuple):
+    """Where a text stops being JSON; both count from 1."""
+
+    line: int
+    column: int
+    expected: str
+
+
+def fault(text: str) -> JsonFault | None:
+    """Return where a text stops being JSON, None where it is JSON or too long to tell."""
+    if len(text) > LONGEST:
+        return None
+    if text.startswith(_BOM):
+        return JsonFault(1, 1, "no byte order mark")
+    try:
+        _loads(text)
+    except json.JSONDecodeError as problem:
+        expected = next((words for start, words in _EXPECTED if problem.msg.startswith(start)), "something else")
+        return JsonFault(problem.lineno, problem.colno, expected)
+    except _NoJson:
+        return next((_at(text, token.start()) for token in _TOKEN.finditer(text) if token[0][0] not in '",'), None)
+    except (RecursionError, ValueError):
+        return None
+    return None
+
+
+def mended(text: str) -> Json:
+    """Return what a text holds that is JSON but for a byte order mark and commas before an end; else MISSING.
+
+    Nothing is lost: what names a member twice, or has numbers that cannot be kept, is left alone.
+    """
+    if len(text) > LONGEST:
+        return MISSING
+    plain = _TOKEN.sub(lambda token: "" if token[0] == "," else token[0], text.removeprefix(_BOM))
+    try:
+        return _loads(plain, strict=True)
+    except (ValueError, RecursionError, _NoJson):
+        return MISSING
+
+
+def _at(text: str, index: int) -> JsonFault:
+    return JsonFault(text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index), "a number")
+
+
+class _NoJson(Exception):
+    """Python reads it, JSON does not have it."""
+
+
+def _loads(text: str, *, strict: bool = False) -> Json:
+    hooks: dict[str, Any] = {"object_pairs_hook": _once, "parse_float": _exact} if strict else {}
+    value: Json = json.loads(text, parse_constant=_refused, **hooks)
+    return value
+
+
+def _refused(constant: str) -> Json:
+    raise _NoJson(constant)
+
+
+def _once(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    out = dict(members)
+    if len(out) < len(members):
+        raise ValueError("a member is named twice")
+    return out
+
+
+def _exact(digits: str) -> float:
+    value = float(digits)
+    if len(digits) > 17 or value in (float("inf"), float("-inf")):
+        raise ValueError("a number that would be rounded")
+    return value

@@ -1,0 +1,194 @@
+"""Repairs of a body as a whole: its media type, its charset, its coding, and JSON that is none.
+
+A body is only written anew where that loses nothing: a form as JSON of the described types, JSON without a comma too
+many. What the caller has to write anew is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import orjson
+
+from corrigible.rules.functions.edits import Operation
+from corrigible.rules.pointer import MISSING, escape
+from corrigible.rules.safety.json_text import fault, mended
+from corrigible.schema.document import scalar_text
+from corrigible.schema.exchange import Json, Request
+
+from .first_violation import first_violation, is_fully_checked
+from .json_schema import Schema, member
+from .repair import Repair
+from .schema_violation import SchemaViolation
+from .suggestion import Proposal, ask, edit, is_secret
+from .trim_schema import trim_schema
+from .wire_text import read
+
+MALFORMED: Final = "contentJson"
+"""The body is a text, and should be JSON. The schema is that of the body."""
+MEDIA_TYPE: Final = "contentMediaType"
+"""The media type is none that is taken. The schema has those that are: `enum`, and in `properties` what each takes."""
+CHARSET: Final = "contentCharset"
+"""The media type is taken, in another charset."""
+CODING: Final = "contentEncoding"
+"""The body is not compressed as its header says, or in a coding that is not taken."""
+FORM: Final = "application/x-www-form-urlencoded"
+_CONTENT_TYPE: Final = "/headers/content-type"
+_MOST_BYTES: Final = 2048
+"""Of a body that is written anew in a suggestion."""
+
+
+class _Converted(NamedTuple):
+    media: str
+    body: Json
+    """MISSING where the body stays."""
+    schema: Schema
+
+
+def repair_body(violation: SchemaViolation, request: Request, group: str) -> Repair:
+    """Return the suggestions for a body that cannot be read as it was sent."""
+    match violation.keyword:
+        case "contentJson":
+            return _malformed(violation, request)
+        case "contentMediaType":
+            diagnosis = "The server does not take a body of this media type."
+            return _repair(_of_media_type(violation, request), diagnosis, "UNSUPPORTED_MEDIA_TYPE")
+        case "contentCharset":
+            return _repair(_of_charset(violation, request), "The body is not in UTF-8.", "UNSUPPORTED_CHARSET")
+        case _:
+            diagnosis = "The body is not in the coding that its header says, or the server does not take that coding."
+            return _repair(_of_coding(violation, request), diagnosis, "UNSUPPORTED_CONTENT_ENCODING")
+
+
+def _repair(proposal: Proposal, diagnosis: str, code: str) -> Repair:
+    return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
+
+
+def _malformed(violation: SchemaViolation, request: Request) -> Repair:
+    text = str(violation.value)
+    where = fault(text)
+    diagnosis = "The body is no valid JSON."
+    if where is not None:
+        diagnosis = f"The body is no valid JSON: line {where.line}, column {where.column}."
+    value = mended(text)
+    if where is None and isinstance(value, dict | list) and "\ufffd" not in text:
+        message = "Send the JSON itself, not a text that holds it."
+        diagnosis = "The body is a text that holds JSON."
+    else:
+        message = "Send the same without the byte order mark and the commas that are too many."
+    readable = isinstance(value, dict | list) and "\ufffd" not in text
+    if readable and _is_short(value) and not any(_secrets("/body", value)):
+        ops: list[Operation] = [{"op": "replace", "path": "/body", "value": value}]
+        proposal = Proposal([edit(violation, request, ops, message, verified=_verified(value, violation.schema))])
+    else:
+        if "\ufffd" in text:
+            message = "Send the body as JSON in UTF-8."
+        elif where is not None:
+            message = f"Send valid JSON. At line {where.line}, column {where.column} {where.expected} is expected."
+        else:
+            message = "Send valid JSON."
+        places = [("/body", trim_schema(violation.schema))]
+        proposal = _agent(ask(violation, request, message, places=places))
+    return _repair(proposal, diagnosis, "MALFORMED_JSON")
+
+
+def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
+    taken = [str(one) for one in violation.schema["enum"]]
+    schemas = violation.schema.get("properties") or {}
+    fits = [one for media in taken if (one := _converted(request, media, schemas.get(media))) is not None]
+    chosen = next((one for one in fits if one.media == "application/json"), fits[0] if len(fits) == 1 else None)
+    if chosen is None:
+        types = [one.media for one in fits] or taken
+        message = "Send the body in a media type that the server takes."
+        return _agent(ask(violation, request, message, schema={"type": "string", "enum": types}))
+    ops: list[Operation] = [{"op": "add", "path": _CONTENT_TYPE, "value": chosen.media}]
+    if chosen.body is MISSING:
+        message = "Send the same body under the media type that the server takes."
+        return Proposal([edit(violation, request, ops, message)])
+    if not _is_short(chosen.body) or any(_secrets("/body", chosen.body)):
+        message = "Send the same body in the media type that the server takes."
+        return _agent(ask(violation, request, message, schema={"type": "string", "enum": [chosen.media]}))
+    ops.append({"op": "replace", "path": "/body", "value": chosen.body})
+    message = "Send the same values in the media type that the server takes."
+    verified = _verified(chosen.body, chosen.schema)
+    return Proposal([edit(violation, request, ops, message, verified=verified)])
+
+
+def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
+    """Return the body as one of a media type, None where something would be lost or has to be guessed."""
+    schema = schema if isinstance(schema, Mapping) else {}
+    body = request.body
+    if media == FORM:
+        if request.form or not isinstance(body, Mapping) or any(isinstance(v, list | dict) for v in body.values()):
+            return None
+        if any(value is None for value in body.values()):
+            return None  # a form has no null
+        return _Converted(media, {name: scalar_text(value) for name, value in body.items()}, schema)
+    if not is_json(media):
+        return None
+    if isinstance(body, str):
+        body = mended(body)
+    if not isinstance(body, dict | list) or isinstance(body, list) is not _takes_list(media, body):
+        return None
+    if not request.form or isinstance(body, list):
+        return _Converted(media, MISSING if request.body is body else body, schema)
+    typed = {name: read(value, member([schema], name, schema), schema) for name, value in body.items()}
+    return _Converted(media, typed, schema)
+
+
+def _takes_list(media: str, body: Json) -> bool:
+    """Whether a media type takes a list; what says nothing takes either."""
+    if media == "application/json-patch+json":
+        return True
+    if media == "application/merge-patch+json":
+        return False
+    return isinstance(body, list)
+
+
+def is_json(media: str) -> bool:
+    """Whether a media type, without its parameters, is JSON."""
+    return media == "application/json" or media.endswith("+json")
+
+
+def _of_charset(violation: SchemaViolation, request: Request) -> Proposal:
+    media = str(violation.value).partition(";")[0].strip()
+    ops: list[Operation] = [{"op": "add", "path": _CONTENT_TYPE, "value": media}]
+    return Proposal([edit(violation, request, ops, "Send the same body in UTF-8, and say no other charset.")])
+
+
+def _of_coding(violation: SchemaViolation, request: Request) -> Proposal:
+    if violation.value is MISSING:
+        message = "Say that the body is compressed, or send it uncompressed."
+        return _agent(ask(violation, request, message, schema=violation.schema))
+    ops: list[Operation] = [{"op": "remove", "path": violation.pointer}]
+    return Proposal([edit(violation, request, ops, "Send the same body uncompressed, and say no coding.")])
+
+
+def _agent(proposal: Proposal) -> Proposal:
+    """Return a question for what the agent itself may write: it is about the form, not about the facts."""
+    for suggestion in proposal.suggestions:
+        for placeholder in suggestion["placeholders"]:
+            placeholder["ask"] = "agent"
+    return proposal
+
+
+def _verified(value: Json, schema: Schema) -> bool | None:
+    return is_fully_checked(schema) and first_violation(value, schema) is None if schema else None
+
+
+def _is_short(value: Json) -> bool:
+    return len(orjson.dumps(value)) <= _MOST_BYTES
+
+
+def _secrets(pointer: str, value: Json) -> Iterator[str]:
+    """Yield the places whose text is never repeated."""
+    inner: Sequence[tuple[object, Json]] = ()
+    if isinstance(value, Mapping):
+        inner = list(value.items())
+    elif isinstance(value, list):
+        inner = list(enumerate(value))
+    elif is_secret(pointer, value):
+        yield pointer
+    for name, one in inner:
+        yield from _secrets(f"{pointer}/{escape(str(name))}", one)
