@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from corrigible.rules.safety.loss import Seen, Survival, losses, losses_of_scalars
 from corrigible.schema.exchange import Json, Request
+from tests._support.counted import counted
 
 TOKENS = Survival(tokens=frozenset({"sha", "if-match"}))
 
@@ -43,6 +44,7 @@ def lost(before: Any, after: Any, survival: Survival | None = None, *, method: s
         ([{"op": "add", "path": "/a", "value": "x"}], [{"op": "add", "path": "/b", "value": "x"}]),
         ([{"op": "replace", "path": "/a", "value": 1}], [{"op": "add", "path": "/a", "value": 1}]),
         ({"items": ["x"]}, {"items": "x"}),
+        ({"items": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]}, {"items": [{"b": 4, "a": 3}, {"b": 2, "a": 1}]}),
         ({"name": None}, {"name": "x"}),
         ({"titel": "Helo"}, {"title": "Hello"}),  # the name and the value are put right
         ({"items": [{"n": 1}, {"n": 2}]}, {"items": [{"n": 2}, {"n": 1, "m": 3}]}),
@@ -91,6 +93,11 @@ def test_what_survives(before: Any, after: Any) -> None:
         ([{"op": "add", "path": 5}], [{"op": "add"}], ("/body/0/path",)),  # a list like any other
         ([{"op": 5, "path": "/a"}], [{"path": "/a"}], ("/body/0/op",)),
         ({"titel": "Helo"}, {"other": "Hello"}, ("/body/titel",)),
+        (
+            {"ops": [{"op": "remove", "path": "/a"}]},  # a JSON patch is the whole body
+            {"ops": [{"op": "remove", "path": "/b"}]},
+            ("/body/ops/0/path",),
+        ),
         ({"meta": {}}, {"meta": "x"}, ("/body/meta",)),
         ({"items": [1, 1, 2]}, {"items": [2, 1, 3]}, ("/body/items/1",)),
         ({"items": [{"n": 1}, {"n": 2}]}, {"items": [{"n": 2}]}, ("/body/items/0/n",)),
@@ -146,6 +153,18 @@ def test_another_version_of_what_is_stored_is_no_loss() -> None:
     assert lost({"sha": "abc"}, {}, TOKENS, method="PUT") == ("/body/sha",)  # the guard itself is gone
     assert lost({"sha": "abc"}, {}, TOKENS) == ()  # nothing is stored yet
     assert lost({"tree": [{"path": "a", "sha": "abc"}]}, {"tree": [{"path": "a"}]}, TOKENS) == ("/body/tree/0/sha",)
+
+
+def test_a_version_in_a_json_patch() -> None:
+    patch = [{"op": "test", "path": "/metadata/sha", "value": "abc"}]
+    other = [{**patch[0], "value": "def"}]
+    assert lost(patch, other, TOKENS) == ()
+    assert lost(patch, other) == ("/body/0/value",)
+
+
+def test_who_compares_many_values_counts_pairs() -> None:
+    before, after = ({f"{name}{i}": f"{name}{i}" for i in range(50)} for name in "ab")
+    assert counted(lambda: lost(before, after))[1] >= 2500
 
 
 def test_what_a_look_up_shows_a_name_to_stand_for() -> None:

@@ -48,6 +48,7 @@ def test_held(sent: Any, answer: Any) -> None:
         ({"a": [{"b": 1}]}, {"a": [7]}, ("/body/a/0/b",)),
         ({"list": [{"a": 1, "b": 2}]}, {"list": [{"a": 9, "b": 9}, {"a": 1}]}, ("/body/list/0/b",)),
         ({"x": None, "a": 1}, {"b": 2}, ("/body/a",)),
+        ({"list": [{"a": 1, "b": 2}]}, {"list": [{"a": 1}, {"b": 2}]}, ("/body/list/0/b",)),
     ],
 )
 def test_dropped_or_changed(sent: Any, answer: Any, gone: tuple[str, ...]) -> None:
@@ -127,5 +128,7 @@ def test_what_still_stands_in_the_request_is_not_where_another_was() -> None:
     before = Request("POST", "/x", body={"old": "t", "name": "t"})
     sent = Request("POST", "/x", body={"new": "t", "old": "t"})
     assert in_the_original(["/body/new"], sent, before) == ["/body/name"]
+    among = Request("POST", "/x", body={"other": "o", "name": "t"})
+    assert in_the_original(["/body/new"], Request("POST", "/x", body={"new": "t"}), among) == ["/body/name"]
     both = Request("POST", "/x", body={"new": "t", "old": "t", "name": "t"})
     assert in_the_original(["/body/new"], both, before) == []
