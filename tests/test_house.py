@@ -55,6 +55,7 @@ ORDER = {
     "adapters": [
         *(
             "operation",
+            "vocabulary",
             "base",
             "cache",
             "bodies",
