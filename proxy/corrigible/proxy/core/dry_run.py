@@ -118,11 +118,11 @@ def _without_refuted(
 ) -> Iterator[RuleResult]:
     """Leave out what was tried for errors that came again."""
     for one, error in zip(results, errors, strict=True):
-        kept = tuple(s for s in one.suggestions if not any(s is other for other in tried))
-        if _key(error) not in repeated or len(kept) == len(one.suggestions):
+        remaining = tuple(s for s in one.suggestions if not any(s is other for other in tried))
+        if _key(error) not in repeated or len(remaining) == len(one.suggestions):
             yield one
-        elif kept:
-            yield one.with_suggestions(kept)
+        elif remaining:
+            yield one.with_suggestions(remaining)
 
 
 def _marked(suggestion: Suggestion, result: _Result) -> Suggestion:

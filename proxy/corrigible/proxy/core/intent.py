@@ -101,8 +101,8 @@ def _shifted(
             continue
         places = [f"/body{place}" for place in find(before, meaning.at)]
         if meaning.is_about_a_value:
-            there = [p for p in places if same_json(resolve(before, p.removeprefix("/body")), meaning.value)]
-            suggestion = losing(suggestion, there)
+            affected = [p for p in places if same_json(resolve(before, p.removeprefix("/body")), meaning.value)]
+            suggestion = losing(suggestion, affected)
         elif len(places) < max(1, len(find(before, meaning.at.rpartition("/")[0]))):
             suggestion = _changing(suggestion)
     return suggestion
@@ -117,8 +117,8 @@ def undeclared_losses(claimed: Sequence[RuleResult], declared: Sequence[RuleResu
     return [
         pointer
         for one, other in zip(claimed, declared, strict=True)
-        for mine, computed in zip(one.suggestions, other.suggestions, strict=True)
-        if not mine["safety"]["changes_intent"]
+        for claim, computed in zip(one.suggestions, other.suggestions, strict=True)
+        if not claim["safety"]["changes_intent"]
         for pointer in computed["safety"].get("loses", ())
     ]
 

@@ -32,26 +32,26 @@ def merge_suggestions(results: Sequence[RuleResult], request: Request) -> list[R
     done: list[Json] = []
     out = []
     for result in results:
-        kept = []
+        remaining = []
         open_choices: dict[str, bool] = {}
         for suggestion in result.suggestions:
             group = suggestion.get("group") or {}
             if group.get("relation") == "one_of" and group["id"] in open_choices:
                 if open_choices[group["id"]]:
-                    kept.append(suggestion)  # not the first alternative: a reader applies one of them
+                    remaining.append(suggestion)  # not the first alternative: a reader applies one of them
                 continue
             wanted = [suggestion.get(name) for name in _WANTED]
-            there = wanted not in done
-            if there and "patch" in suggestion:
+            is_new = wanted not in done
+            if is_new and "patch" in suggestion:
                 patch, document = _agreeing(suggestion["patch"], before, document)
-                there = bool(patch)
+                is_new = bool(patch)
                 suggestion = {**suggestion, "patch": patch}
             done.append(wanted)
-            if there:
-                kept.append(suggestion)
+            if is_new:
+                remaining.append(suggestion)
             if group.get("relation") == "one_of":
-                open_choices[group["id"]] = there
-        out.append(result.with_suggestions(kept))
+                open_choices[group["id"]] = is_new
+        out.append(result.with_suggestions(remaining))
     return out
 
 

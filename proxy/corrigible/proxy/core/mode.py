@@ -89,7 +89,7 @@ def without_mode(target: str) -> str:
     if not mark:
         return target
     parts = query.split("&")
-    kept = [p for p in parts if not (p.startswith("mode=") and parse_mode(unquote_plus(p[5:])) is not None)]
-    if len(kept) == len(parts):
+    remaining = [p for p in parts if not (p.startswith("mode=") and parse_mode(unquote_plus(p[5:])) is not None)]
+    if len(remaining) == len(parts):
         return target
-    return f"{path}?{'&'.join(kept)}" if kept else path
+    return f"{path}?{'&'.join(remaining)}" if remaining else path

@@ -34,8 +34,8 @@ def drop_invalid(
     whole = [
         s["group"]["id"] for s in edits if id(s) in refuted and "group" in s and s["group"]["relation"] != "one_of"
     ]
-    kept = [s for s in result.suggestions if id(s) not in refuted and not ("group" in s and s["group"]["id"] in whole)]
-    return result.with_suggestions(kept) if kept else None
+    valid = [s for s in result.suggestions if id(s) not in refuted and not ("group" in s and s["group"]["id"] in whole)]
+    return result.with_suggestions(valid) if valid else None
 
 
 def _breaks(

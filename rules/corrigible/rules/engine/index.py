@@ -60,7 +60,7 @@ class RuleIndex:
 
     def candidates(self, operation: str, status: int, violation: Violation) -> list[Rule]:
         """Return the rules whose `match` holds, the one to ask first in front."""
-        found: list[tuple[int, Rule]] = []
+        matches: list[tuple[int, Rule]] = []
         code, kind, param = violation.code, violation.type, violation.param
         keys = ((status, code), (status, ANY), (0, code), (0, ANY)) if code else ((status, ANY), (0, ANY))
         for shelf in (self._buckets.get(operation), self._buckets.get(ANY) if operation else None):
@@ -73,10 +73,10 @@ class RuleIndex:
                 for entry in bucket.candidates(violation.message):
                     on = entry[1].match
                     if (not on.types or kind in on.types) and (not on.params or param in on.params):
-                        found.append(entry)
-        if len(found) > 1:
-            found.sort(key=_rank)
-        return [rule for _, rule in found]
+                        matches.append(entry)
+        if len(matches) > 1:
+            matches.sort(key=_rank)
+        return [rule for _, rule in matches]
 
 
 def _rank(entry: tuple[int, Rule]) -> int:

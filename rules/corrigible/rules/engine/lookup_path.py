@@ -33,8 +33,8 @@ def placed(path: str, theirs: Iterable[str]) -> str | None:
         while start >= 0:
             end = start + 1 + len(value)
             if path[end : end + 1] in ("", "/"):
-                said = quote(value, safe="!$&'()*+,;=:@~")
-                path, end = f"{path[:start]}/{said}{path[end:]}", start + 1 + len(said)
+                segment = quote(value, safe="!$&'()*+,;=:@~")
+                path, end = f"{path[:start]}/{segment}{path[end:]}", start + 1 + len(segment)
             start = path.find(f"/{value}", end)
     return path if is_path(path) else None
 
@@ -45,11 +45,11 @@ def theirs(scope: Mapping[str, Any], names: Iterable[str], own: Any, whole: froz
     `own` is what the caller sent; `whole` names members whose values are parts of a path as they are.
     """
     texts = (text for name in names for text in _texts(scope.get(name), whole))
-    found = {text for text in texts if _LEADS_AWAY.search(text) and not _IS_PLACE.match(text)}
-    if not found:
+    foreign = {text for text in texts if _LEADS_AWAY.search(text) and not _IS_PLACE.match(text)}
+    if not foreign:
         return []
     sent = [*_texts(own)]
-    return sorted((text for text in found if not any(text in one for one in sent)), key=len, reverse=True)
+    return sorted((text for text in foreign if not any(text in one for one in sent)), key=len, reverse=True)
 
 
 def capture(text: str) -> bool:

@@ -40,11 +40,17 @@ class SuggestionBuilder:
     """Builds the suggestions of one rule for one error. `retry` and `recovery` gather what the entries say of pace."""
 
     def __init__(
-        self, rule: Rule, request: Request, scope: dict[str, Any], settings: PackSettings, group: str, looked: list[str]
+        self,
+        rule: Rule,
+        request: Request,
+        scope: dict[str, Any],
+        settings: PackSettings,
+        group: str,
+        lookups: list[str],
     ) -> None:
-        """`looked` names the look-ups that were made; `group` makes group ids unique."""
+        """`lookups` names the look-ups that were made; `group` makes group ids unique."""
         self.rule, self.request, self.scope, self.settings = rule, request, scope, settings
-        self.group, self.looked = group, looked
+        self.group, self.lookups = group, lookups
         self.groups = 0
         self.retry: dict[str, Json] | None = None
         self.recovery = ""
@@ -56,22 +62,22 @@ class SuggestionBuilder:
                 suggestion = self._suggestion(entry, activation, group)
                 return [] if _changes_nothing(entry, suggestion) else [suggestion]
             case SuggestionGroup():
-                mine = self._new_group(entry.relation)
+                new_group = self._new_group(entry.relation)
                 out = []
                 for member in entry.members:
                     if member.condition is None or member.condition.holds(activation):
-                        out += self.build(member, activation, mine)
+                        out += self.build(member, activation, new_group)
                 return out
             case SuggestionLoop():
                 return self._loop(entry, activation)
 
     def _loop(self, entry: SuggestionLoop, activation: Activation) -> list[dict[str, Json]]:
-        mine = self._new_group(entry.relation)
+        new_group = self._new_group(entry.relation)
         alternatives = entry.relation == "one_of"
         out: list[dict[str, Json]] = []
         for inner in self._elements(entry.each, entry.name, activation):
             if entry.member.condition is None or entry.member.condition.holds(inner):
-                out += self.build(entry.member, inner, mine)
+                out += self.build(entry.member, inner, new_group)
             if alternatives and len(out) == _MOST_ALTERNATIVES:
                 break
             if len(out) > _MOST_TOGETHER:
@@ -127,8 +133,8 @@ class SuggestionBuilder:
         if self.rule.guesses and guessed(patch, self.request, self.settings.decisive):
             out["safety"]["requires_confirmation"] = True
         out["evidence"] = {"kind": "rule", "rule": self.rule.version}
-        if self.looked:
-            out["evidence"]["lookups"] = list(dict.fromkeys(self.looked))
+        if self.lookups:
+            out["evidence"]["lookups"] = list(dict.fromkeys(self.lookups))
         self._pace(spec, activation, patch)
         return out
 

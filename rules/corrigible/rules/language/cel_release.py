@@ -98,8 +98,8 @@ def releasing(called: Callable[..., Any]) -> Any:
 def release() -> None:
     """Give back what the runtime kept in the evaluation that is over. No value of it may be used any more."""
     if _owed.arguments:
-        kept = surplus()
-        for objects, count in ((_owed.arguments, kept.arguments), (_owed.results, kept.result)):
+        extra = surplus()
+        for objects, count in ((_owed.arguments, extra.arguments), (_owed.results, extra.result)):
             for _ in range(count):
                 for one in objects:
                     _DECREF(one)
@@ -109,11 +109,11 @@ def release() -> None:
 @functools.cache
 def surplus() -> _Surplus:
     """Call a function through the runtime, and count what is left of it."""
-    seen: list[Any] = []
+    observed: list[Any] = []
 
     def probe(arguments: tuple[Any, ...]) -> Any:
-        seen[:] = [arguments, [str(arguments)]]
-        return seen[1]
+        observed[:] = [arguments, [str(arguments)]]
+        return observed[1]
 
     dyn = cel.Type.DYN
     overload = cel.Overload("corrigible_probe", dyn, [dyn], False, of_tuple(probe))
@@ -122,6 +122,6 @@ def surplus() -> _Surplus:
     activation = env.Activation({"x": {"a": "b"}})
     env.compile("size(probe(x))").eval(activation).plain_value()
     del activation, env, extension, overload
-    # `seen` holds one reference, and getrefcount's own argument is the second.
-    left = [sys.getrefcount(seen[index]) - 2 for index in (0, 1)]
+    # `observed` holds one reference, and getrefcount's own argument is the second.
+    left = [sys.getrefcount(observed[index]) - 2 for index in (0, 1)]
     return _Surplus(*left) if all(count in (0, 1) for count in left) else _Surplus(0, 0)

@@ -105,7 +105,7 @@ class _Compiler(ExpressionCompiler):
             priority=text.priority,
             match=self._match(text.match),
             when=self._condition(text.when, ("when",), environment()),
-            questions=tuple(self._question(name, asked, scope) for name, asked in text.lookup.items()),
+            questions=tuple(self._question(name, lookup, scope) for name, lookup in text.lookup.items()),
             lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
             also_resolves=None
@@ -127,15 +127,15 @@ class _Compiler(ExpressionCompiler):
         bindings = Bindings(mentioned & scope.names, None if None in tables else frozenset(tables))
         return replace(rule, bindings=bindings, guesses="nearest" in self.mentioned)
 
-    def _question(self, name: str, asked: LookupText, scope: Environment) -> LookupSpec:
+    def _question(self, name: str, lookup_text: LookupText, scope: Environment) -> LookupSpec:
         begun = len(self.expressions)
         trail = ("lookup", name)
         return LookupSpec(
             name,
-            self._cel(asked.get, (*trail, "get"), scope),
-            self._condition(asked.condition, (*trail, "if"), scope),
-            asked.optional,
-            None if asked.message is None else self._template(asked.message, (*trail, "message"), scope),
+            self._cel(lookup_text.get, (*trail, "get"), scope),
+            self._condition(lookup_text.condition, (*trail, "if"), scope),
+            lookup_text.optional,
+            None if lookup_text.message is None else self._template(lookup_text.message, (*trail, "message"), scope),
             frozenset(word for one in self.expressions[begun:] for word in words(one.expanded))
             & self.text.lookup.keys(),
         )
@@ -143,11 +143,11 @@ class _Compiler(ExpressionCompiler):
     def _order(self) -> None:
         """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""
         waiting = [*self.text.lookup, *self.text.let]
-        for name, asked in self.text.lookup.items():
-            for key, text in (("get", asked.get), ("if", asked.condition)):
+        for name, lookup_text in self.text.lookup.items():
+            for key, text in (("get", lookup_text.get), ("if", lookup_text.condition)):
                 self._too_early(text, ("lookup", name, key), waiting)
             waiting.pop(0)
-            beginning = uncovered(asked.get, self.lookups) if self.lookups is not None else None
+            beginning = uncovered(lookup_text.get, self.lookups) if self.lookups is not None else None
             if beginning is not None:
                 self._wrong(("lookup", name, "get"), f'"{beginning}" fits none of the lookups of pack.yaml')
         for name, value in self.text.let.items():
@@ -244,8 +244,8 @@ class _Compiler(ExpressionCompiler):
         if action not in self.vocabulary.actions:
             hint = suggest_spelling(action, self.vocabulary.actions)
             self._wrong((*trail, "action"), f'action "{action}" is not registered in pack.yaml{hint}')
-        known = self.vocabulary.actions.get(action)
-        base = str(known.base_action) if known is not None else action
+        definition = self.vocabulary.actions.get(action)
+        base = str(definition.base_action) if definition is not None else action
         terminal = base in TERMINAL
         if terminal and (entry.patch or entry.set or entry.steps or entry.ask):
             self._wrong(trail, f"{action} is terminal: it has no set, patch, steps or ask")
@@ -253,8 +253,8 @@ class _Compiler(ExpressionCompiler):
         if action != base and base == "MODIFY_PARAMS" and not (entry.patch or entry.set or entry.ask):
             self._wrong(trail, f"{action} needs set or patch: its parameters are not members of the request")
         if entry.recovery is not None and (entry.recovery == "terminal") is not terminal:
-            said = "is always terminal" if terminal else "is never terminal"
-            self._wrong((*trail, "recovery"), f"{action} {said}")
+            problem = "is always terminal" if terminal else "is never terminal"
+            self._wrong((*trail, "recovery"), f"{action} {problem}")
         if base == "WAIT_AND_RETRY" and entry.parameters:
             self._wrong((*trail, "parameters"), f"{action} has no parameters: the wait belongs into retry")
         placeholders = self._placeholders(entry, (*trail, "ask"), scope)

@@ -234,11 +234,11 @@ class Environment:
         except ShorthandError as problem:
             raise ExpressionError(str(problem)) from None
         except RuntimeError as problem:
-            said = str(problem).removeprefix("INVALID_ARGUMENT: ").splitlines()[0].removeprefix("ERROR: ")
-            said = re.sub(r"^<input>:\d+:(\d+): ", r"column \1: ", said).replace(" (in container '')", "")
-            named = _UNDECLARED.search(said)
+            message = str(problem).removeprefix("INVALID_ARGUMENT: ").splitlines()[0].removeprefix("ERROR: ")
+            message = re.sub(r"^<input>:\d+:(\d+): ", r"column \1: ", message).replace(" (in container '')", "")
+            named = _UNDECLARED.search(message)
             hint = _hint(named[1], [*self.names, *FUNCTIONS, *functions]) if named else ""
-            raise ExpressionError(f"CEL: {said.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
+            raise ExpressionError(f"CEL: {message.removesuffix(' [INVALID_ARGUMENT]')}{hint}") from None
 
     def activation(self, values: Mapping[str, Any], bindings: Bindings | None = None) -> Activation:
         return Activation(values, bindings)

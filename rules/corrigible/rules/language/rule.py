@@ -35,8 +35,8 @@ class Pattern:
             # Over bytes: the text interface decodes every offset and costs five times as much.
             compiled = re2.compile(text.encode(), options)
         except re2.error as problem:
-            said = problem.args[0] if problem.args else problem
-            raise ValueError(said.decode() if isinstance(said, bytes) else str(said)) from None
+            message = problem.args[0] if problem.args else problem
+            raise ValueError(message.decode() if isinstance(message, bytes) else str(message)) from None
         self.text = text
         self.names = {number: _decoded(name) for name, number in compiled.groupindex.items()}
         # What re2 wraps: the wrapper's own `search` takes three times as long.
@@ -80,7 +80,7 @@ class MatchCriteria:
         """How narrow this is. Narrower rules are asked first."""
         narrow = (self.operations, self.statuses, self.codes, self.types, self.params, self.message)
         weights = (16, 1, 8, 2, 4, 8)
-        return sum(weight for said, weight in zip(narrow, weights, strict=True) if said)
+        return sum(weight for criterion, weight in zip(narrow, weights, strict=True) if criterion)
 
 
 @dataclass(frozen=True, slots=True)

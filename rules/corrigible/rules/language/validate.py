@@ -26,12 +26,12 @@ def checked(model: type[Model], source: Source, data: Any = None, under: Trail =
         complaints: dict[Trail, list[Any]] = {}
         for one in problem.errors(include_url=False):
             complaints.setdefault(_trail(source, under, one["loc"]), []).append(one)
-        found = [
-            source.error((*under, *trail), said)
+        authoring_errors = [
+            source.error((*under, *trail), sentence)
             for trail, errors in complaints.items()
-            for said in _sentences(model, trail, errors, answered=_answered(trail, complaints))
+            for sentence in _sentences(model, trail, errors, answered=_answered(trail, complaints))
         ]
-        unique = {(e.place.line, e.problem): e for e in found}
+        unique = {(e.place.line, e.problem): e for e in authoring_errors}
         error = gather(sorted(unique.values(), key=lambda e: e.place.line))
         assert error is not None
         raise error from None
@@ -95,8 +95,8 @@ def _kind(value: Any) -> str:
 
 def _sentence(model: type[BaseModel], error: Any, trail: Trail) -> str:
     kind = error["type"]
-    found = (*trail, error["loc"][-1]) if kind == "missing" else trail
-    where = [part for part in found if isinstance(part, str)]
+    location = (*trail, error["loc"][-1]) if kind == "missing" else trail
+    where = [part for part in location if isinstance(part, str)]
     name = where[-1] if where else ""
     if kind == "extra_forbidden":
         owner = next((part for part in reversed(where[:-1]) if part.islower()), "")

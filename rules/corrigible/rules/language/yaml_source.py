@@ -90,8 +90,10 @@ def _value(node: yaml.Node, trail: Trail, lines: dict[Trail, int], path: Path) -
     try:
         value = _Constructor().construct_object(node)
     except yaml.MarkedYAMLError as problem:
-        said = (problem.problem or "bad value").replace("could not determine a constructor for the tag", "unknown tag")
-        raise AuthoringError(Place(path, node.start_mark.line + 1), said) from None
+        message = (problem.problem or "bad value").replace(
+            "could not determine a constructor for the tag", "unknown tag"
+        )
+        raise AuthoringError(Place(path, node.start_mark.line + 1), message) from None
     except ValueError as problem:
         raise AuthoringError(Place(path, node.start_mark.line + 1), str(problem)) from None
     if isinstance(value, float) and not math.isfinite(value):

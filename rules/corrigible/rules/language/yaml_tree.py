@@ -51,11 +51,11 @@ def _node(text: str) -> yaml.Node | None:
 def _may_be_deep(text: str) -> bool:
     """Whether brackets or indents could nest deeper than C's stack is sure to carry; quoted ones count as well."""
     depth = 0
-    for found in _BRACKETS.finditer(text):
-        depth = depth + 1 if found[0] in "[{" else max(0, depth - 1)
+    for bracket in _BRACKETS.finditer(text):
+        depth = depth + 1 if bracket[0] in "[{" else max(0, depth - 1)
         if depth > _SAFE_FOR_C:
             return True
-    return any(found.end() - found.start() > _SAFE_FOR_C for found in _INDENTS.finditer(text))
+    return any(indent.end() - indent.start() > _SAFE_FOR_C for indent in _INDENTS.finditer(text))
 
 
 def _walk_events(text: str, path: Path, deepest: int) -> None:
