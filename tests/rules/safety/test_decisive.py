@@ -8,7 +8,7 @@ import pytest
 from corrigible.rules.safety.decisive import decides, guessed, words
 from corrigible.schema.exchange import Request
 from tests._support.built_in_packs import pack_of
-from tests.rules.engine.test_evaluate import consider
+from tests._support.one_rule import consider
 
 WritePack = Callable[..., Path]
 
