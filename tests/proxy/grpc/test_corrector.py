@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from google.protobuf import message_factory
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.rpc import status_pb2
 
 grpc: Any = importlib.import_module("grpc")
@@ -163,10 +163,16 @@ class TestCodec:
         without = GrpcCorrector(corrector.engine, loops=None)
         assert without.caller(self.call(("authorization", "one"), peer="p")) == "p"
 
-    def test_which_methods_are_unary(self, corrector: GrpcCorrector) -> None:
-        kinds = {name: corrector.is_unary(f"/etcdserverpb.{name}") for name in ("KV/Put", "Watch/Watch", "KV/None")}
-        assert kinds == {"KV/Put": True, "Watch/Watch": False, "KV/None": False}
-        assert corrector.is_unary("/etcdserverpb.Maintenance/Snapshot") is False, "its answers are a stream"
+    def test_which_methods_are_unary(self) -> None:
+        file = FileDescriptorProto(name="a.proto", package="a", syntax="proto3")
+        file.message_type.add(name="M")
+        service = file.service.add(name="S")
+        for name, sent, given in (("One", False, False), ("Up", True, False), ("Down", False, True)):
+            method = service.method.add(name=name, input_type=".a.M", output_type=".a.M")
+            method.client_streaming, method.server_streaming = sent, given
+        corrector = GrpcCorrector(build_engine(["grpc"], rpc=True), Descriptors([file]))
+        kinds = {name: corrector.is_unary(f"/a.S/{name}") for name in ("One", "Up", "Down", "None")}
+        assert kinds == {"One": True, "Up": False, "Down": False, "None": False}
 
     def test_every_pack_reads_the_descriptors(self) -> None:
         corrector = GrpcCorrector(build_engine(["grpc"], rpc=True))

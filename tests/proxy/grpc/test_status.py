@@ -131,6 +131,12 @@ def test_a_group_that_only_makes_sense_whole_is_cut_whole() -> None:
     assert len(_read(annotated((), native(0), "bad parent", choice) or ()).suggestions) == 11
 
 
+def test_details_that_are_sent_twice_are_left_alone() -> None:
+    entry = (DETAILS, native(0).SerializeToString())
+    with pytest.raises(Unreadable):
+        native_status(3, "bad parent", (entry, entry))
+
+
 @pytest.mark.parametrize("sent", [b"\x0a\xff\xff\xff\x7f not a Status", status_pb2.Status(code=9).SerializeToString()])
 def test_details_that_are_something_else_are_left_alone(sent: bytes) -> None:
     with pytest.raises(Unreadable):

@@ -64,8 +64,7 @@ def relayed_feedback(
         if relay is not None and adapter.calls is not None:
             now = exchange.started + exchange.elapsed
             seal = relay.vouched(text, seals(body), adapter.calls(exchange.request).calls, now)
-            sealed = _annotation(case, feedback, limits) if seal is not None else None
-            if sealed is not None and seal is not None:
+            if seal is not None and (sealed := _annotation(case, feedback, limits)) is not None:
                 if relay.first(seal, now):
                     return Relayed(sealed._replace(seal=seal), is_final=True)
                 return Relayed(this_unsealed or PassThrough("seen before"), is_final=True)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.core.limits import Limits
+from corrigible.proxy.core.loop import detector
 from corrigible.proxy.core.loop.attempt_group import Refusal
 from corrigible.proxy.core.loop.detector import IDLE, MOST, Loops
 from corrigible.proxy.core.loop.shared import LoopsApart
@@ -85,6 +86,18 @@ def test_only_so_many_are_remembered() -> None:
         many.refused(replace(REQUEST, body={"reason": number}))
     assert len(many.loops) == 16
     assert many.attempt(replace(REQUEST, body={"reason": 99})) == 2
+
+
+def test_the_loops_met_longest_ago_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detector, "MOST", 3)
+    loops = Loops(b"k")
+    one, other = Agent(loops, caller="one"), Agent(loops, caller="other")
+    one.refused()
+    other.refused()
+    one.refused(replace(REQUEST, body={**REQUEST.body, "reason": "another task"}))
+    Agent(loops, caller="third").refused()
+    assert [loops.knows(caller) for caller in ("one", "other", "third")] == [True, False, True]
+    assert len(loops) == 3
 
 
 def test_what_a_caller_makes_long_takes_no_room() -> None:

@@ -83,7 +83,7 @@ def _relaxed(refusal: Refusal, suggestions: Sequence[Mapping[str, Json]], attemp
         "message": "Read the answer itself, and decide anew what to send.",
         "parameters": {},
     }
-    asked = [place for place in dict.fromkeys(one.pointer for one in refusal.errors) if _is_askable(place)]
+    asked = [place for place in dict.fromkeys(one.pointer for one in refusal.errors) if pointer_problem(place) is None]
     if asked:
         suggestion["applicability"] = "HAS_PLACEHOLDERS"
         suggestion["placeholders"] = [{"pointer": place, "ask": "user"} for place in asked[:_MOST_PLACEHOLDERS]]
@@ -108,10 +108,6 @@ def _final(suggestions: Sequence[Mapping[str, Json]], attempts: int) -> dict[str
 
 def _times(attempts: int) -> str:
     return f"Requests like this one were refused {attempts} times in the same way."
-
-
-def _is_askable(pointer: str) -> bool:
-    return bool(pointer) and pointer_problem(pointer) is None
 
 
 def _escalated(group: AttemptGroup) -> dict[str, Json]:
