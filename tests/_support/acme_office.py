@@ -68,9 +68,9 @@ class Office:
 
     def made(self, path: str, role: str = "owner", **body: Json) -> Any:
         """Make something that has to be made."""
-        answer = self.call(role, "POST", path, body or None)
-        assert answer.is_success, answer.text
-        return answer.json()
+        response = self.call(role, "POST", path, body or None)
+        assert response.is_success, response.text
+        return response.json()
 
     def payment(self, **body: Json) -> str:
         return str(self.made("/v1/test_helpers/payments", **{"order": "A-1", "amount": 8000, **body})["id"])
@@ -86,5 +86,5 @@ class Office:
         return name
 
     def refund(self, role: str = "agent", headers: dict[str, str] | None = None, **body: Json) -> httpx.Response:
-        wanted = {"amount": 1000, "currency": "eur", "reason": "damaged", **body}
-        return self.call(role, "POST", "/v1/refunds", wanted, headers)
+        body_sent = {"amount": 1000, "currency": "eur", "reason": "damaged", **body}
+        return self.call(role, "POST", "/v1/refunds", body_sent, headers)

@@ -22,7 +22,7 @@ def counted(compute: Callable[[], T], size: int = 0) -> tuple[T, int]:
 
     try:
         next(within(budget, run()))
-    except StopIteration as done:
-        result: T = done.value
+    except StopIteration as stop:
+        result: T = stop.value
         return result, budget.steps - budget.left
     raise AssertionError("nothing is looked up")

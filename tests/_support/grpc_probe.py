@@ -65,15 +65,15 @@ class Probe:
     """Methods and metadata of the calls that came."""
 
     def end(self, request: bytes, context: Any) -> None:
-        said = json.loads(request)
-        trailing: list[tuple[str, str | bytes]] = list(METADATA) if said.get("metadata") else []
-        if "size" in said:
-            trailing.append((DETAILS, status_bytes(said["code"], said["message"], said["size"])))
-        if "details" in said:
-            trailing.append((DETAILS, bytes.fromhex(said["details"])))
+        document = json.loads(request)
+        trailing: list[tuple[str, str | bytes]] = list(METADATA) if document.get("metadata") else []
+        if "size" in document:
+            trailing.append((DETAILS, status_bytes(document["code"], document["message"], document["size"])))
+        if "details" in document:
+            trailing.append((DETAILS, bytes.fromhex(document["details"])))
         context.set_trailing_metadata(tuple(trailing))
-        if said.get("code"):
-            context.abort(CODES[said["code"]], said["message"])
+        if document.get("code"):
+            context.abort(CODES[document["code"]], document["message"])
 
     def echo(self, request: bytes, context: Any) -> bytes:
         context.send_initial_metadata(METADATA)
@@ -147,9 +147,9 @@ class Seen:
 
     @property
     def details(self) -> bytes | None:
-        found = [value for key, value in self.trailing if key == DETAILS]
-        assert len(found) < 2
-        return found[0] if found and isinstance(found[0], bytes) else None
+        details = [value for key, value in self.trailing if key == DETAILS]
+        assert len(details) < 2
+        return details[0] if details and isinstance(details[0], bytes) else None
 
 
 def observe(channel: Any, method: str, *requests: bytes, metadata: Any = (), timeout: float = PATIENCE) -> Seen:
@@ -214,8 +214,8 @@ class Started:
         """Return its exit status, and what else it said."""
         for number in signals or (signal.SIGTERM,):
             self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, said
+        _, output = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, output
 
 
 @contextmanager
@@ -228,12 +228,12 @@ def started(upstream: str | int, *words: str) -> Iterator[Started]:
     ) as process:
         try:
             assert process.stderr is not None
-            said: list[str] = []
-            while not said or not said[-1].startswith("corrigible: "):
+            lines: list[str] = []
+            while not lines or not lines[-1].startswith("corrigible: "):
                 line = process.stderr.readline()
-                assert line, "".join(said)
-                said.append(line)
-            yield Started(process, "".join(said), int(said[-1].split()[1].rpartition(":")[2]))
+                assert line, "".join(lines)
+                lines.append(line)
+            yield Started(process, "".join(lines), int(lines[-1].split()[1].rpartition(":")[2]))
         finally:
             process.kill()
 
@@ -250,8 +250,8 @@ def ended(*words: str) -> int:
 def ended_apart(*words: str) -> tuple[int, str]:
     """Run one that gets as far as to fork, which must not happen in here; return its exit status, and what it said."""
     command = [sys.executable, "-c", START, "proxy", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE)
-    return done.returncode, done.stderr
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE)
+    return completed.returncode, completed.stderr
 
 
 @contextmanager
@@ -300,9 +300,9 @@ def descriptors() -> bytes:
     file.message_type.add(name="Bytes")
     service = file.service.add(name="Probe")
     for name in ("Echo", "Mirror", "Fail", "Sleep", *streams):
-        sent, given = streams.get(name, (False, False))
+        sent, is_client_stream = streams.get(name, (False, False))
         method = service.method.add(name=name, input_type=".probe.v1.Bytes", output_type=".probe.v1.Bytes")
-        method.client_streaming, method.server_streaming = sent, given
+        method.client_streaming, method.server_streaming = sent, is_client_stream
     return descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
 
 
@@ -335,6 +335,6 @@ def proxied_channel(proxied: Started) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A CA, and a certificate of it for 127.0.0.1."""
-    made = importlib.import_module("corrigible.adapters.sandbox.certificate")
+    certificate_module = importlib.import_module("corrigible.adapters.sandbox.certificate")
     folder: Path = tmp_path_factory.mktemp("certificates")
-    return made.make_certificate(folder)
+    return certificate_module.make_certificate(folder)

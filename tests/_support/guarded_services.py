@@ -49,11 +49,11 @@ def validate_proto() -> bytes:
 def descriptor_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile the services as their author would."""
     folder = tmp_path_factory.mktemp("descriptors")
-    known = descriptor_pb2.FileDescriptorSet()
+    descriptors = descriptor_pb2.FileDescriptorSet()
     for module in (descriptor_pb2, any_pb2, duration_pb2, field_mask_pb2, timestamp_pb2, wrappers_pb2):
-        module.DESCRIPTOR.CopyToProto(known.file.add())
-    known.file.add().ParseFromString(validate_proto())
-    (folder / "validate.binpb").write_bytes(known.SerializeToString())
+        module.DESCRIPTOR.CopyToProto(descriptors.file.add())
+    descriptors.file.add().ParseFromString(validate_proto())
+    (folder / "validate.binpb").write_bytes(descriptors.SerializeToString())
     options = [f"--descriptor_set_in={folder / 'validate.binpb'}", f"-I{HERE}", "--include_imports"]
     out = folder / "guarded.binpb"
     command = [sys.executable, "-m", "grpc_tools.protoc", *options, f"--descriptor_set_out={out}", "guarded.proto"]
@@ -92,25 +92,25 @@ def violations(message: Any) -> status_pb2.Status | None:
 
     try:
         protovalidate.validate(message)
-    except protovalidate.ValidationError as refused:
-        status = status_pb2.Status(code=code_pb2.INVALID_ARGUMENT, message=str(refused))
-        status.details.add(type_url="type.googleapis.com/buf.validate.Violations", value=refused.to_proto().to_binary())
+    except protovalidate.ValidationError as error:
+        status = status_pb2.Status(code=code_pb2.INVALID_ARGUMENT, message=str(error))
+        status.details.add(type_url="type.googleapis.com/buf.validate.Violations", value=error.to_proto().to_binary())
         return status
     return None
 
 
 def misbooked(booking: Any) -> status_pb2.Status | None:
     """Return what the rooms' own code has against a booking."""
-    found = error_details_pb2.BadRequest()
+    bad_request = error_details_pb2.BadRequest()
     if booking.nights > 14:
-        found.field_violations.add(field="nights", description="nobody stays longer than 14 nights")
+        bad_request.field_violations.add(field="nights", description="nobody stays longer than 14 nights")
     for index, guest in enumerate(booking.guests):
         if not guest.istitle():
-            found.field_violations.add(field=f"guests[{index}]", description="a name begins with a capital")
-    if not found.field_violations:
+            bad_request.field_violations.add(field=f"guests[{index}]", description="a name begins with a capital")
+    if not bad_request.field_violations:
         return None
     status = status_pb2.Status(code=code_pb2.INVALID_ARGUMENT, message="the booking is not possible")
-    status.details.add().Pack(found)
+    status.details.add().Pack(bad_request)
     return status
 
 
@@ -133,11 +133,11 @@ def service(messages: Messages) -> Iterator[int]:
 
     def unary(judge: Callable[[Any], status_pb2.Status | None], method: str) -> Any:
         return grpc.unary_unary_rpc_method_handler(
-            checked(judge, method), messages.parse(method), lambda answer: answer.SerializeToString()
+            checked(judge, method), messages.parse(method), lambda message: message.SerializeToString()
         )
 
     store_many: Any = grpc.stream_stream_rpc_method_handler(
-        many, messages.parse(STORE_MANY), lambda answer: answer.SerializeToString()
+        many, messages.parse(STORE_MANY), lambda message: message.SerializeToString()
     )
     server = grpc.server(futures.ThreadPoolExecutor(4))
     server.add_generic_rpc_handlers(
@@ -164,9 +164,9 @@ def start_proxy() -> Iterator[Callable[..., int]]:
         process = subprocess.Popen([*command, "--listen", "127.0.0.1:0", *options], stderr=subprocess.PIPE, text=True)
         started.append(process)
         assert process.stderr is not None
-        said = process.stderr.readline()
-        assert said.startswith("corrigible: 127.0.0.1:"), said + process.stderr.read()
-        return int(said.split()[1].rpartition(":")[2])
+        line = process.stderr.readline()
+        assert line.startswith("corrigible: 127.0.0.1:"), line + process.stderr.read()
+        return int(line.split()[1].rpartition(":")[2])
 
     yield start
     for process in started:

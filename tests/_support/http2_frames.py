@@ -86,21 +86,21 @@ class Peer:
         length = int.from_bytes(self._received[:3], "big")
         type, flags = self._received[3], self._received[4]
         stream = int.from_bytes(self._received[5:9], "big")
-        found = Frame(type, flags, stream, self._received[9 : 9 + length])
+        frame = Frame(type, flags, stream, self._received[9 : 9 + length])
         self._received = self._received[9 + length :]
-        if found.type == DATA:
-            self.bodies[found.stream].append(found.payload)
+        if frame.type == DATA:
+            self.bodies[frame.stream].append(frame.payload)
         else:
-            self.frames.append(found)
-        return found
+            self.frames.append(frame)
+        return frame
 
     def until(self, enough: Callable[[Frame], bool]) -> Frame:
         """Read frames until one is the one wanted; fails where the connection ends before."""
         while True:
-            found = self.next()
-            assert found is not None, f"the connection ended after {self.frames[-3:]}"
-            if enough(found):
-                return found
+            frame = self.next()
+            assert frame is not None, f"the connection ended after {self.frames[-3:]}"
+            if enough(frame):
+                return frame
 
     def rest(self) -> list[Frame]:
         """Read to the end of the connection."""
@@ -108,8 +108,8 @@ class Peer:
             pass
         return self.frames
 
-    def fields(self, found: Frame) -> list[tuple[bytes, bytes]]:
-        return [(bytes(name), bytes(value)) for name, value in self.decoder.decode(found.payload, raw=True)]
+    def fields(self, frame: Frame) -> list[tuple[bytes, bytes]]:
+        return [(bytes(name), bytes(value)) for name, value in self.decoder.decode(frame.payload, raw=True)]
 
 
 class Caller(Peer):
@@ -132,20 +132,20 @@ class Caller(Peer):
         """Return status and body of an answer, or the code that its stream was reset with."""
         status, body = b"", bytearray()
         while True:
-            found = self.next()
-            assert found is not None, "the connection ended"
-            assert found.type != GOAWAY, f"GOAWAY {found.code} {found.payload[8:]!r}"
-            if found.type == HEADERS:
-                fields = dict(self.fields(found))
-                if found.stream == stream:
+            frame = self.next()
+            assert frame is not None, "the connection ended"
+            assert frame.type != GOAWAY, f"GOAWAY {frame.code} {frame.payload[8:]!r}"
+            if frame.type == HEADERS:
+                fields = dict(self.fields(frame))
+                if frame.stream == stream:
                     status = fields.get(b":status", status)
-            if found.stream != stream:
+            if frame.stream != stream:
                 continue
-            if found.type == RST_STREAM:
-                return found.code
-            if found.type == DATA:
-                body += found.payload
-            if found.type in (HEADERS, DATA) and found.flags & END_STREAM:
+            if frame.type == RST_STREAM:
+                return frame.code
+            if frame.type == DATA:
+                body += frame.payload
+            if frame.type in (HEADERS, DATA) and frame.flags & END_STREAM:
                 return status, bytes(body)
 
     def ask(self, path: bytes = b"/") -> tuple[bytes, bytes] | int:

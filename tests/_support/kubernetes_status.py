@@ -99,12 +99,12 @@ class Expected(NamedTuple):
     native: Mapping[str, Any] = MappingProxyType({})
 
 
-def check(found: list[Violation], *expected: Expected) -> None:
-    assert [(v.code, v.param, v.pointer) for v in found] == [e[:3] for e in expected]
-    for violation, wanted in zip(found, expected, strict=True):
-        if wanted.message is not None:
-            assert violation.message == wanted.message
-        assert {name: violation.native[name] for name in wanted.native} == wanted.native
+def check(violations: list[Violation], *expected: Expected) -> None:
+    assert [(v.code, v.param, v.pointer) for v in violations] == [e[:3] for e in expected]
+    for violation, expected_violation in zip(violations, expected, strict=True):
+        if expected_violation.message is not None:
+            assert violation.message == expected_violation.message
+        assert {name: violation.native[name] for name in expected_violation.native} == expected_violation.native
 
 
 HANDLED = 'in version "v1" cannot be handled as a'

@@ -76,11 +76,11 @@ class Upstream:
     def answer(self, connection: socket.socket, request: bytes) -> None:
         self.requests.append(request)
         target = request.split(b" ", 2)[1].decode("latin1")
-        said = self.answers[target.split("?")[0]]
-        if callable(said):
-            said(connection)
+        scripted = self.answers[target.split("?")[0]]
+        if callable(scripted):
+            scripted(connection)
         else:
-            connection.sendall(said)
+            connection.sendall(scripted)
 
 
 @contextmanager
@@ -175,9 +175,9 @@ class Telling(Silent):
     ask: str | None = None
 
     def said(self, response: ResponseHead, body: bytes) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
-        answer = (yield Lookup(self.ask)) if self.ask is not None else LookupAnswer(0)
+        lookup_answer = (yield Lookup(self.ask)) if self.ask is not None else LookupAnswer(0)
         headers = [*response.headers, ("X-Added", "1")]
-        body += b" | %d %s" % (answer.status, answer.body)
+        body += b" | %d %s" % (lookup_answer.status, lookup_answer.body)
         feedback = {"recovery": "correctable", "suggestions": [{"action": "MODIFY_PARAMS"}]}
         return HttpOutcome(Rewrite(headers, body), "", Mode.REFLECTIVE, "PostX", feedback, ("pack.rule",))
 
@@ -276,9 +276,9 @@ def chunks(status: bytes, headers: bytes, *parts: bytes) -> bytes:
     return message(status, headers + b"Transfer-Encoding: chunked\r\n", body, length=False)
 
 
-def dechunked(answer: bytes) -> bytes:
+def dechunked(response: bytes) -> bytes:
     """Return an answer with its chunks put together: where chunks end is each hop's own business."""
-    head, _, rest = answer.partition(b"\r\n\r\n")
+    head, _, rest = response.partition(b"\r\n\r\n")
     body = b""
     while True:
         size, _, rest = rest.partition(b"\r\n")

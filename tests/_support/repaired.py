@@ -60,18 +60,18 @@ def sent(value: Json) -> Request:
     return post({"a": value})
 
 
-def assert_outcome(repaired: Repair, request: Request, wanted: Any) -> None:
+def assert_outcome(repaired: Repair, request: Request, expected: Any) -> None:
     outcome = follow(repaired, request)
-    if wanted is ASK:
+    if expected is ASK:
         assert isinstance(outcome, NeedsInput)
         assert [p.pointer for p in outcome.placeholders] == ["/body/a"]
         assert repaired.type == "recovery_guidance"
-    elif wanted is CHOICE:
+    elif expected is CHOICE:
         assert isinstance(outcome, NeedsInput)
         assert repaired.type == "intent_disambiguation"
         assert {s["group"]["relation"] for s in repaired.suggestions} == {"one_of"}
         assert len(repaired.suggestions) == 2
     else:
         assert isinstance(outcome, Next)
-        found = outcome.request.body["a"]
-        assert (found, type(found)) == (wanted, type(wanted))
+        value = outcome.request.body["a"]
+        assert (value, type(value)) == (expected, type(expected))

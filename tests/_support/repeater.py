@@ -41,17 +41,17 @@ class Agent:
     def refused(
         self,
         request: Request = REQUEST,
-        said: Mapping[str, Json] | None = None,
+        feedback_sent: Mapping[str, Json] | None = None,
         *,
         about: Sequence[Violation] = (AMOUNT,),
         silent: bool = False,
     ) -> dict[str, Json] | None:
         self.now += 1
         refusal = Refusal(self.caller, self.operation, request, about, self.now, "TOO_MUCH")
-        answer = self.loops.answered(refusal, None if silent else said or feedback())
-        if answer is not None:
-            validate(parse(answer))
-        return answer
+        feedback_returned = self.loops.answered(refusal, None if silent else feedback_sent or feedback())
+        if feedback_returned is not None:
+            validate(parse(feedback_returned))
+        return feedback_returned
 
     def attempt(self, request: Request = REQUEST, **more: Any) -> int:
         answer = self.refused(request, **more)

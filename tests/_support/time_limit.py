@@ -21,11 +21,11 @@ import pytest
 def children() -> set[int]:
     """Return the processes that this one has started; none where the system has no /proc."""
     lists = Path("/proc/self/task").glob("*/children")
-    found: set[int] = set()
+    ids: set[int] = set()
     for path in lists:
         with suppress(OSError):  # a thread may end in between
-            found.update(map(int, path.read_text("ascii").split()))
-    return found
+            ids.update(map(int, path.read_text("ascii").split()))
+    return ids
 
 
 @pytest.hookimpl(wrapper=True)

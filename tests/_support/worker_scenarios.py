@@ -28,10 +28,10 @@ MEBIBYTE = 1 << 20
 
 
 def asks(names: list[str], *, loud: bool = False) -> Generator[str, str, list[str]]:
-    said = []
+    answers = []
     for name in names:
-        said.append((yield name))
-    return [one.upper() for one in said] if loud else said
+        answers.append((yield name))
+    return [answer.upper() for answer in answers] if loud else answers
 
 
 def corrects(*, id: str) -> Generator[Lookup, LookupAnswer, Outcome[str]]:
@@ -50,10 +50,10 @@ def grows() -> int:
 
 
 def remembers() -> None:
-    heard: list[str] = []
-    SERVED["hear"] = heard.append
-    SERVED["heard"] = lambda: heard
-    SERVED["withheld"] = heard.append
+    messages: list[str] = []
+    SERVED["hear"] = messages.append
+    SERVED["heard"] = lambda: messages
+    SERVED["withheld"] = messages.append
 
 
 SERVED: dict[str, Any] = {
@@ -75,8 +75,10 @@ async def shout(question: str) -> str:
     return f"{question}!"
 
 
-async def run(workers: Workers, name: str, *arguments: Any, seconds: float = 20, wait: float = 20, **named: Any) -> Any:
-    return await workers.run((name, arguments, named), shout, seconds=seconds, wait=wait, caller="c")
+async def run(
+    workers: Workers, name: str, *arguments: Any, seconds: float = 20, wait: float = 20, **options: Any
+) -> Any:
+    return await workers.run((name, arguments, options), shout, seconds=seconds, wait=wait, caller="c")
 
 
 def questions_are_answered_and_the_value_comes_back(server: ForkServer) -> None:
@@ -106,10 +108,10 @@ FAILING: list[tuple[tuple[Any, ...], str]] = [
 def what_goes_wrong_is_said_and_the_next_task_is_done(server: ForkServer) -> None:
     async def main() -> None:
         workers = Workers(server)
-        for task, why in FAILING:
-            with pytest.raises(Lost) as lost:
+        for task, reason in FAILING:
+            with pytest.raises(Lost) as raised:
                 await run(workers, *task, seconds=0.2 if task == ("hangs",) else 20)
-            assert str(lost.value).startswith(why), (task, str(lost.value))
+            assert str(raised.value).startswith(reason), (task, str(raised.value))
             assert await run(workers, "asks", ["a"]) == ["a!"], task
         workers.end()
 
@@ -152,8 +154,8 @@ def who_waits_too_long_for_a_worker_is_shed_and_other_callers_have_another_one(s
         with pytest.raises(Shed, match="waited too long"):
             await run(workers, "pid", wait=0.05)
         others = [workers.run(("pid", (), {}), shout, seconds=20, wait=0.05, caller=f"c{n}") for n in range(9)]
-        said = await asyncio.gather(*others, return_exceptions=True)
-        assert len({one for one in said if isinstance(one, int)}) == 1
+        results = await asyncio.gather(*others, return_exceptions=True)
+        assert len({result for result in results if isinstance(result, int)}) == 1
         task.cancel()
         workers.end()
 
@@ -247,16 +249,16 @@ SCENARIOS = (
 
 def main() -> None:
     remembers()
-    said: dict[str, str | None] = {}
+    results: dict[str, str | None] = {}
     for scenario in SCENARIOS:
         server = ForkServer(SERVED, memory=512 * MEBIBYTE)
         try:
-            said[scenario.__name__] = scenario(server)
+            results[scenario.__name__] = scenario(server)
         except BaseException:
-            said[scenario.__name__] = traceback.format_exc()
+            results[scenario.__name__] = traceback.format_exc()
         finally:
             server.close()
-    print(json.dumps(said))
+    print(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -172,5 +172,5 @@ def test_a_record_grows_line_by_line(tmp_path: Path) -> None:
         assert len(path.read_text("utf-8").splitlines()) == 1
         chosen = choose([spec()], [check("a/x"), check("a/y")], CLAUSES)
         with server(WHOLE) as port:
-            run(head(), chosen, Rules(CLAUSES), stage=staged(port), heard=heard)
+            run(head(), chosen, Rules(CLAUSES), stage=staged(port), listener=heard)
     assert lengths == [2, 3]

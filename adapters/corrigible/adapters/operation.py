@@ -136,11 +136,11 @@ def _walk(node: Node, parts: list[str], at: int, method: str, values: list[str])
         elif node.variable is None:
             node = literal
         else:
-            kept = len(values)
+            count = len(values)
             match = _walk(literal, parts, at + 1, method, values)
             if match is not None:
                 return match
-            del values[kept:]
+            del values[count:]
             values.append(parts[at])
             node = node.variable
         at += 1
@@ -161,17 +161,17 @@ def _through_mixed(
     node: Node, literal: Node | None, parts: list[str], at: int, method: str, values: list[str]
 ) -> tuple[str, tuple[str, ...]] | None:
     """Walk on from a node that has such segments: the literal one first, the whole variable not at all."""
-    kept = len(values)
+    count = len(values)
     if literal is not None and (match := _walk(literal, parts, at + 1, method, values)) is not None:
         return match
-    del values[kept:]
+    del values[count:]
     for pattern, inner in node.mixed.values():
         fits = pattern.fullmatch(parts[at])
         if fits is not None:
             values += fits.groups()
             if (match := _walk(inner, parts, at + 1, method, values)) is not None:
                 return match
-            del values[kept:]
+            del values[count:]
     return None
 
 
@@ -181,6 +181,6 @@ def _remainder(
     """Fall back to the last operation on the way that takes all that is left."""
     if rest is None:
         return None
-    operation, at, kept = rest
-    values[kept:] = ["/".join(parts[at:])]
+    operation, at, count = rest
+    values[count:] = ["/".join(parts[at:])]
     return operation

@@ -69,15 +69,15 @@ class ReflectiveMiddleware:
             return
         try:
             responder = _Responder(self, scope, receive, send)
-            kept = self.corrector.document(responder.request, responder.started)
+            document = self.corrector.document(responder.request, responder.started)
         except Exception as problem:  # a mistake of ours: the app is as if we were not there
             _log(problem)
             await self.app(scope, receive, send)
             return
-        if kept is not None:
-            headers = [(bytes_of(name.lower()), bytes_of(value)) for name, value in kept.headers]
+        if document is not None:
+            headers = [(bytes_of(name.lower()), bytes_of(value)) for name, value in document.headers]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": kept.body})
+            await send({"type": "http.response.body", "body": document.body})
             return
         await responder.run()
 
@@ -217,7 +217,7 @@ class _Responder:
         if lookup.method == CALL:
             return NO_ANSWER
         plain, _, query = lookup.path.partition("?")
-        kept = [(n, v) for n, v in self.original["headers"] if _goes_along(n)]
+        kept = [(n, v) for n, v in self.original["headers"] if _is_kept_header(n)]
         if lookup.content_type:
             kept += [
                 (b"content-type", lookup.content_type.encode()),
@@ -261,7 +261,7 @@ def _log(problem: Exception) -> None:
     _LOG.error("a mistake of ours, the answer passes: %s: %s", type(problem).__name__, problem)
 
 
-def _goes_along(name: bytes) -> bool:
+def _is_kept_header(name: bytes) -> bool:
     low = text_of(name).lower()
     return low in ("host", "user-agent") or travels(low)
 

@@ -75,17 +75,17 @@ class Identity:
 def _pair(certificate: Path, option: str, key: Path | None) -> None:
     if "-----BEGIN CERTIFICATE-----" not in _read(certificate, option):
         raise WrongFile(f"{option} {certificate}: no PEM certificate in it")
-    where = f"{option} {certificate}"
+    label = f"{option} {certificate}"
     if key is not None:
         _read(key, "--tls-key")
-        where = f"--tls-key {key}"
+        label = f"--tls-key {key}"
     try:
         # The password is used only if the key is encrypted. It is wrong then, but prevents a prompt.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except (ssl.SSLError, ValueError) as problem:
         mismatch = getattr(problem, "reason", None) == "KEY_VALUES_MISMATCH"
         reason = "not the key of that certificate" if mismatch else "no PEM key without a password in it"
-        raise WrongFile(f"{where}: {reason}") from None
+        raise WrongFile(f"{label}: {reason}") from None
 
 
 def _read(path: Path, option: str) -> str:

@@ -71,10 +71,10 @@ def brings_query(path: str, text: str) -> bool:
 
 def _plain_segment(part: str) -> bool:
     """Whether a segment stays one segment for every server on the way: `..;x` and `%2e%2e` are `..` for some."""
-    said = unquote(part) if "%" in part else part
-    if said.partition(";")[0] in ("", ".", ".."):
+    decoded = unquote(part) if "%" in part else part
+    if decoded.partition(";")[0] in ("", ".", ".."):
         return False
-    return said == part or (said.isprintable() and not any(mark in said for mark in "/\\%"))
+    return decoded == part or (decoded.isprintable() and not any(mark in decoded for mark in "/\\%"))
 
 
 def uncovered(expression: str, templates: Templates) -> str | None:
@@ -82,11 +82,11 @@ def uncovered(expression: str, templates: Templates) -> str | None:
 
     Only text that stands at the beginning of the expression is looked at: what is computed shows at run time.
     """
-    found = _LITERAL.match(expression)
-    if found is None:
+    match = _LITERAL.match(expression)
+    if match is None:
         return None
-    beginning = found[1] if found[1] is not None else found[2]
-    if not found[3] or "?" in beginning:
+    beginning = match[1] if match[1] is not None else match[2]
+    if not match[3] or "?" in beginning:
         return None if allowed(beginning, templates) is not None else beginning
     *whole, last = beginning.split("/")[1:] or [""]
     for template in templates:

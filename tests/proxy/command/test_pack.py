@@ -141,7 +141,7 @@ def test_explain_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: 
     assert out[:3] == [
         "one: 400 annotated: apex.x",
         "  apex.y: not asked: code is bad, the rule listens for worse",
-        "  apex.x: speaks",
+        "  apex.x: matched",
     ]
     assert json.loads("\n".join(out[3:]))["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
 

@@ -72,7 +72,7 @@ def test_as_json_and_with_everything(said: Callable[..., list[str]]) -> None:
         (400, "annotated", "apex.b"),
         (200, "untouched", "not a refusal in a body that is looked at"),
         (400, "annotated", "apex.b"),
-        (400, "untouched", "no rule speaks"),
+        (400, "untouched", "no rule matches"),
         (400, "untouched", 'apex.d: request.body.absent == 1: NOT_FOUND: Key not found in map : "absent"'),
     ]
     assert list(answers[0]["body"]) == ["error", "validation_errors"]
@@ -97,15 +97,15 @@ def test_explain_says_why_each_rule_did_or_did_not_speak(said: Callable[..., lis
         "2 POST /v1/x: 400 annotated: apex.b",
         not_asked[1],
         not_asked[0],
-        "  apex.a: silent: when does not hold",
-        "  apex.b: speaks: look-up x: GET /v1/{id} answered",
+        "  apex.a: no match: when does not hold",
+        "  apex.b: matched: look-up x: GET /v1/{id} answered",
     ]
     assert lines[-5:] == [
-        "3 POST /v1/x: 400 untouched: no rule speaks",
+        "3 POST /v1/x: 400 untouched: no rule matches",
         not_asked[1],
         not_asked[0],
-        "  apex.a: silent: when does not hold",
-        "  apex.b: silent: look-up x: GET /v1/{id} gave nothing; suggest[0].if does not hold; "
+        "  apex.a: no match: when does not hold",
+        "  apex.b: no match: look-up x: GET /v1/{id} gave nothing; suggest[0].if does not hold; "
         "nothing under suggest holds",
     ]
     crash = said(ENTRIES[4:], "--explain")

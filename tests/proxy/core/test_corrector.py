@@ -195,7 +195,7 @@ def test_what_another_process_made_is_kept_here(make: Make) -> None:
     corrector, codec = make()
     outcome = Outcome(b"corrected", "annotated", Mode.REFLECTIVE)
     assert corrector.accepted(outcome) is outcome
-    passed: Outcome[bytes] = Outcome(None, "no rule speaks", Mode.REFLECTIVE)
+    passed: Outcome[bytes] = Outcome(None, "no rule matches", Mode.REFLECTIVE)
     assert corrector.accepted(passed) is passed
     assert codec.kept == [b"corrected"]
 

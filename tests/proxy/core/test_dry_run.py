@@ -143,7 +143,7 @@ def test_verified_and_to_be_confirmed_is_still_not_for_machines(write_pack: Writ
 def test_a_repair_that_is_refused_alike_is_not_sent(write_pack: WritePack) -> None:
     decision = decide(build_engine([write_pack(manifest=DRY, x=FIX)]), Api(lambda body: (422, REFUSAL)))
     assert isinstance(decision, PassThrough)
-    assert decision.reason == "no rule speaks"
+    assert decision.reason == "no rule matches"
 
 
 @pytest.mark.parametrize(

@@ -71,15 +71,15 @@ def test_a_rule_speaks(write_pack: WritePack) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (b"<html>", "no rule speaks"),
-        (b"", "no rule speaks"),
-        (b'{"error": "\xff"}', "no rule speaks"),
-        (b'{"error": NaN}', "no rule speaks"),
-        (b"[" * 2000, "no rule speaks"),
-        ({"error": {"code": "x"}, "recovery_feedback": None}, "the upstream speaks for itself"),
+        (b"<html>", "no rule matches"),
+        (b"", "no rule matches"),
+        (b'{"error": "\xff"}', "no rule matches"),
+        (b'{"error": NaN}', "no rule matches"),
+        (b"[" * 2000, "no rule matches"),
+        ({"error": {"code": "x"}, "recovery_feedback": None}, "the upstream sent feedback itself"),
         ({"ok": True}, "no known error format"),
         ([1], "no known error format"),
-        ({"error": {"code": "other"}}, "no rule speaks"),
+        ({"error": {"code": "other"}}, "no rule matches"),
     ],
 )
 def test_the_native_answer_passes(write_pack: WritePack, body: Any, reason: str) -> None:
@@ -172,7 +172,7 @@ def test_of_a_long_message_the_beginning_is_read(write_pack: WritePack) -> None:
         ([0] * 10, {}, "the request holds too many values or is nested too deep"),
         ({}, {"a": [[]]}, "the answer holds too many values or is nested too deep"),
         ([[[]]], {"a": [[]]}, "the request holds too many values or is nested too deep"),
-        ({"a": []}, {"a": []}, "no rule speaks"),
+        ({"a": []}, {"a": []}, "no rule matches"),
     ],
 )
 def test_what_is_too_large_is_told(write_pack: WritePack, sent: Any, given: Any, reason: str) -> None:
@@ -357,8 +357,8 @@ def test_the_explanation_says_why_of_every_rule(write_pack: WritePack) -> None:
     decide(folder, exchange(REFUSED), explanation=explanation)
     assert explanation.lines == [
         "apex.a: not asked: code is too_much, the rule listens for other",
-        "apex.b: silent: when does not hold",
-        "apex.c: speaks",
+        "apex.b: no match: when does not hold",
+        "apex.c: matched",
     ]
 
 

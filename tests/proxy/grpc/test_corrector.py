@@ -151,7 +151,7 @@ class TestCodec:
             outcome = run_with_lookups_sync(
                 corrector.correct(native, id="e", started=1.0), lambda lookup: LookupAnswer(0)
             )
-            assert (outcome.reason == "the upstream speaks for itself") is speaks
+            assert (outcome.reason == "the upstream sent feedback itself") is speaks
 
     def test_who_calls(self, corrector: GrpcCorrector) -> None:
         one = corrector.caller(self.call(("authorization", "one"), ("recovery-feedback-caller", "a"), peer="p"))

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from corrigible.proxy.http.content_encoding import coding, decoded, plain_size
+from corrigible.proxy.http.content_encoding import coding, decoded, decoded_size
 
 NAMES = ["identity", "gzip", "x-gzip", "deflate", "br", "zstd"]
 BODY = b'{"error": {"message": "no"}}' * 40
@@ -94,7 +94,7 @@ def test_one_coding_is_undone_and_no_more(headers: list[tuple[str, str]]) -> Non
     twice = gzip.encode(gzip.encode(BODY))
     with pytest.raises(ValueError, match="not known here"):
         decoded(headers, twice, 1 << 20)
-    assert plain_size(headers, twice, 10_000) == 10_001
+    assert decoded_size(headers, twice, 10_000) == 10_001
     assert decoded(headers[:1], b"", 1) == b""
 
 
@@ -102,6 +102,6 @@ def test_the_size_of_a_body_is_that_of_what_is_in_it() -> None:
     gzip = coding("gzip")
     assert gzip is not None
     headers = [("Content-Encoding", "gzip")]
-    assert plain_size(headers, gzip.encode(BODY), 10_000) == len(BODY)
-    assert plain_size(headers, gzip.encode(bytes(20_000)), 10_000) == 10_001
-    assert plain_size([], BODY, 1) == len(BODY)
+    assert decoded_size(headers, gzip.encode(BODY), 10_000) == len(BODY)
+    assert decoded_size(headers, gzip.encode(bytes(20_000)), 10_000) == 10_001
+    assert decoded_size([], BODY, 1) == len(BODY)

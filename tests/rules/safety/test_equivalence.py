@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.safety.equivalence import is_respelled, says_the_same
+from corrigible.rules.safety.equivalence import is_respelled, is_same_value
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ from corrigible.rules.safety.equivalence import is_respelled, says_the_same
     ],
 )
 def test_converted_without_loss(one: Any, other: Any) -> None:
-    assert says_the_same(one, other)
-    assert says_the_same(other, one)
+    assert is_same_value(one, other)
+    assert is_same_value(other, one)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_converted_without_loss(one: Any, other: Any) -> None:
     ],
 )
 def test_another_value(one: Any, other: Any) -> None:
-    assert not says_the_same(one, other)
-    assert not says_the_same(other, one)
+    assert not is_same_value(one, other)
+    assert not is_same_value(other, one)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.alternative import chosen, wanted_by_all
+from corrigible.rules.schema_repair.alternative import chosen, required_by_all
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 
@@ -34,13 +34,13 @@ def violation(*forms: Any, value: Any = None, keyword: str = "anyOf") -> SchemaV
     ],
 )
 def test_a_member_that_every_form_wants(forms: list[Any], pointer: str, schema: dict[str, Any]) -> None:
-    inner = wanted_by_all(violation(*forms, keyword="oneOf"))
+    inner = required_by_all(violation(*forms, keyword="oneOf"))
     assert inner is not None
     assert (inner.pointer, inner.keyword, inner.schema, inner.value) == (pointer, "required", schema, MISSING)
 
 
 def test_the_names_of_all_forms_are_declared() -> None:
-    inner = wanted_by_all(violation(form("k", k={}, b={}), form("k", c={})))
+    inner = required_by_all(violation(form("k", k={}, b={}), form("k", c={})))
     assert inner is not None
     assert inner.siblings == ("k", "b", "c")
 
@@ -57,7 +57,7 @@ def test_the_names_of_all_forms_are_declared() -> None:
     ],
 )
 def test_no_member_is_wanted_by_all(forms: list[Any], value: Any) -> None:
-    assert wanted_by_all(violation(*forms, value=value)) is None
+    assert required_by_all(violation(*forms, value=value)) is None
 
 
 def test_what_is_missing_of_each_form_the_shortest_first() -> None:

@@ -71,13 +71,13 @@ def _errors(request: Request, listed: Sequence[Json]) -> list[Violation]:
         if not isinstance(item, Mapping):
             continue
         if isinstance(item.get("keyword"), str) and ("instancePath" in item or "dataPath" in item):
-            out.append(_own(request, item))
+            out.append(_ajv_violation(request, item))
         elif isinstance(item.get("errorCode"), str) and ".openapi." in item["errorCode"]:
             out.append(_express(request, item))
     return out
 
 
-def _own(request: Request, item: Mapping[str, Json]) -> Violation:
+def _ajv_violation(request: Request, item: Mapping[str, Json]) -> Violation:
     """Read Ajv's own object: the path of the instance, and parameters that name the member."""
     given = item.get("params")
     params: Mapping[str, Json] = given if isinstance(given, Mapping) else {}
@@ -113,7 +113,7 @@ def _fastify(request: Request, message: str) -> Violation:
         return Violation(code="FST_ERR_VALIDATION", message=message)
     message, where = match["message"], part_of(match["where"])
     keyword = constraint_of(message)
-    place = pointer(steps(match["path"] or ""), request, where=where) or f"/{where}"
+    place = pointer(steps(match["path"] or ""), request, place=where) or f"/{where}"
     return Violation(
         code="FST_ERR_VALIDATION",
         message=message,

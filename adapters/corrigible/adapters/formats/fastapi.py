@@ -69,8 +69,8 @@ def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
 def _is_branch(request: Request, parts: Sequence[str]) -> bool:
     if _UNION_BRANCH.fullmatch(parts[-1]) is None:
         return False
-    here = resolve(request.document(), to_pointer(parts[:-1]))
-    return here not in (MISSING, None) and not (isinstance(here, Mapping) and parts[-1] in here)
+    node = resolve(request.document(), to_pointer(parts[:-1]))
+    return node not in (MISSING, None) and not (isinstance(node, Mapping) and parts[-1] in node)
 
 
 FASTAPI: Final = FastApiFormat()

@@ -58,12 +58,19 @@ class GoogleRpcFormat:
             placed += _violations(kind, members, code, exchange)
             native.update(_facts(kind, members))
         placed = placed or [
-            Violation(one.rule or code, one.message, pointer_of_field(one.field, exchange), one.rule, code, one.field)
-            for one in field_messages(message)
+            Violation(
+                field_message.rule or code,
+                field_message.message,
+                pointer_of_field(field_message.field, exchange),
+                field_message.rule,
+                code,
+                field_message.field,
+            )
+            for field_message in field_messages(message)
         ]
         if not placed:
             return [Violation(code=native.get("reason") or code, message=message, type=code, native=native)]
-        return [one._replace(native={**native, **one.native}) for one in placed]
+        return [violation._replace(native={**native, **violation.native}) for violation in placed]
 
 
 def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
@@ -83,7 +90,7 @@ def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
     code = "CANCELLED" if code == "canceled" else code.upper()
     if code not in CODES:
         return None
-    listed = [one for one in details if isinstance(one, Mapping)] if isinstance(details, list) else []
+    listed = [detail for detail in details if isinstance(detail, Mapping)] if isinstance(details, list) else []
     meta = inner.get("meta")
     if isinstance(meta, Mapping) and isinstance(meta.get("argument"), str):  # Twirp
         listed.append({"@type": "google.rpc.BadRequest.FieldViolation", "field": meta["argument"]})
@@ -118,28 +125,28 @@ def _detail_type(detail: Mapping[str, Json]) -> str:
 def _violations(kind: str, members: Mapping[str, Json], code: str, exchange: Exchange) -> Iterator[Violation]:
     match kind:
         case "BadRequest" | "BadRequest.FieldViolation":
-            for one in _maps(members.get("fieldViolations") or members.get("field_violations") or [members]):
-                field = str(one.get("field") or "")
-                if field or one.get("description"):
+            for violation in _maps(members.get("fieldViolations") or members.get("field_violations") or [members]):
+                field = str(violation.get("field") or "")
+                if field or violation.get("description"):
                     yield Violation(
-                        code=str(one.get("reason") or code),
-                        message=str(one.get("description") or ""),
+                        code=str(violation.get("reason") or code),
+                        message=str(violation.get("description") or ""),
                         pointer=pointer_of_field(field, exchange),
                         type=code,
                         param=field,
                     )
         case "PreconditionFailure" | "QuotaFailure":
-            for one in _maps(members.get("violations")):
+            for violation in _maps(members.get("violations")):
                 yield Violation(
-                    code=str(one.get("type") or one.get("quotaId") or code),
-                    message=str(one.get("description") or ""),
+                    code=str(violation.get("type") or violation.get("quotaId") or code),
+                    message=str(violation.get("description") or ""),
                     type=code,
-                    param=str(one.get("subject") or ""),
-                    native={"detail": kind, **_kept(one)},
+                    param=str(violation.get("subject") or ""),
+                    native={"detail": kind, **_kept_members(violation)},
                 )
         case "Violations":
-            for one in _maps(members.get("violations")):
-                yield _broken(one, code, exchange)
+            for violation in _maps(members.get("violations")):
+                yield _broken(violation, code, exchange)
 
 
 def _broken(members: Mapping[str, Json], code: str, exchange: Exchange) -> Violation:
@@ -176,9 +183,9 @@ def _facts(kind: str, members: Mapping[str, Json]) -> dict[str, Json]:
             delay = _DURATION.fullmatch(str(members.get("retryDelay") or members.get("retry_delay") or ""))
             return {"retry_delay": float(delay[1])} if delay else {}
         case "ResourceInfo":
-            return {"resource": _kept(members)}
+            return {"resource": _kept_members(members)}
         case "Help":
-            return {"links": [one["url"] for one in _maps(members.get("links")) if isinstance(one.get("url"), str)]}
+            return {"links": [link["url"] for link in _maps(members.get("links")) if isinstance(link.get("url"), str)]}
         case _:
             return {}
 
@@ -203,7 +210,9 @@ _INVALID: Final = re.compile(r"invalid [A-Z]\w*\.([A-Z]\w*(?:\[[^\[\]]{0,80}\])?
 def field_messages(message: str) -> list[FieldMessage]:
     """Return the fields that a message names as protovalidate or protoc-gen-validate do; none where it is prose."""
     if message.startswith(("validation error:", "validation errors:")):
-        return [FieldMessage(one["field"], one["message"], one["rule"] or "") for one in _NAMED.finditer(message)]
+        return [
+            FieldMessage(match["field"], match["message"], match["rule"] or "") for match in _NAMED.finditer(message)
+        ]
     out: list[FieldMessage] = []
     for part in re.split(r"; (?=invalid [A-Z]\w*\.)", message) if message.startswith("invalid ") else ():
         # "invalid Order.Item: embedded message failed validation | caused by: invalid Item.UnitPrice: value must"
@@ -214,12 +223,12 @@ def field_messages(message: str) -> list[FieldMessage]:
     return out
 
 
-def _kept(members: Mapping[str, Json]) -> dict[str, Json]:
+def _kept_members(members: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in members.items() if not name.startswith("@")}
 
 
 def _maps(value: Any) -> list[Mapping[str, Json]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def pointer_of_field(field: str, exchange: Exchange) -> str:
@@ -233,7 +242,9 @@ def pointer_of_field(field: str, exchange: Exchange) -> str:
             return ""  # prose, no path
         end = match.end()
         key = next((part for part in match.groups()[:3] if part is not None), None)
-        if not _NAME.fullmatch(match[4] if key is None else key) and not _is_there(pointer, key or match[4], exchange):
+        if not _NAME.fullmatch(match[4] if key is None else key) and not _is_present(
+            pointer, key or match[4], exchange
+        ):
             return ""  # no name, and none that the caller uses
         pointer = f"{pointer}/{escape(key)}" if key is not None else _member(pointer, match[4], exchange)
     return pointer if not field[end:].strip(".") else ""
@@ -256,7 +267,7 @@ _LONGEST: Final = 512
 _NAME: Final = re.compile(r"(?!.*//)[\w$*@+./-]{0,128}", re.ASCII)
 
 
-def _is_there(parent: str, name: str, exchange: Exchange) -> bool:
+def _is_present(parent: str, name: str, exchange: Exchange) -> bool:
     return resolve({"body": exchange.request.body}, f"{parent}/{escape(name)}") is not MISSING
 
 

@@ -35,13 +35,13 @@ class GraphQlFormat:
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         listed = body.get("errors") if isinstance(body, Mapping) else None
-        if not isinstance(listed, list) or not _asks(exchange.request):
+        if not isinstance(listed, list) or not _is_graphql(exchange.request):
             return ()
         errors = [item for item in listed if isinstance(item, Mapping) and isinstance(item.get("message"), str)]
         return [_violation(item) for item in errors]
 
 
-def _asks(request: Request) -> bool:
+def _is_graphql(request: Request) -> bool:
     """Whether a request is GraphQL: over HTTP it carries the query in a member of that name."""
     return isinstance(request.body, Mapping) and isinstance(request.body.get("query"), str)
 

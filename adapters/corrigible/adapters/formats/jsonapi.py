@@ -55,10 +55,10 @@ def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
 
 def _place(request: Request, source: Mapping[str, Json]) -> tuple[str, str]:
     if place := text(source, "pointer"):
-        return pointer(steps(place), request, where="body"), ""
+        return pointer(steps(place), request, place="body"), ""
     for member, where in (("parameter", "query"), ("header", "headers")):
         if name := text(source, member):
-            return pointer([name], request, where=where), name
+            return pointer([name], request, place=where), name
     return "", ""
 
 

@@ -41,9 +41,9 @@ def about(message: str, request: Request) -> tuple[str, str]:
     """
     name = named(message)
     if name.member:
-        return pointer(steps(name.member), request, where=part_of(name.where)), name.constraint
+        return pointer(steps(name.member), request, place=part_of(name.where)), name.constraint
     name = subject(message)
-    place = pointer(steps(name.member), request, where=part_of(name.where)) if name.member else ""
+    place = pointer(steps(name.member), request, place=part_of(name.where)) if name.member else ""
     return (place, "") if place and resolve(request.document(), place) is not MISSING else ("", "")
 
 
@@ -60,24 +60,24 @@ def part_of(name: str) -> str:
     return _WHERE.get(re.sub(r"[\s_-]", "", name).lower(), "")
 
 
-def pointer(parts: Sequence[str], request: Request, *, member: str = "", where: str = "") -> str:
+def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: str = "") -> str:
     """Return the pointer to a place, empty where it is none in the request document.
 
     `parts` may begin with a word for the part of the request unless `where` says it. `member` is one further step.
     """
     parts = [str(part) for part in parts]
-    if not where and parts and (part := part_of(parts[0])):
+    if not place and parts and (part := part_of(parts[0])):
         # A member of the body may be called `path` or `form` too: a top-level member of the body wins.
         own = len(parts) == 1 and part not in ("body", "request") and _has(request.body, parts[0])
-        where, parts = ("", parts) if own else (part, parts[1:])
-    if where == "request":
-        where, parts = (part_of(parts[0]), parts[1:]) if parts else ("", [])
-    elif not where and (parts or member):
-        where = _part_with(parts[0], request) if len(parts) == 1 and not member else ""
-        where = where or parameters_at(request)[1:]
+        place, parts = ("", parts) if own else (part, parts[1:])
+    if place == "request":
+        place, parts = (part_of(parts[0]), parts[1:]) if parts else ("", [])
+    elif not place and (parts or member):
+        place = _part_with(parts[0], request) if len(parts) == 1 and not member else ""
+        place = place or parameters_at(request)[1:]
     if member:
         parts = [*parts, member]
-    match where:
+    match place:
         case "" | "cookie":
             return ""
         case "path":

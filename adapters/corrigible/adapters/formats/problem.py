@@ -91,7 +91,7 @@ def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:
     code, message = text(item, *_CODES), text(item, *_MESSAGES)
     constraint = code if code in _KEYWORDS else ""
     where = "body" if isinstance(place, str) and place.startswith("#") else part_of(text(item, "in"))
-    named_pointer = pointer(parts, request, where=where)
+    named_pointer = pointer(parts, request, place=where)
     if code == "415":
         named_pointer = "/headers/content-type"
     elif not named_pointer and constraint == "required":

@@ -46,11 +46,11 @@ class SpringFormat:
             return [_violation(exchange.request, item) for item in listed if isinstance(item, Mapping)]
         message = text(body, "message") or body["error"]
         match = _PARAMETER.search(message)
-        where = "" if match is None else "headers" if match["header"] else "query"
+        place = "" if match is None else "headers" if match["header"] else "query"
         return (
             Violation(
                 message=message,
-                pointer="" if match is None else pointer([match["name"]], exchange.request, where=where),
+                pointer="" if match is None else pointer([match["name"]], exchange.request, place=place),
                 constraint="" if match is None else "required",
                 param="" if match is None else match["name"],
                 native=others(body),

@@ -56,23 +56,23 @@ class Description:
         checks = self._checks(operation)
         if checks is None:
             return ()
-        known = next((one for one in self._last if one[0] is request and one[1] == operation), None)
-        if known is None:
+        cached = next((entry for entry in self._last if entry[0] is request and entry[1] == operation), None)
+        if cached is None:
             match = self.operations.find(request.method, request.path)
             values = match[1] if match is not None and match[0] == operation else {}
             violations = tuple(
                 [self._or_misspelt_path(request, violation) for violation in checks.schema_violations(request, values)]
             )
-            known = (request, operation, violations)
+            cached = (request, operation, violations)
         else:
-            violations = known[2]
-        self._last = (known, *[one for one in self._last if one is not known][:1])
+            violations = cached[2]
+        self._last = (cached, *[entry for entry in self._last if entry is not cached][:1])
         if not at:
             return violations
-        there = tuple(violation for violation in violations if _is_about(violation, at))
-        if not there and (misspelt := checks.misspelt(request, at)) is not None:
+        about = tuple(violation for violation in violations if _is_about(violation, at))
+        if not about and (misspelt := checks.misspelt(request, at)) is not None:
             return (misspelt,)
-        return there
+        return about
 
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         """Return what the description declares at a place of a request."""
@@ -108,7 +108,7 @@ class Description:
     def declares(self, operation: str, name: str) -> bool:
         """Return whether an operation has a query parameter of this name."""
         parameters = (self._stored.operation(operation) or {}).get("parameters", ())
-        return any(one["in"] == "query" and one["name"] == name for one in parameters)
+        return any(parameter["in"] == "query" and parameter["name"] == name for parameter in parameters)
 
     def nearest_operation(self, method: str, path: str) -> SchemaViolation | None:
         """Return near paths, or other methods of the same path, for a request that names no operation."""

@@ -46,22 +46,24 @@ def _opened(file: Path, path: Path) -> Stored | None:
 
 def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> Stored:
     """Compile into the cache, under a temporary name first: no reader ever gets half a file."""
-    kept = True
+    is_cached = True
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.")
     except OSError:  # a cache that cannot be written only costs time
         descriptor, name = tempfile.mkstemp(prefix="corrigible-openapi.")
-        kept = False
+        is_cached = False
     os.close(descriptor)
-    made = Path(name)
+    target_file = Path(name)
     try:
-        _compile_to(made, path, check=check)
-        stored = Stored.open(made)
-        if kept and digest(path) == content:  # else it has changed meanwhile, and the digest in the file name is wrong
-            made.replace(file)
+        _compile_to(target_file, path, check=check)
+        stored = Stored.open(target_file)
+        if (
+            is_cached and digest(path) == content
+        ):  # else it has changed meanwhile, and the digest in the file name is wrong
+            target_file.replace(file)
     finally:
-        made.unlink(missing_ok=True)
+        target_file.unlink(missing_ok=True)
     return stored
 
 
@@ -70,14 +72,14 @@ def _compile_to(out: Path, path: Path, *, check: bool) -> None:
         out.write_bytes(compile_description(path))
         return
     command = [sys.executable, "-m", "corrigible.adapters.openapi.generate", "--as-is"]
-    done = run_child([*command, *(["--check"] if check else []), str(path), str(out)], "--while-open")
-    if check and done.returncode < 0:  # the check needs more than there is: a warning is all that it could give
-        done = run_child([*command, str(path), str(out)], "--while-open")
-    if done.returncode == 0:
+    completed = run_child([*command, *(["--check"] if check else []), str(path), str(out)], "--while-open")
+    if check and completed.returncode < 0:  # the check needs more than there is: a warning is all that it could give
+        completed = run_child([*command, str(path), str(out)], "--while-open")
+    if completed.returncode == 0:
         return
     try:
-        error = orjson.loads(done.stdout)
+        error = orjson.loads(completed.stdout)
         raise AuthoringError(Place(Path(error["path"]), error["line"]), error["problem"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise AuthoringError(Place(path), f"cannot be compiled: {last or f'status {done.returncode}'}") from None
+        last = completed.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise AuthoringError(Place(path), f"cannot be compiled: {last or f'status {completed.returncode}'}") from None

@@ -30,8 +30,8 @@ def facts(checks: OperationChecker) -> dict[str, Json]:
         return {}
     root = checks.root({})
     return {
-        "required": [one["name"] for one in checks.query if one.get("required")],
-        "properties": {one["name"]: _schema(one["schema"], root, _DEPTH - 1) for one in checks.query},
+        "required": [parameter["name"] for parameter in checks.query if parameter.get("required")],
+        "properties": {parameter["name"]: _schema(parameter["schema"], root, _DEPTH - 1) for parameter in checks.query},
     }
 
 

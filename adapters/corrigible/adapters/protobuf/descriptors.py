@@ -159,14 +159,14 @@ def _read(path: Path) -> descriptor_pb2.FileDescriptorSet:
         descriptors = descriptor_pb2.FileDescriptorSet()
     if any(file.name.endswith(".proto") for file in descriptors.file):
         return descriptors
-    raise AuthoringError(Place(path), f"{_what(data)}; {_NEEDED}")
+    raise AuthoringError(Place(path), f"{_describe_file(data)}; {_NEEDED}")
 
 
-def _what(data: bytes) -> str:
+def _describe_file(data: bytes) -> str:
     if not data:
         return "this is empty"
     try:
-        one = descriptor_pb2.FileDescriptorProto.FromString(data)
+        file = descriptor_pb2.FileDescriptorProto.FromString(data)
     except DecodeError:
         return "this is none"
-    return "this is a single FileDescriptorProto" if one.name.endswith(".proto") else "there is nothing in it"
+    return "this is a single FileDescriptorProto" if file.name.endswith(".proto") else "there is nothing in it"

@@ -78,10 +78,10 @@ def decoded(type_name: str, data: bytes) -> Mapping[str, Json] | None:
     pool = _pool()
     try:
         kind: Any = message_factory.GetMessageClass(pool.FindMessageTypeByName(f"corrigible.detail.{type_name}"))
-        found: Mapping[str, Json] = json_format.MessageToDict(kind.FromString(data), descriptor_pool=pool)
+        document: Mapping[str, Json] = json_format.MessageToDict(kind.FromString(data), descriptor_pool=pool)
     except (DecodeError, ValueError, TypeError):
         return None
-    return found
+    return document
 
 
 @functools.cache
@@ -98,7 +98,14 @@ def _pool() -> descriptor_pool.DescriptorPool:
         )
         for name in sorted(name for name in _MESSAGES if name.startswith(f"{package}.")):
             parts = name.removeprefix(f"{package}.").split(".")
-            parent = next((one for one in file.message_type if one.name == parts[0]), None) if parts[1:] else None
+            parent = (
+                next(
+                    (descriptor_proto for descriptor_proto in file.message_type if descriptor_proto.name == parts[0]),
+                    None,
+                )
+                if parts[1:]
+                else None
+            )
             _describe(
                 file.message_type.add() if parent is None else parent.nested_type.add(), parts[-1], _MESSAGES[name]
             )

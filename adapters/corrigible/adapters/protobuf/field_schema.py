@@ -140,8 +140,8 @@ def value_schema(field: Any, rules: Rules) -> Schema:
             return dict(_WELL_KNOWN.get(field.message_type.full_name, {"type": "object"}))
 
 
-def _sized(rules: Rules, theirs: str, ours: str) -> Schema:
-    return {f"{end}{ours}": int(rules[f"{end}{theirs}"]) for end in ("min", "max") if f"{end}{theirs}" in rules}
+def _sized(rules: Rules, other_word: str, ours: str) -> Schema:
+    return {f"{end}{ours}": int(rules[f"{end}{other_word}"]) for end in ("min", "max") if f"{end}{other_word}" in rules}
 
 
 def _constants(rules: Rules) -> Schema:
@@ -175,7 +175,7 @@ def _number(schema: Schema, by_type: Rules) -> Schema:
 def _exact(value: Json) -> Json:
     """Return 64-bit numbers, which proto-JSON writes as texts, as numbers."""
     if isinstance(value, list):
-        return [_exact(one) for one in value]
+        return [_exact(number) for number in value]
     if isinstance(value, Mapping):
         return {name: _exact(inner) for name, inner in value.items()}
     return int(value) if isinstance(value, str) and re.fullmatch(r"-?\d+", value) else value

@@ -69,19 +69,19 @@ class MessageChecker:
 
     def _of_several(self, message: Any, value: Mapping[str, Json], pointer: str, at: str) -> Iterator[SchemaViolation]:
         for oneof in message.oneofs:
-            named = at == f"{pointer}/{escape(oneof.name)}"
-            if (not at or named) and self._constraints.is_required(oneof):
+            is_required = at == f"{pointer}/{escape(oneof.name)}"
+            if (not at or is_required) and self._constraints.is_required(oneof):
                 yield from self._at_least_one(list(oneof.fields), value, pointer)
         if at:
             return
-        for one in self._constraints.of_message(message).get("oneof", ()):
-            names = one.get("fields", ())
+        for oneof_rule in self._constraints.of_message(message).get("oneof", ()):
+            names = oneof_rule.get("fields", ())
             members = [message.fields_by_name[name] for name in names if name in message.fields_by_name]
-            there = [field.json_name for field in members if _is_set(field, value)]
-            if len(there) > 1:
-                forms = [{"type": "object", "required": [name]} for name in there]
+            present = [field.json_name for field in members if _is_set(field, value)]
+            if len(present) > 1:
+                forms = [{"type": "object", "required": [name]} for name in present]
                 yield SchemaViolation(pointer, "not", {"type": "object", "oneOf": forms}, dict(value))
-            elif one.get("required") is True:
+            elif oneof_rule.get("required") is True:
                 yield from self._at_least_one(members, value, pointer)
 
     def _at_least_one(self, fields: list[Any], value: Mapping[str, Json], pointer: str) -> Iterator[SchemaViolation]:
@@ -90,7 +90,7 @@ class MessageChecker:
         forms = [
             {
                 "type": "object",
-                "properties": {field.json_name: self._wanted(field, self._constraints.of_field(field))},
+                "properties": {field.json_name: self._missing_schema(field, self._constraints.of_field(field))},
                 "required": [field.json_name],
             }
             for field in fields
@@ -103,10 +103,10 @@ class MessageChecker:
         rules = self._constraints.of_field(field)
         if is_never_judged(rules):
             rules = {}
-        given = value is not None  # in proto-JSON null is no value
-        if not given or (not field.has_presence and value in ("", 0, False, [], {}, "0")):
+        is_given = value is not None  # in proto-JSON null is no value
+        if not is_given or (not field.has_presence and value in ("", 0, False, [], {}, "0")):
             yield from self._absent(field, rules, place, siblings)
-            if not given:
+            if not is_given:
                 return
         if is_map(field):
             yield from self._map(field, value, rules, place, at)
@@ -115,7 +115,7 @@ class MessageChecker:
         else:
             yield from self._one(field, value, rules, place, at)
 
-    def _wanted(self, field: Any, rules: Rules) -> Schema:
+    def _missing_schema(self, field: Any, rules: Rules) -> Schema:
         """Return the schema of a field that has to be filled in: a message with its own fields."""
         schema = field_schema(field, rules)
         if is_map(field) or field.message_type is None or is_opaque(field):
@@ -134,13 +134,13 @@ class MessageChecker:
         key = (field.full_name, bool(rules))  # without rules: they are never to be checked
         if key not in self._lacking:
             self._lacking[key] = self._lacked(field, rules)
-        if (wanted := self._lacking[key]) is not None:
-            yield SchemaViolation(place, "required", wanted, MISSING, siblings)
+        if (missing := self._lacking[key]) is not None:
+            yield SchemaViolation(place, "required", missing, MISSING, siblings)
 
     def _lacked(self, field: Any, rules: Rules) -> Schema | None:
         schema = field_schema(field, rules)
         if rules.get("required") is True and not is_judged_if_set(rules):
-            return self._wanted(field, rules)
+            return self._missing_schema(field, rules)
         if not field.has_presence and not is_judged_if_set(rules):
             default: Json = {} if is_map(field) else [] if field.is_repeated else _default(field)
             broken = first_violation(default, schema) or (_broken_pairs(default, schema) if is_map(field) else None)
@@ -148,7 +148,7 @@ class MessageChecker:
                 broken = _odd(kind_of(field), default, rules)
             if broken is not None:
                 # An absent boolean means false: it is not replaced by true.
-                return {"type": "boolean"} if schema.get("type") == "boolean" else self._wanted(field, rules)
+                return {"type": "boolean"} if schema.get("type") == "boolean" else self._missing_schema(field, rules)
         return None
 
     def _map(self, field: Any, value: Json, rules: Rules, place: str, at: str) -> Iterator[SchemaViolation]:
@@ -203,16 +203,16 @@ class MessageChecker:
             return
         schema = value_schema(field, rules)
         kind = kind_of(field)
-        seen = _seen(field, kind, value, rules)
-        if seen is MISSING:
+        subject_value = _as_constrained(field, kind, value, rules)
+        if subject_value is MISSING:
             return
-        keyword = first_violation(seen, schema)
+        keyword = first_violation(subject_value, schema)
         if keyword is None and kind == FieldDescriptor.TYPE_MESSAGE:
             keyword, schema = _well_known(field.message_type.full_name, value, rules, schema)
-        if keyword is None and isinstance(seen, str):
-            limits = measured(seen, rules.get("string", {})) if kind == FieldDescriptor.TYPE_STRING else {}
+        if keyword is None and isinstance(subject_value, str):
+            limits = measured(subject_value, rules.get("string", {})) if kind == FieldDescriptor.TYPE_STRING else {}
             schema = {**schema, **limits}
-            keyword = first_violation(seen, limits) or _odd(kind, seen, rules)
+            keyword = first_violation(subject_value, limits) or _odd(kind, subject_value, rules)
         if keyword is not None:
             yield SchemaViolation(place, keyword, schema, value)
 
@@ -226,8 +226,8 @@ def _is_below(place: str, at: str) -> bool:
 
 
 def _is_set(field: Any, value: Mapping[str, Json]) -> bool:
-    given = value.get(field.json_name, value.get(field.name))
-    return given is not None and (field.has_presence or given not in ("", 0, False, [], {}, "0"))
+    value_sent = value.get(field.json_name, value.get(field.name))
+    return value_sent is not None and (field.has_presence or value_sent not in ("", 0, False, [], {}, "0"))
 
 
 def _default(field: Any) -> Json:
@@ -249,7 +249,7 @@ def _broken_key(key: str, schema: Schema, rules: Rules) -> bool:
     return first_violation(value, whole, text=schema.get("type") == "boolean") is not None
 
 
-def _seen(field: Any, kind: int, value: Json, rules: Rules) -> Json:
+def _as_constrained(field: Any, kind: int, value: Json, rules: Rules) -> Json:
     """Return a value as constraints see it: numbers as numbers, enumerations as names; MISSING where none looks."""
     if kind == FieldDescriptor.TYPE_ENUM:
         number = int(value) if isinstance(value, str) and re.fullmatch(r"-?\d{1,10}", value) else value
@@ -303,7 +303,7 @@ def _well_known(name: str, value: Json, rules: Rules, schema: Schema) -> tuple[s
     if name == "google.protobuf.Any" and isinstance(value, Mapping):
         return _listed([str(value.get("@type", ""))], rules.get("any", {})), schema
     if name == "google.protobuf.FieldMask" and isinstance(value, str):
-        paths = [re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", path) for path in value.split(",") if path]
+        paths = [re.sub(r"[A-Z]", lambda match: f"_{match[0].lower()}", path) for path in value.split(",") if path]
         return _listed(paths, rules.get("fieldMask", {}), parents=True), schema
     return None, schema
 
@@ -312,7 +312,7 @@ def _listed(values: list[str], rules: Rules, *, parents: bool = False) -> str | 
     spend(len(values) * (len(rules.get("in", ())) + len(rules.get("notIn", ()))))
 
     def among(value: str, listed: Json) -> bool:
-        return any(value == one or (parents and value.startswith(f"{one}.")) for one in listed)
+        return any(value == limit or (parents and value.startswith(f"{limit}.")) for limit in listed)
 
     if rules.get("in") and not all(among(value, rules["in"]) for value in values):
         return "not"
@@ -323,13 +323,13 @@ def _duration(value: str, rules: Rules, schema: Schema) -> tuple[str | None, Sch
     have = _span(value)
     for key, limit in rules.items():
         if key in ("in", "notIn"):
-            inside = any(_span(str(one)) == have for one in limit)
+            inside = any(_span(str(bound)) == have for bound in limit)
             if inside is not (key == "in"):
                 return "not", schema | ({"enum": limit} if key == "in" else {})
             continue
         if key not in _TESTS or _TESTS[key](have, _span(str(limit))):
             continue
-        least = next((_span(str(rules[one])) for one in ("gt", "gte") if one in rules), Decimal(0))
+        least = next((_span(str(rules[keyword])) for keyword in ("gt", "gte") if keyword in rules), Decimal(0))
         if key == "const":
             return "const", schema | {"const": limit}
         if key == "lte" and _span(str(limit)) > max(least, Decimal(0)):

@@ -39,10 +39,10 @@ def compile_protos(path: Path) -> FileDescriptorSet:
     roots = _roots(path if path.is_dir() else path.parent, texts)
     names = {_name(file, roots): file for file in files}
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, "set.binpb")
-        done = subprocess.run(
+        out_file = Path(folder, "set.binpb")
+        completed = subprocess.run(
             [
-                *(sys.executable, "-m", "grpc_tools.protoc", "--include_imports", f"--descriptor_set_out={made}"),
+                *(sys.executable, "-m", "grpc_tools.protoc", "--include_imports", f"--descriptor_set_out={out_file}"),
                 *(f"-I{root}" for root in [*roots, *_shipped()]),
                 *names,
             ],
@@ -51,9 +51,9 @@ def compile_protos(path: Path) -> FileDescriptorSet:
             errors="replace",
             check=False,
         )
-        if done.returncode or not made.is_file():
-            raise _errors(path, names, done.stderr.splitlines())
-        return FileDescriptorSet.FromString(made.read_bytes())
+        if completed.returncode or not out_file.is_file():
+            raise _errors(path, names, completed.stderr.splitlines())
+        return FileDescriptorSet.FromString(out_file.read_bytes())
 
 
 def _text(file: Path) -> str:
@@ -106,7 +106,7 @@ def _errors(path: Path, names: dict[str, Path], lines: Sequence[str]) -> Authori
         elif missing or imported is not None or message.startswith("warning:"):
             continue  # what follows from the others
         file = names.get(match["file"], Path(match["file"]))
-        own = next((one for one in names.values() if one.resolve() == file.resolve()), None)
+        own = next((source for source in names.values() if source.resolve() == file.resolve()), None)
         place = Place(path if own is None else own, int(match["line"] or 1))
         errors.append(AuthoringError(place, message if own is not None else f"{match['file']}: {message}"))
     message = next((line for line in lines if line.strip()), "protoc failed")

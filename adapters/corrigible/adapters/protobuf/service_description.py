@@ -80,7 +80,7 @@ class ProtobufDescription:
         for known in self._descriptors.methods:
             by_service.setdefault(known.rpartition("/")[0], []).append(known.rpartition("/")[2])
         services = [service] if service in by_service else _near_services(service, list(by_service))
-        near = [f"{one}/{other}" for one in services for other in _near_names(name, by_service[one])]
+        near = [f"{service}/{other}" for service in services for other in _near_names(name, by_service[service])]
         place = "path" if method == "POST" else "method"
         return SchemaViolation(f"/{place}", place, {"enum": near[:_MOST_NAMED]}, called) if near else None
 
@@ -148,13 +148,13 @@ def _once(violations: Iterator[SchemaViolation]) -> Iterator[SchemaViolation]:
             yield violation
 
 
-def _near_names(name: str, known: Sequence[str]) -> list[str]:
-    return [name] if name in known else nearest(name, known)
+def _near_names(name: str, names: Sequence[str]) -> list[str]:
+    return [name] if name in names else nearest(name, names)
 
 
-def _near_services(service: str, known: Sequence[str]) -> list[str]:
+def _near_services(service: str, services: Sequence[str]) -> list[str]:
     """Return the services of nearly the same name: the last part alike, whatever the version of the package."""
     last = service.rpartition(".")[2].lstrip("/")
-    ends = {one.rpartition(".")[2].lstrip("/"): one for one in reversed(known)}
+    ends = {candidate.rpartition(".")[2].lstrip("/"): candidate for candidate in reversed(services)}
     alike = nearest(last, list(ends))
-    return [one for one in known if one.rpartition(".")[2].lstrip("/") in alike][:_MOST_NAMED]
+    return [candidate for candidate in services if candidate.rpartition(".")[2].lstrip("/") in alike][:_MOST_NAMED]

@@ -111,8 +111,8 @@ class Running:
     def obituary(self) -> str:
         """Return how the server ended, with the end of its output."""
         status = self.process.wait()
-        how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
-        return f"{self.title} ended {how}:\n{last_lines(self.output())}"
+        ending = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
+        return f"{self.title} ended {ending}:\n{last_lines(self.output())}"
 
     def output(self) -> str:
         """Return the end of what the server printed so far."""

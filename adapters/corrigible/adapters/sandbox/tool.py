@@ -11,7 +11,7 @@ from .error import SandboxError, last_lines
 
 def run_tool(command: Sequence[str], purpose: str, *, folder: Path | None = None) -> None:
     """Run a command; raise with the last lines it printed when it fails."""
-    done = subprocess.run(
+    completed = subprocess.run(
         command,
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -21,5 +21,5 @@ def run_tool(command: Sequence[str], purpose: str, *, folder: Path | None = None
         errors="replace",
         check=False,
     )
-    if done.returncode != 0:
-        raise SandboxError(f"{purpose} failed with exit status {done.returncode}:\n{last_lines(done.stdout)}")
+    if completed.returncode != 0:
+        raise SandboxError(f"{purpose} failed with exit status {completed.returncode}:\n{last_lines(completed.stdout)}")

@@ -63,8 +63,8 @@ def _exchanges(text: str) -> Iterator[tuple[Mapping[str, Json], Mapping[str, Jso
         for entry in document["log"]["entries"]:
             yield _har_request(entry["request"]), _har_response(entry["response"]), None
         return
-    for one in document if isinstance(document, list) else [document]:
-        yield one["request"], one["response"], one.get("fix")
+    for item in document if isinstance(document, list) else [document]:
+        yield item["request"], item["response"], item.get("fix")
 
 
 def _har_request(entry: Mapping[str, Json]) -> dict[str, Json]:
@@ -93,7 +93,7 @@ def _take(
     request: Mapping[str, Json],
     response: Mapping[str, Json],
     fix: Json,
-    where: str,
+    place: str,
 ) -> None:
     body = response.get("body")
     if body is None and "grpc_message" in response:
@@ -104,13 +104,13 @@ def _take(
     captured = requests.setdefault(json.dumps(sent, sort_keys=True), _CapturedRequest(sent))
     feedback = find(document) if isinstance(document, Mapping) else None
     if isinstance(feedback, Mapping):
-        known = KnownValues(sent)
-        captured.fixes += [fix for fix in fixes_of(feedback, sent, "capture", where) if fix.value not in known]
+        known_values = KnownValues(sent)
+        captured.fixes += [fix for fix in fixes_of(feedback, sent, "capture", place) if fix.value not in known_values]
     for fixed in fix if isinstance(fix, list) else [fix]:
         if isinstance(fixed, Mapping):
             fixed = fixed.get("request") or fixed
             captured.fixes += _differences(
-                sent, {name: fixed.get(name) for name in ("path", "query", "body", "message")}, where
+                sent, {name: fixed.get(name) for name in ("path", "query", "body", "message")}, place
             )
     headers = [[name, value] for name, value in _pairs(response.get("headers"))]
     mode = _mode(_pairs(request.get("headers")), headers, document, has_feedback=feedback is not None)
@@ -135,14 +135,16 @@ def _mode(
     return "verbose" if isinstance(document, Mapping) and "validation_errors" in document else "none"
 
 
-def _differences(sent: Json, fixed: Json, where: str) -> list[Fix]:
-    known = KnownValues(sent)
-    return [Fix(value, "capture", where, name) for name, value in scalars(fixed) if value not in known]
+def _differences(sent: Json, fixed: Json, place: str) -> list[Fix]:
+    known_values = KnownValues(sent)
+    return [Fix(value, "capture", place, name) for name, value in scalars(fixed) if value not in known_values]
 
 
 def _texts(captured: _CapturedRequest, where: str) -> Iterator[Text]:
-    known = KnownValues(captured.request)
-    for mode, answer, document in captured.answers:
+    known_values = KnownValues(captured.request)
+    for mode, response, document in captured.answers:
         owner = "ours" if mode == "traditional" else "upstream"
         place = f"{where} {captured.request.get('method')} {captured.request.get('path') or ''}".strip()
-        yield from answer_texts(answer, document, channel=mode, owner=owner, where=place, rule="", known=known)
+        yield from answer_texts(
+            response, document, channel=mode, owner=owner, place=place, rule="", known_values=known_values
+        )

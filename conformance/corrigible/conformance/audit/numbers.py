@@ -91,18 +91,18 @@ def _read(digits: str) -> tuple[set[float], int]:
     values: set[float] = set()
     decimals = 0
     marks = [char for char in digits if char in ".,"]
-    bare = re.sub(r"[ '\u00a0\u202f]", "", digits)
+    compact = re.sub(r"[ '\u00a0\u202f]", "", digits)
     groups = re.fullmatch(r"\d{1,3}(?:([,. '\u00a0\u202f])\d{3})+", digits)
     if groups is not None:
         values.add(float(re.sub(r"\D", "", digits)))
     if marks:
-        head, _, tail = bare.rpartition(marks[-1])
+        head, _, tail = compact.rpartition(marks[-1])
         if len(marks) == 1 or (marks[-1] != marks[0]):
             exponent = re.search(r"[eE].*$", tail)
             values.add(float(f"{re.sub('[.,]', '', head)}.{tail}"))
             decimals = len(tail) - (len(exponent[0]) if exponent else 0)
     elif groups is None:
-        values.add(float(bare))
+        values.add(float(compact))
     return values, decimals
 
 
@@ -111,40 +111,40 @@ def _spelt(text: str) -> Iterator[Number]:
     words = list(_WORD.finditer(text))
     index = 0
     while index < len(words):
-        taken, value, counted = _run(words, index, text)
-        if taken == 0:
+        words_read, value, count = _run(words, index, text)
+        if words_read == 0:
             index += 1
             continue
-        first, last = words[index], words[index + taken - 1]
-        yield Number(first.start(), last.end(), (value,), 3, spelt=True, casual=counted < 2)
-        index += taken
+        first, last = words[index], words[index + words_read - 1]
+        yield Number(first.start(), last.end(), (value,), 3, spelt=True, casual=count < 2)
+        index += words_read
 
 
 def _run(words: list[re.Match[str]], start: int, text: str) -> tuple[int, float, int]:
     """Return how many words from here are one number, the number, and how many of them count."""
-    total, current, counted, taken = 0.0, 0.0, 0, 0
+    total, current, count, words_read = 0.0, 0.0, 0, 0
     index = start
     while index < len(words):
         word = words[index][0].lower()
         if index > start and not re.fullmatch(r"[\s-]+", text[words[index - 1].end() : words[index].start()]):
             break
         if word in _UNITS or word in _TENS or word in _OTHER:
-            if counted and word not in _OTHER and words[index - 1][0].lower() in _UNITS:
+            if count and word not in _OTHER and words[index - 1][0].lower() in _UNITS:
                 break  # "one two" are two numbers
             current += _UNITS.get(word, _TENS.get(word, 0)) if word not in _OTHER else 0
             current = (current or 1) * _OTHER[word] if word in _OTHER else current
-        elif word in _SCALES and counted:
+        elif word in _SCALES and count:
             current *= _SCALES[word]
             if _SCALES[word] > 100:
                 total, current = total + current, 0.0
         elif word in _SCALES and index > start and words[index - 1][0].lower() == "a":
             current = float(_SCALES[word])
-        elif word in _PIECES and (counted or index == start or words[index - 1][0].lower() in ("a", "and")):
+        elif word in _PIECES and (count or index == start or words[index - 1][0].lower() in ("a", "and")):
             joined = any(words[at][0].lower() == "and" for at in range(start, index))
             piece = 1 / _PIECES[word]
-            current = current + piece if joined or not counted else current * piece
-            return index - start + 1, total + current, counted + 1
-        elif word == "point" and counted and index + 1 < len(words):
+            current = current + piece if joined or not count else current * piece
+            return index - start + 1, total + current, count + 1
+        elif word == "point" and count and index + 1 < len(words):
             digits = ""
             at = index + 1
             while at < len(words) and _UNITS.get(words[at][0].lower(), 10) < 10:
@@ -152,16 +152,16 @@ def _run(words: list[re.Match[str]], start: int, text: str) -> tuple[int, float,
                 at += 1
             if not digits:
                 break
-            return at - start, float(f"{int(total + current)}.{digits}"), counted + len(digits)
-        elif word in ("and", "a") and (counted or word == "a"):
+            return at - start, float(f"{int(total + current)}.{digits}"), count + len(digits)
+        elif word in ("and", "a") and (count or word == "a"):
             index += 1
             continue
         else:
             break
-        counted += 1
+        count += 1
         index += 1
-        taken = index - start
-    return (taken, total + current, counted) if counted else (0, 0.0, 0)
+        words_read = index - start
+    return (words_read, total + current, count) if count else (0, 0.0, 0)
 
 
 def same(number: Number, value: float, *, name: str = "") -> str | None:

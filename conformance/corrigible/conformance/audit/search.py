@@ -38,9 +38,9 @@ def search(text: Text, fixes: Iterable[Fix]) -> Iterator[Hit]:
         for view in readings:
             match = _found(view, text, fix)
             if match is not None:
-                start, end, how = match
+                start, end, spelling = match
                 reported.add(key)
-                how_written = ", ".join(part for part in (how, view.how) if part)
+                how_written = ", ".join(part for part in (spelling, view.how) if part)
                 yield Hit(fix, text, how_written, view.marked(start, end))
                 break
 
@@ -66,12 +66,12 @@ def _word(view: View, text: Text, fix: Fix) -> tuple[int, int, str] | None:
     for start, end in view.places(value):
         occurrence = view.text[start:end]
         if occurrence in (core, value):
-            how = "exact"
+            spelling = "exact"
         elif plain(occurrence) == plain(core):
-            how = "in another case"
+            spelling = "in another case"
         else:
-            how = "spelt differently"
-        loose = how == "spelt differently"
+            spelling = "spelt differently"
+        loose = spelling == "spelt differently"
         vague = fix.source == "look-up" and not any(map(str.isdigit, value))
         if loose and (vague or sum(map(str.isalnum, value)) < _LOOSE):
             continue
@@ -84,14 +84,14 @@ def _word(view: View, text: Text, fix: Fix) -> tuple[int, int, str] | None:
         if value in text.known:
             needed = min(needed, Strength.OWN)
         if _counts(view, text, fix, start, end, needed, loose=loose):
-            return start, end, how
+            return start, end, spelling
     return None
 
 
 def _number(view: View, text: Text, fix: Fix, value: float) -> tuple[int, int, str] | None:
     for number in view.numbers:
-        how = same(number, value, name=fix.name)
-        if how is None:
+        spelling = same(number, value, name=fix.name)
+        if spelling is None:
             continue
         needed = strength(fix.value)
         if fix.value in text.known or any(value_there in text.known for value_there in number.values):
@@ -104,17 +104,17 @@ def _number(view: View, text: Text, fix: Fix, value: float) -> tuple[int, int, s
         if number.casual and not view.counts(end, fix.words):
             continue
         if _counts(view, text, fix, start, end, needed, loose=number.spelt):
-            return start, end, "exact" if view.text[start:end] == str(fix.value) else how
+            return start, end, "exact" if view.text[start:end] == str(fix.value) else spelling
     return None
 
 
 def _counts(view: View, text: Text, fix: Fix, start: int, end: int, needed: Strength, *, loose: bool) -> bool:
     if needed is Strength.STRONG:
         return True
-    named = bool(fix.name) and (view.assigned(start, fix.name) or view.belongs(start, end, fix.name))
+    is_named = bool(fix.name) and (view.assigned(start, fix.name) or view.belongs(start, end, fix.name))
     if needed is Strength.OWN:
-        return named
-    if named or view.assigned(start) or view.prescribed(start, end):
+        return is_named
+    if is_named or view.assigned(start) or view.prescribed(start, end):
         return True
     number = as_number(fix.value) is not None
     if number and (view.limits(start) or view.counts(end, fix.words)):

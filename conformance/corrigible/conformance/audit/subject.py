@@ -53,7 +53,7 @@ class AuditSubject:
 
 def fixes_of(feedback: Mapping[str, Json], request: Mapping[str, Json], source: str, origin: str) -> Iterator[Fix]:
     """Yield the values and names that feedback adds to a request."""
-    known = KnownValues(request)
+    known_values = KnownValues(request)
     for suggestion in feedback.get("suggestions") or ():
         if not isinstance(suggestion, Mapping):
             continue
@@ -75,7 +75,7 @@ def fixes_of(feedback: Mapping[str, Json], request: Mapping[str, Json], source: 
         freed = {str(value) for edit in patch if edit.get("op") == "remove" for value in _there(request, edit["path"])}
         for edit in patch:
             renames = edit.get("op") in ("move", "copy") or str(edit.get("value")) in freed
-            yield from _edited(edit, source, origin, known, beside, renames=renames)
+            yield from _edited(edit, source, origin, known_values, beside, renames=renames)
         yield from _ratios(suggestion.get("patch") or (), source, origin)
         for step in suggestion.get("steps") or ():
             yield from (Fix(value, source, origin, name) for name, value in scalars(step))
@@ -96,7 +96,13 @@ def _there(document: Json, pointer: str) -> Iterator[Json]:
 
 
 def _edited(
-    edit: Mapping[str, Json], source: str, origin: str, known: KnownValues, beside: frozenset[str], *, renames: bool
+    edit: Mapping[str, Json],
+    source: str,
+    origin: str,
+    known_values: KnownValues,
+    beside: frozenset[str],
+    *,
+    renames: bool,
 ) -> Iterator[Fix]:
     """Yield the values that an edit inserts. A member's name is a fix only if the edit renames the member.
 
@@ -106,14 +112,14 @@ def _edited(
         return
     pointer = str(edit.get("path", ""))
     last = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-    if renames and last != "-" and not last.isdecimal() and last not in known:
+    if renames and last != "-" and not last.isdecimal() and last not in known_values:
         yield Fix(last, source, origin)
     value = edit.get("value")
     words = frozenset({plain(last).removesuffix("s"), *beside})
     for name, inner in scalars(value, last):
         yield Fix(inner, source, origin, name, words)
     if pointer == "/path" and isinstance(value, str):
-        yield from (Fix(part, source, origin, "path") for part in value.split("/") if part and part not in known)
+        yield from (Fix(part, source, origin, "path") for part in value.split("/") if part and part not in known_values)
 
 
 def _ratios(patch: Sequence[Mapping[str, Json]], source: str, origin: str) -> Iterator[Fix]:
@@ -129,9 +135,9 @@ def _ratios(patch: Sequence[Mapping[str, Json]], source: str, origin: str) -> It
                 yield Fix(round(ratio, 9), "ratio", origin)
 
 
-def new(fixes: Iterator[Fix], known: KnownValues, *, keep_held: bool = True) -> tuple[Fix, ...]:
+def new(fixes: Iterator[Fix], known_values: KnownValues, *, keep_held: bool = True) -> tuple[Fix, ...]:
     """Drop what a request holds under the very name: repeated, it is no fix."""
-    return distinct(fix for fix in fixes if keep_held or fix.value not in known)
+    return distinct(fix for fix in fixes if keep_held or fix.value not in known_values)
 
 
 def leaves(document: Json, pointer: str = "") -> Iterator[tuple[str, Scalar]]:
@@ -150,30 +156,30 @@ def leaves(document: Json, pointer: str = "") -> Iterator[tuple[str, Scalar]]:
 
 
 def answer_texts(
-    answer: Mapping[str, Json],
+    response: Mapping[str, Json],
     native: Json,
     *,
     channel: str,
     owner: str,
-    where: str,
+    place: str,
     rule: str,
-    known: KnownValues,
+    known_values: KnownValues,
 ) -> Iterator[Text]:
     """Yield the texts of one response. Ours are `validation_errors` and what the native response lacks."""
     native_values = set(leaves(native))
-    body = parsed(str(answer.get("body") or ""))
+    body = parsed(str(response.get("body") or ""))
     if body is None:
-        yield Text(str(answer.get("body") or ""), channel, owner, where, rule, known)
+        yield Text(str(response.get("body") or ""), channel, owner, place, rule, known_values)
     for pointer, value in leaves(body):
         if pointer.startswith("/recovery_feedback"):
             continue
         text_owner = (
             "ours" if pointer.startswith("/validation_errors/") or (pointer, value) not in native_values else owner
         )
-        yield Text(str(value), channel, text_owner, f"{where} {pointer}", rule, known, whole=True)
-    for name, value in answer.get("headers") or ():
+        yield Text(str(value), channel, text_owner, f"{place} {pointer}", rule, known_values, whole=True)
+    for name, value in response.get("headers") or ():
         for part in str(value).split(",") if str(name).lower() in _LISTS else [str(value)]:
-            yield Text(part.strip(), f"{channel} header", "upstream", f"{where} {name}", rule, known, whole=True)
+            yield Text(part.strip(), f"{channel} header", "upstream", f"{place} {name}", rule, known_values, whole=True)
 
 
 _LISTS = frozenset({"allow", "accept", "accept-patch", "accept-post", "x-accepted-oauth-scopes", "x-oauth-scopes"})
@@ -189,10 +195,10 @@ def parsed(text: str) -> Json:
 # Packs, as `corrigible pack render` prints them.
 
 
-def command(given: str | None = None) -> list[str]:
+def command(command_line: str | None = None) -> list[str]:
     """Return the command line of `corrigible`. Raises UsageError if it is not installed."""
-    if given:
-        return given.split()
+    if command_line:
+        return command_line.split()
     sibling = Path(sys.executable).with_name("corrigible")
     path = str(sibling) if sibling.exists() else shutil.which("corrigible")
     if path is None:
@@ -272,28 +278,28 @@ def _of_case(case: Mapping[str, Json]) -> Iterator[Fix]:
     """Yield the fixes of a case's feedback that its request does not hold."""
     if case["feedback"] is None:
         return
-    known = KnownValues(case["request"])
+    known_values = KnownValues(case["request"])
     origin = ", ".join(case["spoke"])
     native = KnownValues(parsed(case["answers"]["none"]["body"]), case["answers"]["none"]["headers"])
     for fix in fixes_of(case["feedback"], case["request"], "feedback", origin):
         mirrored = fix.name == "after_seconds" and fix.value in native  # a Retry-After that is only passed on
-        if fix.value not in known and not mirrored:
+        if fix.value not in known_values and not mirrored:
             yield fix
 
 
 def _looked_up(case: Mapping[str, Json]) -> Iterator[Fix]:
-    known = KnownValues(case["request"])
-    for lookup, answer in case["lookups"].items():
-        for name, value in scalars(answer):
-            if value not in known:
+    known_values = KnownValues(case["request"])
+    for lookup, response in case["lookups"].items():
+        for name, value in scalars(response):
+            if value not in known_values:
                 yield Fix(value, "look-up", f"{case['rule']}: {lookup}", name)
 
 
 def _case(case: Mapping[str, Json], fixes: tuple[Fix, ...], phrases: tuple[Fix, ...]) -> Iterator[SearchScope]:
-    known = KnownValues(case["request"])
+    known_values = KnownValues(case["request"])
     native = parsed(case["answers"]["none"]["body"])
     is_grpc = case["transport"] == "grpc"
-    kept = tuple(_returned_values(case))
+    returned_values = tuple(_returned_values(case))
     texts: list[Text] = []
     for mode in ("traditional", "verbose"):
         # Over gRPC there is neither: the native status is all that there is in both.
@@ -303,11 +309,11 @@ def _case(case: Mapping[str, Json], fixes: tuple[Fix, ...], phrases: tuple[Fix, 
             native,
             channel=f"{'gRPC status, ' if is_grpc else ''}{mode}",
             owner=owner,
-            where=f'{case["place"]} "{case["case"]}"',
+            place=f'{case["place"]} "{case["case"]}"',
             rule=", ".join(case["spoke"]) or case["rule"],
-            known=known,
+            known_values=known_values,
         )
-    yield SearchScope(tuple(texts), distinct([*fixes, *kept]))
+    yield SearchScope(tuple(texts), distinct([*fixes, *returned_values]))
     own_texts = tuple(text for text in texts if text.owner == "ours" and text.channel == "verbose")
     yield SearchScope(own_texts, distinct([*phrases, *_looked_up(case)]))
 
@@ -315,10 +321,10 @@ def _case(case: Mapping[str, Json], fixes: tuple[Fix, ...], phrases: tuple[Fix, 
 def _returned_values(case: Mapping[str, Json]) -> Iterator[Fix]:
     """Yield the fixes that the request holds elsewhere: they leak only as the value of their own member."""
     if case["feedback"] is not None:
-        known = KnownValues(case["request"])
+        known_values = KnownValues(case["request"])
         origin = ", ".join(case["spoke"])
         for fix in fixes_of(case["feedback"], case["request"], "feedback", origin):
-            if fix.value in known and fix.name and not _unchanged(case["request"], fix):
+            if fix.value in known_values and fix.name and not _unchanged(case["request"], fix):
                 yield fix
 
 

@@ -57,14 +57,14 @@ def task_file(path: Path, packs: Sequence[AuditSubject]) -> AuditSubject:
     visible = 0
     for number, task in enumerate(tasks):
         name = str(task.get("id") or task.get("name") or number)
-        known = KnownValues(
+        known_values = KnownValues(
             task.get("request"), file_members.get("headers"), task.get("facts") if "domain" in file_members else None
         )
-        texts = tuple(_texts(file_members, task, f"{subject.name} {name}", known))
+        texts = tuple(_texts(file_members, task, f"{subject.name} {name}", known_values))
         visible += bool(texts)
         own_fixes = (
             *_answers(file_members, subject.name, KnownValues()),
-            *_answers(task, f"{subject.name} {name}", known),
+            *_answers(task, f"{subject.name} {name}", known_values),
         )
         # Of numbers that some case of a pack needed only those that its rules and tables hold are answers elsewhere.
         subject.scopes.append(SearchScope(texts, distinct([*own_fixes, *pool])))
@@ -74,16 +74,18 @@ def task_file(path: Path, packs: Sequence[AuditSubject]) -> AuditSubject:
 
 def _pool(whole: Mapping[str, Json], path: Path, packs: Sequence[AuditSubject]) -> tuple[Fix, ...]:
     api = str(whole.get("pack") or whole.get("api") or whole.get("domain") or path.absolute().parent.name)
-    named = [pack for pack in packs if pack.name.partition(" ")[0] == api] or packs
+    candidates = [pack for pack in packs if pack.name.partition(" ")[0] == api] or packs
     return tuple(
         fix
-        for pack in named
+        for pack in candidates
         for fix in pack.pool
         if fix.source not in ("feedback", "ratio") or as_number(fix.value) is None
     )
 
 
-def _texts(whole: Mapping[str, Json], task: Mapping[str, Json], where: str, known: KnownValues) -> Iterator[Text]:
+def _texts(
+    whole: Mapping[str, Json], task: Mapping[str, Json], place: str, known_values: KnownValues
+) -> Iterator[Text]:
     members = task.get("shown") or whole.get("shown") or (list(_LIFT) if "domain" in whole else None)
     visible = tuple(map(str, members)) if isinstance(members, list) else TOLD
     if not isinstance(members, list) and any(member in task for member in TOLD):
@@ -93,18 +95,18 @@ def _texts(whole: Mapping[str, Json], task: Mapping[str, Json], where: str, know
             if source is whole and (member in NAMES or member == "description"):
                 continue  # of the file, for its readers
             for pointer, value in leaves(source.get(member)):
-                yield Text(str(value), _channel(member), "ours", f"{where} /{member}{pointer}", "", known)
+                yield Text(str(value), _channel(member), "ours", f"{place} /{member}{pointer}", "", known_values)
 
 
 def _channel(member: str) -> str:
     return "success criteria" if member.startswith("success") else "prompt"
 
 
-def _answers(task: Mapping[str, Json], where: str, known: KnownValues) -> Iterator[Fix]:
+def _answers(task: Mapping[str, Json], place: str, known_values: KnownValues) -> Iterator[Fix]:
     for member in ("final", "fixes", "names"):
         for name, value in scalars(task.get(member), "" if member != "final" else member):
             plain = _SAVED.sub("", str(value)).strip()
-            if plain and plain == str(value) and value not in known:
-                yield Fix(value, "task", where, name, frozenset({name.lower().removesuffix("s")}))
+            if plain and plain == str(value) and value not in known_values:
+                yield Fix(value, "task", place, name, frozenset({name.lower().removesuffix("s")}))
     for _, phrase in scalars(task.get("paraphrases")):
-        yield Fix(phrase, "paraphrase", where)
+        yield Fix(phrase, "paraphrase", place)

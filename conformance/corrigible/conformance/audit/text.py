@@ -42,9 +42,9 @@ class Text:
 class View:
     """One reading of a text: as it is, or decoded. Positions refer to `text`."""
 
-    def __init__(self, text: str, how: str = "") -> None:
+    def __init__(self, text: str, encoding: str = "") -> None:
         self.text = unicodedata.normalize("NFC", text).translate(_QUOTES)
-        self.how = how
+        self.how = encoding
 
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
@@ -76,12 +76,12 @@ class View:
             for match in re.finditer(re.escape(value), self.text, re.IGNORECASE):
                 yield match.span()
             return
-        wanted = _squeezed(value)
+        squeezed = _squeezed(value)
         letters, at = self.squeezed
-        if not wanted:
+        if not squeezed:
             yield from _bare(self.text, value)
             return
-        for form in _forms(wanted):
+        for form in _forms(squeezed):
             start = letters.find(form)
             while start >= 0:
                 first, last = at[start], at[start + len(form) - 1]
@@ -97,12 +97,12 @@ class View:
         ends = not after.isalnum() or (after.isupper() and text[end - 1].islower())
         return begins and ends and not (before == "_" and _word(text, start - 1)) and after != "_"
 
-    def repeats(self, start: int, end: int, known: KnownValues, *, longer: bool) -> bool:
+    def repeats(self, start: int, end: int, known_values: KnownValues, *, longer: bool) -> bool:
         """Return whether a range is part of a value of the request; `longer`: of a longer one."""
         lowered = self.text.lower()
         if len(lowered) != len(self.text):
             return False
-        for value in known.said:
+        for value in known_values.said:
             if len(value) < end - start + longer:
                 continue
             index = lowered.find(value, max(0, end - len(value)), start + len(value))
@@ -215,9 +215,9 @@ _BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{6,}={0,2}(?![\w+/=-])")
 _DEEPEST = 2
 
 
-def views(text: str, depth: int = 0, how: str = "") -> Iterator[View]:
+def views(text: str, depth: int = 0, encoding: str = "") -> Iterator[View]:
     """Yield a text as it is, and each decoded form of it."""
-    yield View(text, how)
+    yield View(text, encoding)
     if depth == _DEEPEST:
         return
     for name, decoded in (
@@ -226,11 +226,11 @@ def views(text: str, depth: int = 0, how: str = "") -> Iterator[View]:
         ("HTML-escaped", html.unescape(text)),
     ):
         if decoded != text:
-            yield from views(decoded, depth + 1, f"{how}, {name}".lstrip(", "))
+            yield from views(decoded, depth + 1, f"{encoding}, {name}".lstrip(", "))
     for match in _BASE64.finditer(text):
         content = _from_base64(match[0])
         if content is not None:
-            yield from views(content, depth + 1, f"{how}, in base64".lstrip(", "))
+            yield from views(content, depth + 1, f"{encoding}, in base64".lstrip(", "))
 
 
 def _unquoted(text: str) -> str:

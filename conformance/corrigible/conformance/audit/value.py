@@ -167,8 +167,8 @@ class KnownValues:
 
 def distinct(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
     """Return each (value, name) once, with its first source."""
-    found: dict[tuple[str, str], Fix] = {}
+    unique: dict[tuple[str, str], Fix] = {}
     for fix in fixes:
         if len(str(fix.value)) <= LONGEST:
-            found.setdefault((str(fix.value), fix.name), fix)
-    return tuple(found.values())
+            unique.setdefault((str(fix.value), fix.name), fix)
+    return tuple(unique.values())

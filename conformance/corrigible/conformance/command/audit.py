@@ -86,16 +86,16 @@ def _certify(path: Path, text: str, *, bad: bool) -> None:
 def report(result: Audit, *, strict: bool = False, whole: bool = False) -> Iterator[str]:
     """Yield the lines of the report: leaks, disclosures, totals."""
     for hit in result.leaks:
-        yield from _told("LEAK", hit)
+        yield from _hit_lines("LEAK", hit)
     disclosed = result.disclosed
-    shown = disclosed if whole or strict else disclosed[:_SHOWN]
-    for hit in shown:
-        yield from _told("LEAK (strict)" if strict else "disclosed", hit)
-    if len(shown) < len(disclosed):
-        yield f"... and {len(disclosed) - len(shown)} more that are disclosed (--all lists them, --json has them)"
+    visible = disclosed if whole or strict else disclosed[:_SHOWN]
+    for hit in visible:
+        yield from _hit_lines("LEAK (strict)" if strict else "disclosed", hit)
+    if len(visible) < len(disclosed):
+        yield f"... and {len(disclosed) - len(visible)} more that are disclosed (--all lists them, --json has them)"
         yield ""
     for subject in result.subjects:
-        facts = ", ".join(f"{count} {what}" for what, count in subject.facts.items())
+        facts = ", ".join(f"{count} {fact}" for fact, count in subject.facts.items())
         yield f"{subject.kind:8}  {subject.name}: {facts}"
     yield f"{result.texts} texts, {result.comparisons} comparisons: {_verdict(result)}"
 
@@ -106,8 +106,8 @@ def _verdict(result: Audit) -> str:
     return f"{verdict}; {disclosed} times a third party gives the fix away itself (disclosed)" if disclosed else verdict
 
 
-def _told(what: str, hit: Hit) -> Iterator[str]:
-    yield f"{what}  {hit.fix.value!r} in {hit.text.channel}, {hit.how}"
+def _hit_lines(label: str, hit: Hit) -> Iterator[str]:
+    yield f"{label}  {hit.fix.value!r} in {hit.text.channel}, {hit.how}"
     yield f"    where  {hit.text.where}"
     yield f"    text   {hit.marked}"
     yield f"    fix    known from {hit.fix.source}: {hit.fix.origin}" + (

@@ -92,29 +92,34 @@ def check(args: argparse.Namespace, checks: Sequence[Check]) -> int:
     target = run_target.read(args)
     clauses = target.clauses()
     everything = choose(target.specs, checks, clauses)
-    known = [*target.config.known_failing, *(one for argument in args.known_failing for one in known_failing(argument))]
+    announced_failures = [
+        *target.config.known_failing,
+        *(report for argument in args.known_failing for report in known_failing(argument)),
+    ]
     chosen = only(args.only, everything)
-    refuse_unmatched(_of_this_run(known, target.config.known_failing, args.only), _named(chosen))
+    refuse_unmatched(_of_this_run(announced_failures, target.config.known_failing, args.only), _named(chosen))
     if not chosen:
         who = ", ".join(f"{spec.role} {spec.profile}" for spec in target.specs)
         raise UsageError(f"the suite has no check for {who} up to {target.level}")
     for spec in target.specs:
-        if not any(spec is one for one, _ in everything):
+        if not any(spec is report for report, _ in everything):
             print(
                 f"{spec.profile}: the suite has no check for the role {spec.role} up to {target.level}", file=sys.stderr
             )
-    rules = Rules(clauses, tuple(known), strict=args.strict, check_timeout=args.check_timeout, limit=args.time_limit)
+    rules = Rules(
+        clauses, tuple(announced_failures), strict=args.strict, check_timeout=args.check_timeout, limit=args.time_limit
+    )
     head = target.head(chosen, strict=args.strict)
-    with Growing(reports, head) as growing, progress(len(chosen)) as heard:
+    with Growing(reports, head) as growing, progress(len(chosen)) as report_progress:
 
-        def ended(entry: Entry) -> None:
+        def finished(entry: Entry) -> None:
             growing.add(entry)
-            heard(entry)
+            report_progress(entry)
 
-        record = run_checks(head, chosen, rules, stage=running_subject, heard=ended)
+        record = run_checks(head, chosen, rules, stage=running_subject, listener=finished)
         growing.add(record.foot)
     sys.stdout.write(terminal.render(record, coloured=coloured()))
-    write(record, [one for one in reports if one.kind != "json"])
+    write(record, [report for report in reports if report.kind != "json"])
     return record.foot.verdict.status
 
 
@@ -123,21 +128,21 @@ def only(patterns: Sequence[str], chosen: Sequence[Chosen]) -> list[Chosen]:
     if not patterns:
         return list(chosen)
     for pattern in patterns:
-        if not any(matches(pattern, one, spec.column) for spec, one in chosen):
-            near = did_you_mean(pattern, [one.id for _, one in chosen])
+        if not any(matches(pattern, check, spec.column) for spec, check in chosen):
+            near = did_you_mean(pattern, [check.id for _, check in chosen])
             raise UsageError(f"--only {pattern}: no check of this role, profile and level{near}")
     return [pair for pair in chosen if any(matches(p, pair[1], pair[0].column) for p in patterns)]
 
 
 def _of_this_run(
-    known: Sequence[KnownFailing], of_config: Sequence[KnownFailing], patterns: Sequence[str]
+    listed: Sequence[KnownFailing], of_config: Sequence[KnownFailing], patterns: Sequence[str]
 ) -> Sequence[KnownFailing]:
     """Leave out the config's list when only some checks run: the rest would not match."""
-    return [entry for entry in known if not (patterns and entry in of_config)]
+    return [entry for entry in listed if not (patterns and entry in of_config)]
 
 
 def _named(chosen: Sequence[Chosen]) -> list[tuple[str, Check]]:
-    return [(spec.column, one) for spec, one in chosen]
+    return [(spec.column, check) for spec, check in chosen]
 
 
 def coloured() -> bool:

@@ -39,46 +39,50 @@ def run(args: argparse.Namespace) -> int:
 
 def explanation(id: str, checks: Sequence[Check]) -> str:
     """Return what is to be said. Raises UsageError where nothing is called so."""
-    wanted = id.rpartition(":")[2]
-    if (requirement := book().get(wanted)) is not None:
+    wanted_id = id.rpartition(":")[2]
+    if (requirement := book().get(wanted_id)) is not None:
         return "\n".join(_requirement(requirement, checks))
-    check = next((one for one in checks if one.id == wanted), None)
+    check = next((check for check in checks if check.id == wanted_id), None)
     if check is not None:
         return "\n".join(_check(check))
-    known = [*(one.id for one in book().requirements), *(one.id for one in checks)]
+    known_ids = [*(requirement.id for requirement in book().requirements), *(check.id for check in checks)]
     raise UsageError(
-        f'no requirement or check is called "{id}"{did_you_mean(wanted, known)}; `conformance list` has them all'
+        f'no requirement or check is called "{id}"{did_you_mean(wanted_id, known_ids)}; `conformance list` has them all'
     )
 
 
-def _requirement(one: Requirement, checks: Sequence[Check]) -> Iterator[str]:
-    yield f"{one.id}  {one.title}"
-    yield f"{one.keyword}, level {one.level}; {_names(one.roles, ROLES)}; {_names(one.profiles, PROFILES)}"
+def _requirement(item: Requirement, checks: Sequence[Check]) -> Iterator[str]:
+    yield f"{item.id}  {item.title}"
+    yield f"{item.keyword}, level {item.level}; {_names(item.roles, ROLES)}; {_names(item.profiles, PROFILES)}"
     yield ""
-    yield fill(one.text, 100)
+    yield fill(item.text, 100)
     yield ""
-    yield fill(f"Why: {one.why}", 100)
+    yield fill(f"Why: {item.why}", 100)
     yield ""
-    mine = [check for check in checks if one.id in check.requirements]
-    yield "Checked by:" if mine else "No check holds it."
-    yield from (f"  {check.id}  {check.title}" for check in mine)
-    yield f"Read: {one.anchor}" + (f"; clauses {', '.join(one.clauses)} of the contract" if one.clauses else "")
+    related_checks = [check for check in checks if item.id in check.requirements]
+    yield "Checked by:" if related_checks else "No check holds it."
+    yield from (f"  {check.id}  {check.title}" for check in related_checks)
+    yield f"Read: {item.anchor}" + (f"; clauses {', '.join(item.clauses)} of the contract" if item.clauses else "")
 
 
 def _check(check: Check) -> Iterator[str]:
     yield f"{check.id}  {check.title}"
     yield f"{_names(check.roles, ROLES)}; {_names(check.profiles, PROFILES)}"
-    if how := inspect.getdoc(check.run):
+    if docstring := inspect.getdoc(check.run):
         yield ""
-        yield how
+        yield docstring
     yield ""
     yield "Holds:"
     for id in check.requirements:
-        one = book().get(id)
-        yield f"  {id}  {one.keyword} {one.level}  {one.title}  ({one.anchor})" if one else f"  {id}"
+        requirement = book().get(id)
+        yield (
+            f"  {id}  {requirement.keyword} {requirement.level}  {requirement.title}  ({requirement.anchor})"
+            if requirement
+            else f"  {id}"
+        )
 
 
-def _names(names: frozenset[str], known: Sequence[str]) -> str:
-    if names == frozenset(known):
-        return f"every {'role' if known is ROLES else 'profile'}"
-    return ", ".join(name for name in known if name in names)
+def _names(names: frozenset[str], known_ids: Sequence[str]) -> str:
+    if names == frozenset(known_ids):
+        return f"every {'role' if known_ids is ROLES else 'profile'}"
+    return ", ".join(name for name in known_ids if name in names)

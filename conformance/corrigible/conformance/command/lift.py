@@ -77,16 +77,18 @@ def _run(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> Plan:
     document: dict[str, Json] = read_plan(args.plan).model_dump(mode="json") if args.plan is not None else {}
     names = {"domains": args.domain, "tasks": args.task, "arms": args.arm, "seeds": args.seed}
-    document |= {name: _split(given) for name, given in names.items() if given}
-    if named := [*({"name": name} for name in _split(args.agent)), *option.plans(args)]:
-        document["agents"] = named
+    document |= {name: _split(value) for name, value in names.items() if value}
+    if agents := [*({"name": name} for name in _split(args.agent)), *option.plans(args)]:
+        document["agents"] = agents
     options = ("attempts", "concurrency", "timeout", "cost_cap", "rate")
     document |= {name: getattr(args, name) for name in options if getattr(args, name) is not None}
     return made(document, str(args.plan or "options"))
 
 
-def _split(given: list[Json]) -> list[Json]:
-    return [part for one in given for part in (one.split(",") if isinstance(one, str) else [one]) if part != ""]
+def _split(values: list[Json]) -> list[Json]:
+    return [
+        part for value in values for part in (value.split(",") if isinstance(value, str) else [value]) if part != ""
+    ]
 
 
 def _status(totals: RunProgress, *, scripted: bool) -> int:

@@ -30,11 +30,11 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print, and return the exit status."""
     first, second = read(args.first), read(args.second)
-    found = compare(first, second)
-    for difference in found[: args.most]:
+    differences = compare(first, second)
+    for difference in differences[: args.most]:
         print(difference)
-    if len(found) > args.most:
-        print(f"... and {len(found) - args.most} more")
-    if not found:
+    if len(differences) > args.most:
+        print(f"... and {len(differences) - args.most} more")
+    if not differences:
         print(f"{len(first.episodes)} episodes agree in everything but times")
-    return 1 if found else 0
+    return 1 if differences else 0

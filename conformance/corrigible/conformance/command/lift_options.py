@@ -51,18 +51,20 @@ def resolve(plan: Plan, args: argparse.Namespace, agents: Sequence[Agent] = ()) 
         raise UsageError(str(problem)) from None
     if not args.skip_audit:
         planned = _audited(planned, folder, args.out)
-    for domain, why in planned.skipped.items():
-        print(f"skipped {domain}: {why}", file=sys.stderr)
+    for domain, reason in planned.skipped.items():
+        print(f"skipped {domain}: {reason}", file=sys.stderr)
     return planned
 
 
 def _audited(planned: ResolvedPlan, folder: Path, out: Path) -> ResolvedPlan:
     """Write the certificate that no text but the feedback gives a fix away. Raises UsageError for a leak."""
-    done = audit(gather(sorted(planned.files), [folder / f"{name}.yaml" for name in planned.files], [], command()))
-    if done.leaks:
-        print("\n".join(report(done)), file=sys.stderr)
+    leak_audit = audit(
+        gather(sorted(planned.files), [folder / f"{name}.yaml" for name in planned.files], [], command())
+    )
+    if leak_audit.leaks:
+        print("\n".join(report(leak_audit)), file=sys.stderr)
         raise UsageError("an agent could have a fix without the feedback: correct the texts, or use --skip-audit")
-    certificate = document(done, suite=version("corrigible"), date=datetime.now(UTC).date().isoformat())
+    certificate = document(leak_audit, suite=version("corrigible"), date=datetime.now(UTC).date().isoformat())
     try:
         out.mkdir(parents=True, exist_ok=True)
         text = json.dumps(certificate, indent=2, ensure_ascii=False) + "\n"

@@ -46,14 +46,14 @@ def _table_4() -> Iterator[str]:
     from corrigible.conformance.lift.stats import paper_figures as paper
     from corrigible.conformance.lift.stats.estimate import fisher, holm
 
-    found = {
+    cells = {
         (model, pair): fisher(cells[pair[0]], cells[pair[1]])
         for model, cells in paper.RECIPE.items()
         for pair in _PAIRS
     }
-    adjusted = holm({f"{model} {pair}": p for (model, pair), (_, p) in found.items()})
+    adjusted = holm({f"{model} {pair}": p for (model, pair), (_, p) in cells.items()})
     yield "Table 4: odds ratios and Fisher's exact p, every episode taken for independent; Holm over the nine"
-    for (model, pair), (odds, p) in found.items():
+    for (model, pair), (odds, p) in cells.items():
         ratio = f"{odds:.1f}" if odds is not None else "unbounded"
         holms = adjusted[f"{model} {pair}"]
         yield f"  {model:<20}{pair[0]:>11} - {pair[1]:<12} OR {ratio:>7}   p {p:<9.3g} Holm {holms:.3g}"
@@ -79,27 +79,31 @@ def _clustered() -> Iterator[str]:
     observations = paper.recipe_observations()
     yield "What clustering does: ten tasks, nine episodes each an arm (three models together)"
     for arm in paper.ARMS:
-        groups = [[one.success for one in inside if one.arm == arm] for inside in by_task(observations).values()]
-        found = clustering(groups)
-        if found is not None:
+        groups = [
+            [observation.success for observation in inside if observation.arm == arm]
+            for inside in by_task(observations).values()
+        ]
+        clusters = clustering(groups)
+        if clusters is not None:
             yield (
-                f"  {arm:<12} intraclass correlation {found.icc:.2f}, design effect {found.design_effect:.1f}:"
-                f" {found.n} episodes are worth {found.effective_n:.0f}"
+                f"  {arm:<12} intraclass correlation {clusters.icc:.2f}, design effect {clusters.design_effect:.1f}:"
+                f" {clusters.n} episodes are worth {clusters.effective_n:.0f}"
             )
     for first, second in _PAIRS:
         difference = clustered_difference(observations, first, second)
         naive = fisher(counts(observations, first), counts(observations, second))[1]
-        one = difference.estimate
-        how = "exact " if difference.exact else ""
+        interval = difference.estimate
+        method = "exact " if difference.exact else ""
         yield (
-            f"  {first} - {second}: {_signed(one.value)}, task bootstrap {_signed(one.low)} to {_signed(one.high)},"
-            f" {how}sign-flip p {difference.p:.3g}; episodes taken for independent: p {naive:.2g}"
+            f"  {first} - {second}: {_signed(interval.value)}, task bootstrap {_signed(interval.low)} to "
+            f"{_signed(interval.high)}, {method}sign-flip p {difference.p:.3g};"
+            f" episodes taken for independent: p {naive:.2g}"
         )
 
 
-def _share(one: Estimate) -> str:
-    assert one.value is not None and one.low is not None and one.high is not None
-    return f"{one.value:.1%} ({one.low:.1%} to {one.high:.1%})"
+def _share(estimate: Estimate) -> str:
+    assert estimate.value is not None and estimate.low is not None and estimate.high is not None
+    return f"{estimate.value:.1%} ({estimate.low:.1%} to {estimate.high:.1%})"
 
 
 def _signed(value: float | None) -> str:

@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
                 lines.append(line)
             if args.tasks:
                 least = detectable(args.tasks, share, alpha=args.alpha, power=args.power)
-                said = f"{least:+.0%}" if least is not None else "no difference"
-                lines.append(f"  {args.tasks} tasks, where {share:.0%} differ, show {said} or more")
+                label = f"{least:+.0%}" if least is not None else "no difference"
+                lines.append(f"  {args.tasks} tasks, where {share:.0%} differ, show {label} or more")
     except ValueError as problem:
         raise UsageError(str(problem)) from None
     print("\n".join(lines))

@@ -59,16 +59,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _primary(given: str | None) -> tuple[str, str] | None:
-    if given is None:
+def _primary(option: str | None) -> tuple[str, str] | None:
+    if option is None:
         return None
-    first, colon, second = given.partition(":")
+    first, colon, second = option.partition(":")
     if not colon or first == second:
-        raise UsageError(f"--primary {given}: name two arms, first less second: reflective:verbose")
+        raise UsageError(f"--primary {option}: name two arms, first less second: reflective:verbose")
     for arm in (first, second):
         if arm not in set(Arm):
             raise UsageError(
-                f"--primary {given}: {arm!r} is no arm{did_you_mean(arm, list(Arm))} (there are {', '.join(Arm)})"
+                f"--primary {option}: {arm!r} is no arm{did_you_mean(arm, list(Arm))} (there are {', '.join(Arm)})"
             )
     return first, second
 

@@ -73,8 +73,8 @@ def _plan(args: argparse.Namespace) -> Plan:
     document: dict[str, Json] = {"arms": [arm.value for arm in ARMS], "timeout": 600.0}
     if args.plan is not None:
         document = read_plan(args.plan).model_dump(mode="json")
-    arms = [name for one in args.arm for name in one.split(",") if name]
-    given = {"domains": args.domain, "tasks": args.task, "arms": arms, "seeds": args.seed}
-    document |= {name: value for name, value in given.items() if value}
+    arms = [name for arm in args.arm for name in arm.split(",") if name]
+    settings = {"domains": args.domain, "tasks": args.task, "arms": arms, "seeds": args.seed}
+    document |= {name: value for name, value in settings.items() if value}
     document |= {name: value for name in ("attempts", "timeout") if (value := getattr(args, name)) is not None}
     return made({**document, "agents": [args.agent]}, str(args.plan or "options"))

@@ -34,14 +34,14 @@ def run(args: argparse.Namespace) -> int:
         files = task_files(args.task_files)
     except TaskError as problem:
         raise UsageError(str(problem)) from None
-    known = environments()
+    all_environments = environments()
     for domain in args.domain:
         if domain not in files:
             raise UsageError(f"no domain {domain!r} (there are {', '.join(files)})")
     total = 0
     for domain in args.domain or files:
         file = files[domain]
-        lacks = known[domain].lacks() if domain in known else "nothing says how it is started"
+        lacks = all_environments[domain].lacks() if domain in all_environments else "nothing says how it is started"
         print(f"{domain}: {len(file.tasks)} tasks{f' (cannot be started here: {lacks})' if lacks else ''}")
         for task in file.tasks:
             print(_line(task))

@@ -38,29 +38,29 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(traceability_table(traced))
         else:
             for row in traced.rows:
-                one = row.requirement
-                print(f"{one.id}  {one.level} {one.keyword:6}  {', '.join(row.checks) or '(no check)'}")
+                item = row.requirement
+                print(f"{item.id}  {item.level} {item.keyword:6}  {', '.join(row.checks) or '(no check)'}")
         for check, stranger in traced.strangers:
             print(f"{check} names {stranger}, which is no requirement", file=sys.stderr)
-        for one in traced.unheld:
-            print(f"{one.id} is a MUST that no check holds", file=sys.stderr)
+        for item in traced.unheld:
+            print(f"{item.id} is a MUST that no check holds", file=sys.stderr)
         return 1 if traced.unheld or traced.strangers else 0
     chosen = [
         check
         for check in CHECKS
         if (args.role is None or args.role in check.roles) and (args.profile is None or args.profile in check.profiles)
     ]
-    sys.stdout.write(_markdown(chosen) if args.markdown else _plain(chosen))
+    sys.stdout.write(_markdown(chosen) if args.markdown else _as_text(chosen))
     return 0
 
 
 def _level(check: Check) -> str:
-    found = [one for one in map(book().get, check.requirements) if one is not None]
-    level = min((one.level for one in found), default="L?")
-    return f"{level} {'MUST' if any(one.must for one in found) else 'SHOULD'}"
+    requirements = [requirement for requirement in map(book().get, check.requirements) if requirement is not None]
+    level = min((requirement.level for requirement in requirements), default="L?")
+    return f"{level} {'MUST' if any(requirement.must for requirement in requirements) else 'SHOULD'}"
 
 
-def _plain(checks: Sequence[Check]) -> str:
+def _as_text(checks: Sequence[Check]) -> str:
     width = max((len(check.id) for check in checks), default=0)
     lines = [f"{check.id:{width}}  {_level(check):9}  {check.title}" for check in checks]
     return "\n".join([*lines, f"{len(checks)} checks"]) + "\n"
@@ -69,7 +69,7 @@ def _plain(checks: Sequence[Check]) -> str:
 def _markdown(checks: Sequence[Check]) -> str:
     lines = ["| check | level | what it asks | requirements | roles | profiles |", "|---|---|---|---|---|---|"]
     for check in checks:
-        links = ", ".join(f"[{one}](SPEC.md#{one.lower()})" for one in check.requirements)
+        links = ", ".join(f"[{requirement}](SPEC.md#{requirement.lower()})" for requirement in check.requirements)
         roles, profiles = ", ".join(sorted(check.roles)), ", ".join(sorted(check.profiles))
         lines.append(f"| `{check.id}` | {_level(check)} | {check.title} | {links} | {roles} | {profiles} |")
     return "\n".join(lines) + "\n"

@@ -103,8 +103,8 @@ def table(url: str) -> str:
     lines = [f"The shop serves {url}, described by {SUITE / 'reference' / 'openapi.yaml'}", ""]
     for scenario in SCENARIOS:
         sent = request(scenario)
-        status, answer, _ = shop.respond(sent)
-        lines += [f"{scenario.about}: {status}{_code(answer)}", f"  {_shortened(curl(url, sent))}"]
+        status, body, _ = shop.respond(sent)
+        lines += [f"{scenario.about}: {status}{_code(body)}", f"  {_shortened(curl(url, sent))}"]
     return "\n".join(lines)
 
 
@@ -114,10 +114,10 @@ def request(scenario: Scenario) -> HttpRequest:
     return HttpRequest(scenario.method, scenario.target, tuple(headers), body)
 
 
-def _code(answer: Json) -> str:
-    if not isinstance(answer, dict):
+def _code(body: Json) -> str:
+    if not isinstance(body, dict):
         return ""
-    error = answer.get("error", answer)
+    error = body.get("error", body)
     code = error.get("code") or error.get("type") if isinstance(error, dict) else None
     return f" {code}" if isinstance(code, str) else ""
 

@@ -53,19 +53,19 @@ def run(args: argparse.Namespace) -> int:
 def replay(args: argparse.Namespace, checks: Sequence[Check]) -> int:
     """Run one of these checks again."""
     if args.record is not None:
-        held = read_record(args.record)
-        args.seed = held.head.seed if args.seed is None else args.seed
-        args.level = args.level or held.head.level
-    column, _, named = args.case.rpartition(":")
-    mine = _named(named, checks)
+        record_read = read_record(args.record)
+        args.seed = record_read.head.seed if args.seed is None else args.seed
+        args.level = args.level or record_read.head.level
+    column, _, name = args.case.rpartition(":")
+    matching = _named(name, checks)
     if column in PROFILES and not args.profile:
         args.profile = column
     target = run_target.read(args)
     clauses = target.clauses()
-    chosen = [pair for pair in choose(target.specs, mine, clauses) if column in ("", pair[0].column)]
+    chosen = [pair for pair in choose(target.specs, matching, clauses) if column in ("", pair[0].column)]
     if not chosen:
         who = ", ".join(f"{spec.role} {spec.profile}" for spec in target.specs)
-        raise UsageError(f"{named} is no check for {who} up to {target.level}")
+        raise UsageError(f"{name} is no check for {who} up to {target.level}")
     record = run_checks(target.head(chosen), chosen, Rules(clauses, traced=True), stage=running_subject)
     for entry in record.entries:
         sys.stdout.write(trace(entry))
@@ -75,9 +75,9 @@ def replay(args: argparse.Namespace, checks: Sequence[Check]) -> int:
 
 def _named(name: str, checks: Sequence[Check]) -> list[Check]:
     """Return the check of a name, or one that asks a reader this vector and no other."""
-    if found := [check for check in checks if check.id == name]:
-        return found
-    vectors = {one.id: one for group in consumer() for one in group.vectors}
+    if matching := [check for check in checks if check.id == name]:
+        return matching
+    vectors = {vector.id: vector for group in consumer() for vector in group.vectors}
     if name in vectors:
         return [asking(Group(name, vectors[name].description, (vectors[name],)))]
     near = did_you_mean(name, [*(check.id for check in checks), *vectors])

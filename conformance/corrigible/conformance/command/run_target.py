@@ -20,7 +20,7 @@ from corrigible.conformance.model.profile import PROFILES, ROLES, Role
 from corrigible.conformance.model.usage_error import UsageError, did_you_mean
 from corrigible.conformance.suite.config import Config, SubjectConfig, load
 from corrigible.conformance.suite.fixture import SubjectSpec
-from corrigible.conformance.suite.record import Clause, Header, Judged
+from corrigible.conformance.suite.record import Clause, Header, JudgedProfile
 from corrigible.conformance.suite.requirement import LEVELS, book
 from corrigible.conformance.suite.runner import Chosen
 from corrigible.conformance.transport.process import search_path
@@ -46,10 +46,12 @@ class RunTarget:
 
     def subject(self) -> str:
         """Return the subject's name, with its version where the config has a command for it."""
-        named = None if self.given else self.config.subject
-        if named is None:
+        subject_name = None if self.given else self.config.subject
+        if subject_name is None:
             return self.given or "a subject without a name"
-        return named.replace("{version}", _version(self.config.version, self.folder) if self.config.version else "")
+        return subject_name.replace(
+            "{version}", _version(self.config.version, self.folder) if self.config.version else ""
+        )
 
     def head(self, chosen: Iterable[Chosen], *, strict: bool = False) -> Header:
         """Return the first line of a record. It names the subjects that are checked, not all that were given."""
@@ -59,9 +61,9 @@ class RunTarget:
             subject=self.subject(),
             level=self.level,
             judged=[
-                Judged(profile=one.profile, about=one.about, role=one.role, reached=one.reached)
-                for one in self.specs
-                if id(one) in specs
+                JudgedProfile(profile=spec.profile, about=spec.about, role=spec.role, reached=spec.reached)
+                for spec in self.specs
+                if id(spec) in specs
             ],
             seed=self.seed,
             strict=strict,
@@ -73,7 +75,7 @@ class RunTarget:
 
     def clauses(self) -> dict[str, Clause]:
         """Return the requirements of the level by id."""
-        return {one.id: one for one in clauses(self.level)}
+        return {clause.id: clause for clause in clauses(self.level)}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -128,16 +130,16 @@ def read(args: argparse.Namespace) -> RunTarget:
     """Return the target. Raises UsageError for options that contradict each other."""
     path = OWN if args.config == "corrigible" else Path(args.config) if args.config else None
     config = load(path) if path is not None else Config()
-    role = _word("role", args.role, ROLES)
-    level = _word("level", args.level, LEVELS) or config.level or "L3"
+    role = _choice("role", args.role, ROLES)
+    level = _choice("level", args.level, LEVELS) or config.level or "L3"
     seed = args.seed if args.seed is not None else config.seed or 0
     folder = path.absolute().parent if path is not None else None
     if role is None and args.consumer:
         role = "consumer"
     if role is None and args.pack:
         role = "pack"
-    named = [one.strip() for one in (args.profile or "").split(",") if one.strip()]
-    profiles = list(dict.fromkeys(_word("profile", one, PROFILES) or "" for one in named))
+    names = [name.strip() for name in (args.profile or "").split(",") if name.strip()]
+    profiles = list(dict.fromkeys(_choice("profile", name, PROFILES) or "" for name in names))
     specs: list[SubjectSpec] = []
     settings = dict(config.settings)
     if args.spec:
@@ -152,24 +154,28 @@ def read(args: argparse.Namespace) -> RunTarget:
                 raise UsageError('a consumer is a command: give --consumer "COMMAND", or `consumer:` in the config')
             folder = None if args.consumer else folder
             for profile in profiles or ["http-json"]:
-                mine = SubjectConfig(consumer=command)
+                subject_config = SubjectConfig(consumer=command)
                 about = "reader" if profile == "http-json" else f"reader of {profile}"
-                specs.append(SubjectSpec(profile, "consumer", mine, about, settings=settings, seed=seed, folder=folder))
+                specs.append(
+                    SubjectSpec(profile, "consumer", subject_config, about, settings=settings, seed=seed, folder=folder)
+                )
         case "pack":
-            judged = args.pack or configured
-            if not judged:
+            packs_judged = args.pack or configured
+            if not packs_judged:
                 raise UsageError("nothing to judge: give --pack NAME_OR_PATH, or `packs:` in the config")
-            for pack in judged:
-                mine = SubjectConfig(pack=pack)
+            for pack in packs_judged:
+                subject_config = SubjectConfig(pack=pack)
                 about = f"pack {Path(pack).name}"
-                specs.append(SubjectSpec("http-json", "pack", mine, about, settings=settings, seed=seed, folder=folder))
+                specs.append(
+                    SubjectSpec("http-json", "pack", subject_config, about, settings=settings, seed=seed, folder=folder)
+                )
         case _:
             specs = list(_reached(args, config, profiles, cast("Role | None", role), settings, seed, folder))
     if not specs:
         raise UsageError("nothing to judge: give --target URL, --grpc HOST:PORT, --consumer, --pack, or --config FILE")
     packs = _digests([*configured, *args.pack])
-    given = args.target or args.grpc or args.consumer or ", ".join(args.pack) or None
-    return RunTarget(tuple(specs), config, level, seed, packs, given, folder, _options(args))
+    address = args.target or args.grpc or args.consumer or ", ".join(args.pack) or None
+    return RunTarget(tuple(specs), config, level, seed, packs, address, folder, _options(args))
 
 
 def _reached(
@@ -181,25 +187,32 @@ def _reached(
     seed: int,
     folder: Path | None,
 ) -> Iterable[SubjectSpec]:
-    given = ["http-json"] * bool(args.target) + ["grpc"] * bool(args.grpc)
-    for profile in profiles or given or list(config.subjects):
-        held = config.subjects.get(profile)
+    named_profiles = ["http-json"] * bool(args.target) + ["grpc"] * bool(args.grpc)
+    for profile in profiles or named_profiles or list(config.subjects):
+        configured_subject = config.subjects.get(profile)
         over_grpc = profile == "grpc"
         address = {"grpc": args.grpc} if over_grpc else {"target": args.target}
-        changed = {name: one for name, one in {**address, "upstream_listen": args.upstream_listen}.items() if one}
-        if held is None and not changed.get("grpc" if over_grpc else "target"):
-            known = f" (it has {', '.join(config.subjects)})" if config.subjects else ""
+        changed = {name: value for name, value in {**address, "upstream_listen": args.upstream_listen}.items() if value}
+        if configured_subject is None and not changed.get("grpc" if over_grpc else "target"):
+            listed_subjects = f" (it has {', '.join(config.subjects)})" if config.subjects else ""
             option = "--grpc HOST:PORT" if over_grpc else "--target URL"
-            raise UsageError(f"{profile}: nothing says how to reach it{known}: give {option}, or a config")
-        mine = (held or SubjectConfig()).model_copy(update=changed)
+            raise UsageError(f"{profile}: nothing says how to reach it{listed_subjects}: give {option}, or a config")
+        subject_config = (configured_subject or SubjectConfig()).model_copy(update=changed)
         if changed.get("target") or changed.get("grpc"):
-            mine = mine.model_copy(update={"start": None})
-        own = mine.role or role or _shown(mine)
+            subject_config = subject_config.model_copy(update={"start": None})
+        own = subject_config.role or role or _role_of(subject_config)
         if role is not None and own != role:
             if profiles:
                 raise UsageError(f"{profile}: its role is {own}, as the config says: --role {role} does not fit")
             continue
-        yield SubjectSpec(profile, own, mine, settings=_with_spec(settings, mine, folder), seed=seed, folder=folder)
+        yield SubjectSpec(
+            profile,
+            own,
+            subject_config,
+            settings=_with_spec(settings, subject_config, folder),
+            seed=seed,
+            folder=folder,
+        )
 
 
 def _with_spec(settings: Mapping[str, Json], config: SubjectConfig, folder: Path | None) -> Mapping[str, Json]:
@@ -213,43 +226,48 @@ def _with_spec(settings: Mapping[str, Json], config: SubjectConfig, folder: Path
 
 def _of_generated(args: argparse.Namespace, settings: Mapping[str, Json]) -> dict[str, Json]:
     """Return the settings of requests that are made from a description."""
-    said = settings.get("generated")
-    made: dict[str, Json] = dict(said) if isinstance(said, Mapping) else {}
+    generated = settings.get("generated")
+    generated_settings: dict[str, Json] = dict(generated) if isinstance(generated, Mapping) else {}
     for name in ("requests", "rate"):
         if (number := getattr(args, name)) is not None:
             if number <= 0:
                 raise UsageError(f"--{name} {number:g}: a number above 0")
-            made[name] = number
+            generated_settings[name] = number
     if args.unsafe:
-        made["unsafe"] = True
+        generated_settings["unsafe"] = True
     headers: dict[str, str] = {}
-    for one in args.header:
-        name, colon, value = one.partition(":")
+    for header in args.header:
+        name, colon, value = header.partition(":")
         if not colon or not name.strip():
-            raise UsageError(f"--header {one}: not 'NAME: VALUE'")
+            raise UsageError(f"--header {header}: not 'NAME: VALUE'")
         headers[name.strip()] = value.strip()
-    return {**({"generated": made} if made else {}), **({"headers": headers} if headers else {})}
+    return {
+        **({"generated": generated_settings} if generated_settings else {}),
+        **({"headers": headers} if headers else {}),
+    }
 
 
-def _shown(config: SubjectConfig) -> Role:
+def _role_of(config: SubjectConfig) -> Role:
     """The role that follows from how it is reached: who is told of an upstream is a proxy."""
     return "proxy" if config.upstream_listen or "{upstream}" in (config.start or "") else "producer"
 
 
-def _word(what: str, word: str | None, known: Iterable[str]) -> str | None:
-    names = tuple(known)
+def _choice(option: str, word: str | None, choices: Iterable[str]) -> str | None:
+    names = tuple(choices)
     if word is None or word in names:
         return word
-    raise UsageError(f'--{what}: no {what} is called "{word}"{did_you_mean(word, names)} ({", ".join(names)})')
+    raise UsageError(f'--{option}: no {option} is called "{word}"{did_you_mean(word, names)} ({", ".join(names)})')
 
 
 def _options(args: argparse.Namespace) -> str:
     """Return the options about the subject as they could be given again."""
     names = ("config", "target", "grpc", "upstream_listen", "role", "level", "consumer", "spec", "seed")
-    given = [(name, getattr(args, name)) for name in names]
-    given += [(name, getattr(args, name)) for name in ("requests", "rate")]
-    given += [("pack", pack) for pack in args.pack]
-    words = [word for name, value in given if value is not None for word in (f"--{name.replace('_', '-')}", str(value))]
+    values = [(name, getattr(args, name)) for name in names]
+    values += [(name, getattr(args, name)) for name in ("requests", "rate")]
+    values += [("pack", pack) for pack in args.pack]
+    words = [
+        word for name, value in values if value is not None for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
     return shlex.join([*words, *(["--unsafe"] if args.unsafe else [])])  # headers are credentials: they stay out
 
 
@@ -257,11 +275,11 @@ def _version(command: str, folder: Path | None) -> str:
     """The first line of what a command says; a subject that cannot tell its version is judged all the same."""
     try:
         name, *rest = shlex.split(command)
-        found = shutil.which(name, path=search_path()) or name
-        said = subprocess.run([found, *rest], capture_output=True, text=True, timeout=30, check=True, cwd=folder)
+        program = shutil.which(name, path=search_path()) or name
+        completed = subprocess.run([program, *rest], capture_output=True, text=True, timeout=30, check=True, cwd=folder)
     except (OSError, ValueError, subprocess.SubprocessError):
         return "of unknown version"
-    return (said.stdout.strip().splitlines() or ["of unknown version"])[0].split()[-1]
+    return (completed.stdout.strip().splitlines() or ["of unknown version"])[0].split()[-1]
 
 
 def _found(pack: str, folder: Path | None) -> str:
@@ -272,34 +290,34 @@ def _found(pack: str, folder: Path | None) -> str:
 
 def _digests(packs: Iterable[str]) -> dict[str, str]:
     """Return the digest of every pack that is a folder; one that is known by name only says so."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for pack in dict.fromkeys(packs):
         folder = Path(pack)
         if not folder.is_dir():
-            found[pack] = "by name"
+            digests[pack] = "by name"
             continue
         digest = hashlib.sha256()
-        for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
-        found[pack] = f"sha256:{digest.hexdigest()}"
-    return found
+        digests[pack] = f"sha256:{digest.hexdigest()}"
+    return digests
 
 
 def clauses(level: str) -> list[Clause]:
     """Return the requirements up to a level, as a record keeps them."""
-    names = {one.id: group.title for group in book().groups for one in group.requirements}
+    names = {requirement.id: group.title for group in book().groups for requirement in group.requirements}
     return [
         Clause(
-            id=one.id,
-            level=one.level,
-            must=one.must,
-            title=one.title,
-            text=one.text,
-            why=one.why,
-            group=names[one.id],
-            where=one.anchor,
-            profiles=sorted(one.profiles),
-            roles=sorted(one.roles),
+            id=requirement.id,
+            level=requirement.level,
+            must=requirement.must,
+            title=requirement.title,
+            text=requirement.text,
+            why=requirement.why,
+            group=names[requirement.id],
+            where=requirement.anchor,
+            profiles=sorted(requirement.profiles),
+            roles=sorted(requirement.roles),
         )
-        for one in book().up_to(level)
+        for requirement in book().up_to(level)
     ]

@@ -92,7 +92,9 @@ class Plan(_Model):
     @classmethod
     def _names(cls, value: Json) -> Json:
         """Accept a bare name as an agent."""
-        return [{"name": one} if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
+        return (
+            [{"name": item} if isinstance(item, str) else item for item in value] if isinstance(value, list) else value
+        )
 
     @model_validator(mode="before")
     @classmethod
@@ -100,7 +102,7 @@ class Plan(_Model):
         """Leave out the control for length where only scripts play: they do not read it."""
         if isinstance(value, dict) and "arms" not in value:
             agents = value.get("agents", [SCRIPTED])
-            reads = isinstance(agents, list) and any(isinstance(one, dict) and one.get("model") for one in agents)
+            reads = isinstance(agents, list) and any(isinstance(agent, dict) and agent.get("model") for agent in agents)
             value = {**value, "arms": [arm for arm in Arm if reads or arm is not Arm.LENGTH]}
         return value
 
@@ -110,8 +112,8 @@ class Plan(_Model):
             if not getattr(self, name):
                 raise ValueError(f"{name}: none is named")
         if self.cost_cap is not None:
-            known = self.prices.models if self.prices is not None else {}
-            if dear := sorted({one.model for one in self.agents if one.model and one.model not in known}):
+            price_table = self.prices.models if self.prices is not None else {}
+            if dear := sorted({agent.model for agent in self.agents if agent.model and agent.model not in price_table}):
                 raise ValueError(f"cost_cap: no price for {', '.join(dear)}")
         return self
 
@@ -154,8 +156,8 @@ def made(document: dict[str, Json], source: str) -> Plan:
         return Plan.model_validate(document)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{source}: {where}: {first['msg']}" if where else f"{source}: {first['msg']}") from None
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{source}: {place}: {first['msg']}" if place else f"{source}: {first['msg']}") from None
 
 
 def digest_of(document: Json) -> str:

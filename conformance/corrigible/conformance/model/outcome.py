@@ -20,9 +20,9 @@ class Outcome(Enum):
         return self in {Outcome.PASSED, Outcome.FAILED_AS_EXPECTED, Outcome.NOT_APPLICABLE}
 
 
-def judge(*, held: bool, known_failing: bool) -> Outcome:
+def judge(*, passed: bool, known_failing: bool) -> Outcome:
     """Combine what happened with what was announced."""
-    match held, known_failing:
+    match passed, known_failing:
         case True, False:
             return Outcome.PASSED
         case True, True:

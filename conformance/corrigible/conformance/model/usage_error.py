@@ -11,13 +11,13 @@ class UsageError(Exception):
     """An argument or a file makes no sense, or what is to be judged is not there. Exit status 2."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """Return `; did you mean "x"?` for the nearest known word, or nothing where none is near."""
-    by_plain = {_plain(one): one for one in known}
-    near = difflib.get_close_matches(_plain(word), list(by_plain), n=1, cutoff=0.6)
+    by_plain = {_normalized(candidate): candidate for candidate in candidates}
+    near = difflib.get_close_matches(_normalized(word), list(by_plain), n=1, cutoff=0.6)
     return f'; did you mean "{by_plain[near[0]]}"?' if near else ""
 
 
-def _plain(word: str) -> str:
+def _normalized(word: str) -> str:
     """Return a word without what people leave out: case, and noughts before a number."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", word.lower())

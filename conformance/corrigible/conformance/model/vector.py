@@ -76,8 +76,8 @@ def consumer() -> tuple[Group, ...]:
 def exchange(profile: str | None = None) -> tuple[Exchange, ...]:
     """Return the vectors of one profile, by default of all."""
     files = sorted((VECTORS / "exchange").glob("*.json"))
-    found = (one for path in files for one in _exchanges(path))
-    return tuple(one for one in found if profile is None or one.profile == profile)
+    exchanges = (exchange for path in files for exchange in _exchanges(path))
+    return tuple(exchange for exchange in exchanges if profile is None or exchange.profile == profile)
 
 
 def request_of(document: Mapping[str, Json]) -> Request:
@@ -96,43 +96,43 @@ def leads_to(
     allowed: Sequence[Mapping[str, Json]], feedback: Mapping[str, Json] | None, request: Request
 ) -> str | None:
     """Say why feedback leads a reader to nothing that is allowed; None where it leads there."""
-    problems = [_leads_elsewhere(one, feedback, request) for one in allowed]
+    problems = [_leads_elsewhere(way, feedback, request) for way in allowed]
     return None if None in problems else "; or ".join(dict.fromkeys(filter(None, problems)))
 
 
-def difference(expected: Json, got: Json, where: str = "") -> str | None:
+def difference(expected: Json, actual: Json, path: str = "") -> str | None:
     """Say where two JSON values differ first, None where they do not. An integer is met by an integer only."""
-    match expected, got:
+    match expected, actual:
         case (bool(), _) | (_, bool()) | (None, _) | (_, None):
-            same = expected is got
+            same = expected is actual
         case (int(), float()):
-            return f"{where or '/'} is {got!r}, which is no integer"
+            return f"{path or '/'} is {actual!r}, which is no integer"
         case (int() | float(), int() | float()) | (str(), str()):
-            same = expected == got
+            same = expected == actual
         case (list(), list()):
-            return _first_of_list(expected, got, where)
+            return _first_of_list(expected, actual, path)
         case (dict(), dict()):
-            return _first_of_object(expected, got, where)
+            return _first_of_object(expected, actual, path)
         case _:
             same = False
-    return None if same else f"{where or '/'} is {_short(got)} and not {_short(expected)}"
+    return None if same else f"{path or '/'} is {_short(actual)} and not {_short(expected)}"
 
 
-def _first_of_list(expected: list[Json], got: list[Json], where: str) -> str | None:
-    if len(expected) != len(got):
-        return f"{where or '/'} has {len(got)} elements and not {len(expected)}"
-    pairs = zip(expected, got, strict=True)
-    return next((d for i, (one, other) in enumerate(pairs) if (d := difference(one, other, f"{where}/{i}"))), None)
+def _first_of_list(expected: list[Json], actual: list[Json], path: str) -> str | None:
+    if len(expected) != len(actual):
+        return f"{path or '/'} has {len(actual)} elements and not {len(expected)}"
+    pairs = zip(expected, actual, strict=True)
+    return next((d for i, (value, other) in enumerate(pairs) if (d := difference(value, other, f"{path}/{i}"))), None)
 
 
-def _first_of_object(expected: dict[str, Json], got: dict[str, Json], where: str) -> str | None:
+def _first_of_object(expected: dict[str, Json], got: dict[str, Json], path: str) -> str | None:
     for name in expected:
         if name not in got:
-            return f"{where}/{name} is missing"
+            return f"{path}/{name} is missing"
     for name in got:
         if name not in expected:
-            return f"{where}/{name} is too much"
-    return next((d for name, one in expected.items() if (d := difference(one, got[name], f"{where}/{name}"))), None)
+            return f"{path}/{name} is too much"
+    return next((d for name, value in expected.items() if (d := difference(value, got[name], f"{path}/{name}"))), None)
 
 
 def _short(value: Json) -> str:
@@ -170,53 +170,53 @@ def _leads_elsewhere(allowed: Mapping[str, Json], feedback: Mapping[str, Json] |
             return None if "needs_input" in allowed else f"it needs input: {outcome.reason}"
     if problem is not None:
         return problem
-    wanted = {allowed[name].upper() for name in ("action", "base_action") if name in allowed}
-    said = {suggestions[index].action, suggestions[index].base_action}
-    return None if wanted <= said else f"the action is {suggestions[index].action}"
+    actions = {allowed[name].upper() for name in ("action", "base_action") if name in allowed}
+    suggested_actions = {suggestions[index].action, suggestions[index].base_action}
+    return None if actions <= suggested_actions else f"the action is {suggestions[index].action}"
 
 
-def _other_request(expected: Mapping[str, Json], got: Request) -> str | None:
+def _other_request(expected: Mapping[str, Json], actual: Request) -> str | None:
     """Say where a request is another than expected. Headers nobody named may be there."""
-    wanted = request_of(expected).document()
-    has = got.document()
-    named = {name.lower() for name in wanted["headers"]}
-    wanted["headers"] = {name.lower(): value for name, value in wanted["headers"].items()}
-    has["headers"] = {name.lower(): v for name, v in has["headers"].items() if name.lower() in named}
-    return difference(wanted, has)
+    expected_request = request_of(expected).document()
+    has = actual.document()
+    names = {name.lower() for name in expected_request["headers"]}
+    expected_request["headers"] = {name.lower(): value for name, value in expected_request["headers"].items()}
+    has["headers"] = {name.lower(): v for name, v in has["headers"].items() if name.lower() in names}
+    return difference(expected_request, has)
 
 
 def _group(path: Path) -> Group:
     document = json.loads(path.read_text("utf-8"))
-    vectors = tuple(_consumer(one, path.name) for one in document["vectors"])
+    vectors = tuple(_consumer(vector, path.name) for vector in document["vectors"])
     return Group(document["group"], document["about"], vectors)
 
 
-def _consumer(written: Mapping[str, Any], origin: str) -> Consumer:
+def _consumer(document: Mapping[str, Any], origin: str) -> Consumer:
     return Consumer(
-        written["id"],
-        tuple(written["requirements"]),
-        written["clause"],
-        written["description"],
-        {name: written[name] for name in ("request", "feedback", "answer", "options") if name in written},
-        written["expect"],
-        tuple(written.get("also_allowed", ())),
+        document["id"],
+        tuple(document["requirements"]),
+        document["clause"],
+        document["description"],
+        {name: document[name] for name in ("request", "feedback", "answer", "options") if name in document},
+        document["expect"],
+        tuple(document.get("also_allowed", ())),
         origin,
     )
 
 
 def _exchanges(path: Path) -> Iterator[Exchange]:
     document = json.loads(path.read_text("utf-8"))
-    for one in document["vectors"]:
+    for vector in document["vectors"]:
         yield Exchange(
-            one["id"],
+            vector["id"],
             document["profile"],
-            tuple(one["requirements"]),
-            one.get("clause"),
-            one["description"],
-            tuple(map(request_of, one.get("before", ()))),
-            request_of({**one["request"], "form": one.get("form", one["request"].get("form", False))}),
-            one["answer"],
-            tuple(one["allowed"]),
-            one.get("native", True),
+            tuple(vector["requirements"]),
+            vector.get("clause"),
+            vector["description"],
+            tuple(map(request_of, vector.get("before", ()))),
+            request_of({**vector["request"], "form": vector.get("form", vector["request"].get("form", False))}),
+            vector["answer"],
+            tuple(vector["allowed"]),
+            vector.get("native", True),
             path.name,
         )

@@ -49,29 +49,29 @@ def read_yaml(
             model = shape.validate_python(document)
         except ValidationError as problem:
             for error in problem.errors():
-                where = tuple(part for part in error["loc"] if part != "[key]")
-                problems.append((_line_of(node, where), _sentence(where, error["type"], error["msg"], keys)))
+                place = tuple(part for part in error["loc"] if part != "[key]")
+                problems.append((_line_of(node, place), _sentence(place, error["type"], error["msg"], keys)))
         else:
-            problems = [(_line_of(node, where), text) for where, text in mistakes(model)]
+            problems = [(_line_of(node, path), text) for path, text in mistakes(model)]
     if problems:
         raise UsageError("\n".join(f"{path}:{line}: {text}" for line, text in problems))
     return model
 
 
-def _sentence(where: Where, kind: str, message: str, keys: Callable[[Where], Iterable[str]]) -> str:
+def _sentence(path: Where, kind: str, message: str, keys: Callable[[Where], Iterable[str]]) -> str:
     if kind == "extra_forbidden":
-        return f'unknown key "{where[-1]}"{did_you_mean(str(where[-1]), keys(where[:-1]))}'
+        return f'unknown key "{path[-1]}"{did_you_mean(str(path[-1]), keys(path[:-1]))}'
     if kind == "missing":
-        return f'"{where[-1]}" is missing'
+        return f'"{path[-1]}" is missing'
     if kind == "value_error":
         return message.removeprefix("Value error, ")
-    return f"{'.'.join(map(str, where)) or 'the file'}: {message[:1].lower()}{message[1:]}"
+    return f"{'.'.join(map(str, path)) or 'the file'}: {message[:1].lower()}{message[1:]}"
 
 
-def _line_of(node: yaml.Node | None, where: Where) -> int:
+def _line_of(node: yaml.Node | None, path: Where) -> int:
     """Return the line of the deepest part of a place that is in the file."""
     line = 1
-    for part in where:
+    for part in path:
         match node:
             case yaml.MappingNode():
                 pair = next((pair for pair in node.value if pair[0].value == part), None)

@@ -56,8 +56,8 @@ class Stock:
 
     orders: dict[str, dict[str, Json]] = field(
         default_factory=lambda: {
-            name: {"id": name, "customer": "cus_ada", "note": "", "gift": False, **deepcopy(said)}
-            for name, said in _ORDERS.items()
+            name: {"id": name, "customer": "cus_ada", "note": "", "gift": False, **deepcopy(order)}
+            for name, order in _ORDERS.items()
         }
     )
     refunds: dict[str, dict[str, Json]] = field(default_factory=dict)
@@ -126,15 +126,15 @@ class Shop:
         caller = request.header("authorization") or ""
         try:
             status, body = self._served(request, path.removeprefix(PROBLEM) if problem else path, query, caller)
-        except Refusal as refused:
-            status, body = refused.status, (_problem if problem else _error)(refused)
+        except Refusal as error:
+            status, body = error.status, (_problem if problem else _error)(error)
         return status, body, problem
 
     def _served(self, request: HttpRequest, path: str, query: str, caller: str) -> tuple[int, Json]:
         route = DESCRIPTION.route(request.method, path)
         if route is None:
-            known = DESCRIPTION.methods(path)
-            if known:
+            allowed = DESCRIPTION.methods(path)
+            if allowed:
                 raise _refusal(405, "method_not_allowed", f"{request.method} is not possible here.")
             raise _refusal(404, "route_unknown", "There is nothing at this path.")
         if route.operation == "reset":
@@ -199,7 +199,7 @@ def _complaint(breach: Breach) -> Complaint:
     return Complaint(breach.keyword, f"{name} {_MESSAGES.get(breach.keyword, 'is not acceptable')}.", breach.pointer)
 
 
-def _plain(pointer: str) -> str:
+def _readable_path(pointer: str) -> str:
     """Return a place as people write it: `lines[0].sku`, `labels['desk/name']`."""
     out = ""
     for part in pointer.split("/")[2:]:
@@ -208,44 +208,44 @@ def _plain(pointer: str) -> str:
     return out.lstrip(".")
 
 
-def _error(refused: Refusal) -> Json:
-    first = refused.complaints[0]
-    if len(refused.complaints) == 1:
+def _error(refusal: Refusal) -> Json:
+    first = refusal.complaints[0]
+    if len(refusal.complaints) == 1:
         error: dict[str, Json] = {"code": first.code, "message": first.message}
-        return {"error": error | ({"param": _plain(first.place)} if first.place else {})}
-    listed = [{"code": c.code, "message": c.message, "field": _plain(c.place)} for c in refused.complaints]
+        return {"error": error | ({"param": _readable_path(first.place)} if first.place else {})}
+    listed = [{"code": c.code, "message": c.message, "field": _readable_path(c.place)} for c in refusal.complaints]
     return {"error": {"code": "several_faults", "message": f"{len(listed)} faults.", "errors": listed}}
 
 
-def _problem(refused: Refusal) -> Json:
-    first = refused.complaints[0]
-    title = first.message if len(refused.complaints) == 1 else f"{len(refused.complaints)} faults."
-    out: dict[str, Json] = {"type": f"urn:shop:{first.code}", "title": title, "status": refused.status}
+def _problem(refusal: Refusal) -> Json:
+    first = refusal.complaints[0]
+    title = first.message if len(refusal.complaints) == 1 else f"{len(refusal.complaints)} faults."
+    out: dict[str, Json] = {"type": f"urn:shop:{first.code}", "title": title, "status": refusal.status}
     out["code"] = first.code
     listed: list[Json] = []
-    for one in refused.complaints:
-        said: dict[str, Json] = {"code": one.code, "detail": one.message}
-        part, _, name = one.place.removeprefix("/").partition("/")
+    for complaint in refusal.complaints:
+        entry: dict[str, Json] = {"code": complaint.code, "detail": complaint.message}
+        part, _, name = complaint.place.removeprefix("/").partition("/")
         if part == "body":
-            said["pointer"] = "#" + one.place.removeprefix("/body")
+            entry["pointer"] = "#" + complaint.place.removeprefix("/body")
         elif part in ("query", "headers"):
-            said |= {"in": part.removesuffix("s"), "name": name}
-        listed.append(said)
-    if any(one.place for one in refused.complaints):
+            entry |= {"in": part.removesuffix("s"), "name": name}
+        listed.append(entry)
+    if any(complaint.place for complaint in refusal.complaints):
         out["errors"] = listed
     return out
 
 
 def _list_items(call: Call) -> tuple[int, Json]:
-    wanted = call.query.get("category")
-    return 200, {"data": [item for item in _ITEMS.values() if wanted in (None, item["category"])]}
+    wanted_category = call.query.get("category")
+    return 200, {"data": [item for item in _ITEMS.values() if wanted_category in (None, item["category"])]}
 
 
 def _get_item(call: Call) -> tuple[int, Json]:
-    found = _ITEMS.get(call.params["item"])
-    if found is None:
+    item = _ITEMS.get(call.params["item"])
+    if item is None:
         raise _refusal(404, "item_unknown", "There is no such item.")
-    return 200, found
+    return 200, item
 
 
 def _list_methods(call: Call) -> tuple[int, Json]:
@@ -254,9 +254,9 @@ def _list_methods(call: Call) -> tuple[int, Json]:
 
 
 def _list_orders(call: Call) -> tuple[int, Json]:
-    wanted = call.query.get("status")
-    found = [order for order in call.stock.orders.values() if wanted in (None, order["status"])]
-    return 200, {"data": found[: int(call.query.get("limit", "20"))]}
+    wanted_status = call.query.get("status")
+    orders = [order for order in call.stock.orders.values() if wanted_status in (None, order["status"])]
+    return 200, {"data": orders[: int(call.query.get("limit", "20"))]}
 
 
 def _search_orders(call: Call) -> tuple[int, Json]:
@@ -265,17 +265,17 @@ def _search_orders(call: Call) -> tuple[int, Json]:
 
 def _holds(condition: Any, order: Mapping[str, Json]) -> bool:
     if "all" in condition:
-        return all(_holds(one, order) for one in condition["all"])
+        return all(_holds(part, order) for part in condition["all"])
     if "any" in condition:
-        return any(_holds(one, order) for one in condition["any"])
+        return any(_holds(part, order) for part in condition["any"])
     return bool(order.get(condition["field"]) == condition["is"])
 
 
 def _order(call: Call, name: str) -> dict[str, Json]:
-    found = call.stock.orders.get(name)
-    if found is None:
+    order = call.stock.orders.get(name)
+    if order is None:
         raise _refusal(404, "order_unknown", "There is no such order.")
-    return found
+    return order
 
 
 def _get_order(call: Call) -> tuple[int, Json]:

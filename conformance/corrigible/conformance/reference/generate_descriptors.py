@@ -19,10 +19,10 @@ OUT = HERE / "shop.binpb"
 def generate() -> bytes:
     """Return what protoc makes of shop.proto now."""
     with tempfile.TemporaryDirectory() as scratch:
-        made = Path(scratch, OUT.name)
-        command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{HERE}", f"--descriptor_set_out={made}"]
+        out_file = Path(scratch, OUT.name)
+        command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{HERE}", f"--descriptor_set_out={out_file}"]
         subprocess.run([*command, "shop.proto"], check=True)
-        return made.read_bytes()
+        return out_file.read_bytes()
 
 
 def main() -> int:

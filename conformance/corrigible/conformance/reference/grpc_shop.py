@@ -47,7 +47,7 @@ def path(name: str) -> str:
 
 def request(method: str, document: Json) -> bytes:
     """Return a method's request from proto-JSON. Raises ParseError where it is no such message."""
-    return _made(METHODS[method].input_type, document).SerializeToString()
+    return _parse_message(METHODS[method].input_type, document).SerializeToString()
 
 
 def request_document(method: str, data: bytes) -> Json:
@@ -62,7 +62,7 @@ def reply_document(method: str, data: bytes) -> Json:
     return json_format.MessageToDict(kind.FromString(data), descriptor_pool=POOL)
 
 
-def _made(descriptor: Any, document: Json) -> Message:
+def _parse_message(descriptor: Any, document: Json) -> Message:
     return json_format.ParseDict(document, message_factory.GetMessageClass(descriptor)(), descriptor_pool=POOL)
 
 
@@ -168,38 +168,38 @@ class Shop:
         return summary
 
     def _create(self, order: Any) -> Any:
-        if found := list(_violations(order)):
-            raise Refused(3, "the order cannot be placed", bad_request(*found))
-        made = _kind("Order")()
-        made.CopyFrom(order)
-        made.name = order.name or f"orders/{len(self.orders) + 1}"
-        if made.name in self.orders:
-            raise Refused(6, f"{made.name} is there already", error_info("ORDER_EXISTS", order=made.name))
-        made.version, made.total_cents = 1, sum(PRODUCTS[item.sku] * item.quantity for item in order.items)
-        made.ClearField("access_token")
-        self.orders[made.name] = made
-        return made
+        if violations := list(_violations(order)):
+            raise Refused(3, "the order cannot be placed", bad_request(*violations))
+        new_order = _kind("Order")()
+        new_order.CopyFrom(order)
+        new_order.name = order.name or f"orders/{len(self.orders) + 1}"
+        if new_order.name in self.orders:
+            raise Refused(6, f"{new_order.name} is there already", error_info("ORDER_EXISTS", order=new_order.name))
+        new_order.version, new_order.total_cents = 1, sum(PRODUCTS[item.sku] * item.quantity for item in order.items)
+        new_order.ClearField("access_token")
+        self.orders[new_order.name] = new_order
+        return new_order
 
     def _order(self, name: str, named_in: str) -> Any:
         if not name.startswith("orders/"):
-            said = Violation(named_in, "NOT_AN_ORDER_NAME", "must begin with orders/")
-            raise Refused(3, "that is no name of an order", bad_request(said))
+            violation = Violation(named_in, "NOT_AN_ORDER_NAME", "must begin with orders/")
+            raise Refused(3, "that is no name of an order", bad_request(violation))
         if name not in self.orders:
             raise Refused(5, "there is no such order", error_info("ORDER_NOT_FOUND", order=name))
         return self.orders[name]
 
     def _update(self, order: Any) -> Any:
-        known = self._order(order.name, "name")
-        if order.version != known.version:
+        stored = self._order(order.name, "name")
+        if order.version != stored.version:
             raise Refused(10, "the order has changed meanwhile", error_info("STALE_VERSION", order=order.name))
-        if found := list(_violations(order)):
-            raise Refused(3, "the order cannot be changed", bad_request(*found))
-        made = _kind("Order")()
-        made.CopyFrom(order)
-        made.version = known.version + 1
-        made.ClearField("access_token")
-        self.orders[order.name] = made
-        return made
+        if violations := list(_violations(order)):
+            raise Refused(3, "the order cannot be changed", bad_request(*violations))
+        new_order = _kind("Order")()
+        new_order.CopyFrom(order)
+        new_order.version = stored.version + 1
+        new_order.ClearField("access_token")
+        self.orders[order.name] = new_order
+        return new_order
 
     def _refund(self, refund: Any) -> Any:
         order = self._order(refund.order, "order")
@@ -215,16 +215,16 @@ class Shop:
 
 
 def _violations(order: Any) -> list[Violation]:
-    found = []
+    violations = []
     if order.customer_email != order.customer_email.lower():
-        found.append(Violation("customer_email", "EMAIL_NOT_LOWER", "must be in lower case"))
+        violations.append(Violation("customer_email", "EMAIL_NOT_LOWER", "must be in lower case"))
     if not order.currency:
-        found.append(Violation("currency", "CURRENCY_MISSING", "must be given"))
+        violations.append(Violation("currency", "CURRENCY_MISSING", "must be given"))
     if not order.items:
-        found.append(Violation("items", "NO_ITEMS", "must not be empty"))
+        violations.append(Violation("items", "NO_ITEMS", "must not be empty"))
     for index, item in enumerate(order.items):
         if item.sku not in PRODUCTS:
-            found.append(Violation(f"items[{index}].sku", "UNKNOWN_PRODUCT", "there is no such product"))
+            violations.append(Violation(f"items[{index}].sku", "UNKNOWN_PRODUCT", "there is no such product"))
         if not 1 <= item.quantity <= MOST:
-            found.append(Violation(f"items[{index}].quantity", "QUANTITY_OUT_OF_RANGE", f"must be 1 to {MOST}"))
-    return found
+            violations.append(Violation(f"items[{index}].quantity", "QUANTITY_OUT_OF_RANGE", f"must be 1 to {MOST}"))
+    return violations

@@ -127,11 +127,11 @@ class GrpcUpstream(grpc.GenericRpcHandler):
         metadata: Metadata = tuple((key, value) for key, value in details.invocation_metadata or ())
         if method == REFLECTION:
             return _reflection()
-        named = dict(metadata)
-        case = named.get(CASE, named.get("authorization"))  # look-ups say only who asks
+        fields = dict(metadata)
+        case = fields.get(CASE, fields.get("authorization"))  # look-ups say only who asks
         with self._lock:
             script = self._scripts.get(case) if isinstance(case, str) else None
-        known = script is not None or method in grpc_shop.METHODS or method == HEALTH
+        is_known = script is not None or method in grpc_shop.METHODS or method == HEALTH
 
         def serve(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
             remaining = context.time_remaining()
@@ -143,7 +143,7 @@ class GrpcUpstream(grpc.GenericRpcHandler):
                 yield from _scripted(script(received), received, requests, context)
             elif method == HEALTH:
                 yield from _health(requests, context)
-            elif known:
+            elif is_known:
                 yield from self._shopping(received, requests, context)
             else:
                 context.abort(grpc.StatusCode.UNIMPLEMENTED, "Method not found!")
@@ -161,9 +161,9 @@ class GrpcUpstream(grpc.GenericRpcHandler):
             for message in requests:
                 received.messages.append(message)
                 yield from shop.call(received.method, message)
-        except Refused as refused:
-            context.set_trailing_metadata(((DETAILS, refused.status),))
-            context.abort(_CODES[refused.code], refused.message)
+        except Refused as error:
+            context.set_trailing_metadata(((DETAILS, error.status),))
+            context.abort(_CODES[error.code], error.message)
 
 
 def _scripted(answer: Answer, received: Received, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
@@ -196,9 +196,9 @@ def _scripted(answer: Answer, received: Received, requests: Iterator[bytes], con
 
 def _health(requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
     """Say that the shop serves: HealthCheckRequest is service = 1, HealthCheckResponse is status = 1, SERVING."""
-    known = (b"", b"\x0a" + bytes([len(grpc_shop.SERVICE)]) + grpc_shop.SERVICE.encode())
+    requests_known = (b"", b"\x0a" + bytes([len(grpc_shop.SERVICE)]) + grpc_shop.SERVICE.encode())
     for message in requests:
-        if message not in known:
+        if message not in requests_known:
             context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
         yield b"\x08\x01"
 

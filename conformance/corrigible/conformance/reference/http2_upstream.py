@@ -80,9 +80,9 @@ class Http2Upstream(Listener):
             elif begin:
                 self._http1(connection, begin)
 
-    def _hear(self, said: bytes) -> None:
+    def _hear(self, data: bytes) -> None:
         with self._lock:
-            self.heard += said[: max(0, _KEPT - len(self.heard))]
+            self.heard += data[: max(0, _KEPT - len(self.heard))]
 
     def _http1(self, connection: socket.socket, data: bytes) -> None:
         server, target = h11.Connection(h11.SERVER), b""
@@ -119,17 +119,17 @@ class Http2Upstream(Listener):
                 if not peer.pour():
                     return
                 self.poured += len(_PIECE)
-            found = peer.next(_TIMEOUT)
-            if found is None:
+            frame = peer.next(_TIMEOUT)
+            if frame is None:
                 return
-            peer.notice(found)
-            if found.kind == HEADERS and found.flags & END_HEADERS:
-                fields = peer.fields(found)
+            peer.notice(frame)
+            if frame.kind == HEADERS and frame.flags & END_HEADERS:
+                fields = peer.fields(frame)
                 self._hear(b"".join(b"%s: %s\n" % field for field in fields))
                 if dict(fields).get(b":path") == POUR.encode():
-                    peer.wanted = found.stream
-            if found.ends and found.kind != RST_STREAM:
-                peer.answer(found.stream)
+                    peer.wanted = frame.stream
+            if frame.ends and frame.kind != RST_STREAM:
+                peer.answer(frame.stream)
 
 
 class _Server(Peer):

@@ -33,28 +33,28 @@ class Known(NamedTuple):
 class ApiServer:
     """Answers what no script is for. It changes nothing: every write that is no dry run is refused."""
 
-    def __init__(self, known: Iterable[Known] = ()) -> None:
+    def __init__(self, known_objects: Iterable[Known] = ()) -> None:
         self._objects: dict[str, Any] = yaml.safe_load(_LISTED.read_text(encoding="utf-8"))
-        self._known = {_key(one.request): one for one in known}
+        self._known = {_key(entry.request): entry for entry in known_objects}
 
     def __call__(self, received: Received) -> Script:
         sent = received.sent
         path, _, query = sent.target.partition("?")
         if sent.method in ("GET", "HEAD"):
-            found = self._objects.get(path)
-            return answer(200, found) if found is not None else refusal(404, "NotFound", f'"{path}" not found')
+            stored = self._objects.get(path)
+            return answer(200, stored) if stored is not None else refusal(404, "NotFound", f'"{path}" not found')
         if not is_dry_run(sent):
             return refusal(403, "Forbidden", "this server takes dry runs only")
-        asked = {
+        request = {
             "method": sent.method,
             "path": path,
             "query": {name: value for name, value in parse_qsl(query) if (name, value) != DRY_RUN},
             "body": json.loads(sent.body) if sent.body else None,
         }
-        said = self._known.get(_key(asked))
-        if said is None:
+        known_object = self._known.get(_key(request))
+        if known_object is None:
             return refusal(422, "Invalid", "this server knows no such request")
-        return answer(said.status, said.body)
+        return answer(known_object.status, known_object.body)
 
 
 def is_dry_run(request: HttpRequest) -> bool:
@@ -74,5 +74,5 @@ def status(code: int, reason: str, message: str, **more: Json) -> dict[str, Json
 
 
 def _key(request: Mapping[str, Json]) -> str:
-    named = {name: request.get(name) for name in ("method", "path", "body")}
-    return json.dumps({**named, "query": dict(request.get("query") or {})}, sort_keys=True)
+    parts = {name: request.get(name) for name in ("method", "path", "body")}
+    return json.dumps({**parts, "query": dict(request.get("query") or {})}, sort_keys=True)

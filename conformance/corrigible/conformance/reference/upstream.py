@@ -102,7 +102,7 @@ def chunked(
     lines = [*headers, ("Transfer-Encoding", "chunked")]
     head = f"HTTP/1.1 {status} {reason}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in lines)
     end = "0\r\n" + "".join(f"{name}: {value}\r\n" for name, value in trailers) + "\r\n"
-    framed = (b"%x\r\n%s\r\n" % (len(one), one) if isinstance(one, bytes) else one for one in pieces)
+    framed = (b"%x\r\n%s\r\n" % (len(piece), piece) if isinstance(piece, bytes) else piece for piece in pieces)
     return Script((head.encode("latin-1") + b"\r\n", *framed, end.encode("latin-1")))
 
 
@@ -160,16 +160,16 @@ class Upstream(Listener):
     def heard(self) -> list[bytes]:
         """Return what the last connections began with, also where it was no request."""
         with self._lock:
-            return [bytes(one) for one in self._heard]
+            return [bytes(data) for data in self._heard]
 
     def _serve(self, connection: socket.socket) -> None:
         rest = b""
-        heard = bytearray()
+        data = bytearray()
         with self._lock:
-            self._heard.append(heard)
+            self._heard.append(data)
         with suppress(h11.RemoteProtocolError):
             while True:
-                received, rest = _read(connection, rest, self._is_early, heard)
+                received, rest = _read(connection, rest, self._is_early, data)
                 if received is None:
                     return
                 if self._remembers:
@@ -186,12 +186,12 @@ class Upstream(Listener):
         return self._asides.get(request.header("authorization") or "", self.api)
 
     def _is_early(self, request: HttpRequest) -> bool:
-        known = self._known(request)
-        return isinstance(known, Script) and known.early
+        scripted = self._known(request)
+        return isinstance(scripted, Script) and scripted.early
 
     def _say(self, connection: socket.socket, received: Received) -> bool:
-        known = self._known(received.sent)
-        script = known if isinstance(known, Script) else known(received)
+        scripted = self._known(received.sent)
+        script = scripted if isinstance(scripted, Script) else scripted(received)
         for part in script.parts:
             match part:
                 case Pause():
@@ -199,9 +199,9 @@ class Upstream(Listener):
                 case Wait():
                     part.seen.wait(part.at_most)
                 case Hear():
-                    heard = 0
-                    while heard < part.size and (data := connection.recv(65536)):
-                        heard += len(data)
+                    heard_bytes = 0
+                    while heard_bytes < part.size and (data := connection.recv(65536)):
+                        heard_bytes += len(data)
                 case Echo():
                     while data := connection.recv(65536):
                         connection.sendall(data)
@@ -236,7 +236,7 @@ def _read(
             continue
         match event:
             case h11.Request():
-                head = HttpRequest(event.method.decode(), event.target.decode("latin-1"), _plain(event))
+                head = HttpRequest(event.method.decode(), event.target.decode("latin-1"), _raw_headers(event))
                 if early(head):
                     return Received(head, bytes(raw), time.time()), b""
             case h11.Data():
@@ -245,10 +245,10 @@ def _read(
                 after = bytes(server.trailing_data[0])
                 whole = bytes(raw[: len(raw) - len(after)]) if after else bytes(raw)
                 request = HttpRequest(head.method, head.target, head.headers, bytes(body))
-                return Received(request, whole, time.time(), _plain(event)), after
+                return Received(request, whole, time.time(), _raw_headers(event)), after
             case _:
                 return None, b""
 
 
-def _plain(event: h11.Request | h11.EndOfMessage) -> tuple[tuple[str, str], ...]:
+def _raw_headers(event: h11.Request | h11.EndOfMessage) -> tuple[tuple[str, str], ...]:
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers.raw_items())

@@ -31,19 +31,19 @@ def compare(before: Record, after: Record) -> Comparison:
     """Compare by check and profile, whatever the order."""
     old = {entry.name: entry for entry in before.entries}
     new = {entry.name: entry for entry in after.entries}
-    both = [name for name in new if name in old]
+    common = [name for name in new if name in old]
     return Comparison(
         newly_failing=tuple(
-            [_line(new[name], old[name]) for name in both if _fails(new[name]) and not _fails(old[name])]
+            [_line(new[name], old[name]) for name in common if _fails(new[name]) and not _fails(old[name])]
             + [_line(entry) for name, entry in new.items() if name not in old and _fails(entry)]
         ),
-        mended=tuple(_line(new[name], old[name]) for name in both if _fails(old[name]) and new[name].outcome.ok),
+        mended=tuple(_line(new[name], old[name]) for name in common if _fails(old[name]) and new[name].outcome.ok),
         gone=tuple(_line(entry) for name, entry in old.items() if name not in new),
         new=tuple(_line(entry) for name, entry in new.items() if name not in old and not _fails(entry)),
         otherwise=tuple(
             _line(new[name], old[name])
-            for name in both
-            if _word(new[name]) != _word(old[name])
+            for name in common
+            if _outcome_word(new[name]) != _outcome_word(old[name])
             and not _fails(new[name])
             and not (_fails(old[name]) and new[name].outcome.ok)
         ),
@@ -56,12 +56,12 @@ def render(comparison: Comparison, before: Record, after: Record) -> str:
 
 
 def _lines(comparison: Comparison, before: Record, after: Record) -> Iterator[str]:
-    for one in fields(comparison):
-        found: tuple[str, ...] = getattr(comparison, one.name)
-        if found:
-            yield f"{one.name.replace('_', ' ')}: {len(found)}"
-            yield from (f"  {line}" for line in found)
-    if not any(getattr(comparison, one.name) for one in fields(comparison)):
+    for field in fields(comparison):
+        names: tuple[str, ...] = getattr(comparison, field.name)
+        if names:
+            yield f"{field.name.replace('_', ' ')}: {len(names)}"
+            yield from (f"  {line}" for line in names)
+    if not any(getattr(comparison, field.name) for field in fields(comparison)):
         yield "no check came out differently"
     yield f"before: {before.foot.verdict.value}: {before.foot.claim}"
     yield f"after:  {after.foot.verdict.value}: {after.foot.claim}"
@@ -71,11 +71,11 @@ def _fails(entry: Entry) -> bool:
     return entry.outcome in (Outcome.FAILED, Outcome.PASSED_UNEXPECTEDLY) and not entry.advice
 
 
-def _word(entry: Entry) -> str:
+def _outcome_word(entry: Entry) -> str:
     return "advice" if entry.advice else entry.outcome.value
 
 
 def _line(entry: Entry, before: Entry | None = None) -> str:
-    was = f"{_word(before)} -> " if before is not None else ""
-    why = f"  {entry.flaws[0].requirement}: {one_line(entry.flaws[0].said, 120)}" if entry.flaws else ""
-    return f"{entry.name}  {was}{_word(entry)}{why}"
+    was = f"{_outcome_word(before)} -> " if before is not None else ""
+    reason = f"  {entry.flaws[0].requirement}: {one_line(entry.flaws[0].said, 120)}" if entry.flaws else ""
+    return f"{entry.name}  {was}{_outcome_word(entry)}{reason}"

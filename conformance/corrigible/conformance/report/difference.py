@@ -14,17 +14,17 @@ _WIDEST: Final = 2000
 _ONE_LINE: Final = 100
 
 
-def difference(expected: Json | Absent, got: Json | Absent) -> list[str]:
+def difference(expected: Json | Absent, actual: Json | Absent) -> list[str]:
     """Return the lines of a small diff. Long equal stretches are left out; short values stand one above the other."""
-    if isinstance(expected, Absent) and isinstance(got, Absent):
+    if isinstance(expected, Absent) and isinstance(actual, Absent):
         return []
     if isinstance(expected, Absent):
-        return _cut([f"+ {line}" for line in _lines(got)])
-    if isinstance(got, Absent):
+        return _cut([f"+ {line}" for line in _lines(actual)])
+    if isinstance(actual, Absent):
         return _cut([*(f"- {line}" for line in _lines(expected)), "+ (nothing)"])
-    left, right = _lines(expected), _lines(got)
+    left, right = _lines(expected), _lines(actual)
     if left == right:  # equal as text and yet a finding: the kinds differ, as 1 and "1" do
-        left, right = [json.dumps(expected)], [json.dumps(got)]
+        left, right = [json.dumps(expected)], [json.dumps(actual)]
     if len(left) == len(right) == 1:
         return _cut([f"- {left[0]}", f"+ {right[0]}"])
     compared = list(difflib.unified_diff(left, right, n=2, lineterm=""))[2:]
@@ -41,5 +41,5 @@ def _lines(value: Json | Absent) -> list[str]:
 
 
 def _cut(lines: list[str]) -> list[str]:
-    kept = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}..." for line in lines[:_LONGEST]]
-    return [*kept, f"... {len(lines) - _LONGEST} lines more"] if len(lines) > _LONGEST else kept
+    shown_lines = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}..." for line in lines[:_LONGEST]]
+    return [*shown_lines, f"... {len(lines) - _LONGEST} lines more"] if len(lines) > _LONGEST else shown_lines

@@ -19,16 +19,16 @@ class Growing:
     """The files of `--report json=FILE`. A context manager."""
 
     def __init__(self, reports: Iterable[Wanted], head: Header) -> None:
-        self._wanted = [one for one in reports if one.kind == "json"]
+        self._wanted = [report for report in reports if report.kind == "json"]
         self._head = head
         self._files: list[tuple[Wanted, TextIO]] = []
 
     def __enter__(self) -> Growing:
-        for one in self._wanted:
+        for report in self._wanted:
             try:
-                self._files.append((one, one.path.open("w", encoding="utf-8")))
+                self._files.append((report, report.path.open("w", encoding="utf-8")))
             except OSError as problem:
-                raise _unwritable(one, problem) from None
+                raise _unwritable(report, problem) from None
         self.add(self._head)
         return self
 
@@ -48,5 +48,5 @@ class Growing:
                 raise _unwritable(wanted, problem) from None
 
 
-def _unwritable(one: Wanted, problem: OSError) -> UsageError:
-    return UsageError(f"--report {one.kind}={one.path}: {problem.strerror}")
+def _unwritable(report: Wanted, problem: OSError) -> UsageError:
+    return UsageError(f"--report {report.kind}={report.path}: {problem.strerror}")

@@ -74,15 +74,15 @@ def _case(suite: Xml.Element, record: Record, entry: Entry) -> None:
     text = visible("\n".join(_text(record, entry)))
     kind = _kind(entry)
     if kind == "skipped":
-        Xml.SubElement(case, kind, message=one_line(_why(entry)))
+        Xml.SubElement(case, kind, message=one_line(_reason(entry)))
     elif kind is not None:
-        told = Xml.SubElement(case, kind, message=one_line(_why(entry)), type=entry.outcome.value)
-        told.text = text
+        element = Xml.SubElement(case, kind, message=one_line(_reason(entry)), type=entry.outcome.value)
+        element.text = text
     elif entry.advice:
         Xml.SubElement(case, "system-out").text = f"advice, since only what SHOULD hold broke\n{text}"
 
 
-def _why(entry: Entry) -> str:
+def _reason(entry: Entry) -> str:
     if entry.outcome is Outcome.FAILED_AS_EXPECTED and entry.known is not None:
         return f"failed as expected: {entry.known.reason}"
     if entry.outcome is Outcome.PASSED_UNEXPECTEDLY:

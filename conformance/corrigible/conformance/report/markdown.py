@@ -36,7 +36,7 @@ def _lines(record: Record) -> Iterator[str]:
     yield from _matrix(record)
     for entry in record.entries:
         if entry.bad:
-            yield from _bad(record, entry)
+            yield from _failure_lines(record, entry)
     announced = [entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED]
     if announced:
         yield "\n## Failed as expected\n"
@@ -58,7 +58,7 @@ def _matrix(record: Record) -> Iterator[str]:
         yield f"| {clause.id} {escaped(clause.title)} | {clause.level} {clause.weight} | {' | '.join(cells)} |"
 
 
-def _bad(record: Record, entry: Entry) -> Iterator[str]:
+def _failure_lines(record: Record, entry: Entry) -> Iterator[str]:
     word = "advice" if entry.advice else entry.outcome.value
     yield f"\n## {escaped(entry.name)}: {word}\n"
     yield escaped(entry.title)
@@ -78,5 +78,5 @@ def _fenced(lines: list[str], language: str, margin: str = "") -> Iterator[str]:
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{margin}{fence}{language}"
-    yield from (f"{margin}{one}" for line in lines for one in line.splitlines() or [""])
+    yield from (f"{margin}{text}" for line in lines for text in line.splitlines() or [""])
     yield f"{margin}{fence}"

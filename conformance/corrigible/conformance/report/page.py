@@ -49,7 +49,7 @@ class Row:
     def state(self) -> str:
         """The worst of them."""
         states = {state for state, _ in self.cells}
-        return next((one for one in ("broken", "unknown", "advice", "met") if one in states), "none")
+        return next((state for state in ("broken", "unknown", "advice", "met") if state in states), "none")
 
 
 def render(record: Record) -> str:
@@ -70,16 +70,17 @@ def render(record: Record) -> str:
         foot=record.foot,
         columns=columns,
         matrix=[
-            (level, LEVEL_NAMES[level], [_cell(record, level, one) for one in columns]) for level in _levels(record)
+            (level, LEVEL_NAMES[level], [_cell(record, level, column) for column in columns])
+            for level in _levels(record)
         ],
         groups=list(_groups(record, columns)),
-        failures=[one for one in record.entries if one.outcome is Outcome.FAILED and not one.advice],
-        surprises=[one for one in record.entries if one.outcome is Outcome.PASSED_UNEXPECTEDLY],
-        advice=[one for one in record.entries if one.advice],
-        announced=[one for one in record.entries if one.outcome is Outcome.FAILED_AS_EXPECTED],
+        failures=[entry for entry in record.entries if entry.outcome is Outcome.FAILED and not entry.advice],
+        surprises=[entry for entry in record.entries if entry.outcome is Outcome.PASSED_UNEXPECTEDLY],
+        advice=[entry for entry in record.entries if entry.advice],
+        announced=[entry for entry in record.entries if entry.outcome is Outcome.FAILED_AS_EXPECTED],
         not_run=_by_reason(record, Outcome.COULD_NOT_RUN),
         not_applicable=_by_reason(record, Outcome.NOT_APPLICABLE),
-        passed=[one for one in record.entries if one.outcome is Outcome.PASSED],
+        passed=[entry for entry in record.entries if entry.outcome is Outcome.PASSED],
         difference=lambda flaw: difference(*flaw.sides),
     )
 
@@ -122,16 +123,18 @@ def _groups(record: Record, columns: list[str]) -> Iterator[tuple[str, list[Row]
         if clause.id not in checks:
             continue
         states = [_state(clause, found.get(column, {}).get(clause.id)) for column in columns]
-        cells = tuple((state, _bad(record, clause, column)) for state, column in zip(states, columns, strict=True))
+        cells = tuple(
+            (state, _first_failure(record, clause, column)) for state, column in zip(states, columns, strict=True)
+        )
         row = Row(clause, cells, tuple(dict.fromkeys(checks[clause.id])))
         rows.setdefault(clause.group or clause.id.rpartition("-")[0], []).append(row)
     yield from rows.items()
 
 
-def _bad(record: Record, clause: Clause, column: str) -> str | None:
+def _first_failure(record: Record, clause: Clause, column: str) -> str | None:
     """Return the first check of a column in which a requirement broke."""
-    bad = (one for one in record.entries if one.column == column)
-    return next((one.name for one in bad if any(flaw.requirement == clause.id for flaw in one.flaws)), None)
+    bad = (entry for entry in record.entries if entry.column == column)
+    return next((entry.name for entry in bad if any(flaw.requirement == clause.id for flaw in entry.flaws)), None)
 
 
 def _state(clause: Clause, standing: Standing | None) -> str:
@@ -141,8 +144,8 @@ def _state(clause: Clause, standing: Standing | None) -> str:
 
 
 def _by_reason(record: Record, outcome: Outcome) -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {}
+    groups: dict[str, list[Entry]] = {}
     for entry in record.entries:
         if entry.outcome is outcome:
-            found.setdefault(entry.reason or "", []).append(entry)
-    return found
+            groups.setdefault(entry.reason or "", []).append(entry)
+    return groups

@@ -12,7 +12,7 @@ _UNSEEN: Final = re.compile(
 
 def visible(text: str) -> str:
     """Return text with every control, bidi, zero-width and XML-illegal character written out as its number."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def one_line(text: str, longest: int = 300) -> str:

@@ -18,8 +18,8 @@ SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def render(record: Record) -> str:
     """Return the document."""
-    shown = [entry for entry in record.entries if entry.flaws]
-    used = list(dict.fromkeys(flaw.requirement for entry in shown for flaw in entry.flaws))
+    failed_entries = [entry for entry in record.entries if entry.flaws]
+    used = list(dict.fromkeys(flaw.requirement for entry in failed_entries for flaw in entry.flaws))
     index = {requirement: number for number, requirement in enumerate(used)}
     failed = [entry for entry in record.entries if entry.outcome is Outcome.COULD_NOT_RUN]
     run: dict[str, Json] = {
@@ -39,7 +39,7 @@ def render(record: Record) -> str:
                 ],
             }
         ],
-        "results": [_result(record, entry, flaw, index) for entry in shown for flaw in entry.flaws],
+        "results": [_result(record, entry, flaw, index) for entry in failed_entries for flaw in entry.flaws],
         "properties": {"claim": record.foot.claim, "verdict": record.foot.verdict.value},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"

@@ -32,31 +32,33 @@ def render(record: Record, *, coloured: bool = False) -> str:
     """Return what is printed at the end of a run."""
     paint = Paint(coloured=coloured)
     bad = [entry for entry in record.entries if entry.bad]
-    judged = [entry for entry in bad if entry.outcome is not Outcome.COULD_NOT_RUN]
+    entries = [entry for entry in bad if entry.outcome is not Outcome.COULD_NOT_RUN]
     parts: list[str] = []
-    for alike in _alike([*(one for one in judged if not one.advice), *(one for one in judged if one.advice)]):
+    for alike in _alike(
+        [*(entry for entry in entries if not entry.advice), *(entry for entry in entries if entry.advice)]
+    ):
         lines = [*_failure(record, alike[0], paint), *_others(alike[1:], paint)]
         parts.append("\n".join(lines))
     parts += [_remark(entry, sentence) for entry in record.entries for sentence in entry.remarks]
     parts += list(_not_run([entry for entry in bad if entry.outcome is Outcome.COULD_NOT_RUN], paint))
-    if record.entries and all(one.outcome is Outcome.NOT_APPLICABLE for one in record.entries):
+    if record.entries and all(entry.outcome is Outcome.NOT_APPLICABLE for entry in record.entries):
         parts += list(_not_run(record.entries, paint, "NOTHING TO JUDGE"))
     parts.append("\n".join(_ending(record, paint)))
     return "\n\n".join(parts) + "\n"
 
 
 def _remark(entry: Entry, sentence: str) -> str:
-    said = f"NOTE  {entry.name.partition('/')[0]}: {one_line(sentence, 600)}"
-    return fill(said, _WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+    text = f"NOTE  {entry.name.partition('/')[0]}: {one_line(sentence, 600)}"
+    return fill(text, _WIDTH, subsequent_indent="      ", break_on_hyphens=False)
 
 
 def _alike(entries: list[Entry]) -> Iterator[list[Entry]]:
     """Group entries that say the very same: a subject that never speaks fails every check about what it says."""
-    found: dict[tuple[object, ...], list[Entry]] = {}
+    groups: dict[tuple[object, ...], list[Entry]] = {}
     for entry in entries:
-        said = tuple(flaw.said for flaw in entry.flaws) or (entry.name,)
-        found.setdefault((entry.outcome, entry.advice, *said), []).append(entry)
-    yield from found.values()
+        sentences = tuple(flaw.said for flaw in entry.flaws) or (entry.name,)
+        groups.setdefault((entry.outcome, entry.advice, *sentences), []).append(entry)
+    yield from groups.values()
 
 
 def _others(entries: list[Entry], paint: Paint) -> Iterator[str]:
@@ -80,9 +82,9 @@ def _failure(record: Record, entry: Entry, paint: Paint) -> Iterator[str]:
     for flaw in entry.flaws[:_MOST_FLAWS]:
         if flaw.requirement != clause:
             clause = flaw.requirement
-            said = record.clause(clause)
+            rule = record.clause(clause)
             yield fill(
-                f"{clause} ({said.level} {said.weight}): {one_line(said.title or said.text)}",
+                f"{clause} ({rule.level} {rule.weight}): {one_line(rule.title or rule.text)}",
                 _WIDTH,
                 initial_indent="    ",
                 subsequent_indent="      ",
@@ -101,8 +103,8 @@ def _failure(record: Record, entry: Entry, paint: Paint) -> Iterator[str]:
     if record.head.options:
         again = f"conformance replay {shlex.quote(entry.name)} {record.head.options}"
         yield f"    {paint('dim', 'trace:')} {visible(again)}"
-    where = dict.fromkeys(record.clause(flaw.requirement).where for flaw in entry.flaws)
-    yield f"    {paint('dim', 'read:')} {', '.join(one for one in where if one)}"
+    places = dict.fromkeys(record.clause(flaw.requirement).where for flaw in entry.flaws)
+    yield f"    {paint('dim', 'read:')} {', '.join(place for place in places if place)}"
 
 
 def _not_run(entries: list[Entry], paint: Paint, word: str = "COULD NOT RUN") -> Iterator[str]:
@@ -111,8 +113,8 @@ def _not_run(entries: list[Entry], paint: Paint, word: str = "COULD NOT RUN") ->
     for entry in entries:
         by_reason.setdefault(entry.reason or "no reason was given", []).append(entry.name)
     for reason, names in by_reason.items():
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        yield f"{paint('yellow', word)}  {shown}\n{indent(visible(reason), '    ')}"
+        names_shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield f"{paint('yellow', word)}  {names_shown}\n{indent(visible(reason), '    ')}"
 
 
 def _ending(record: Record, paint: Paint) -> Iterator[str]:

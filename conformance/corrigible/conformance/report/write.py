@@ -30,20 +30,20 @@ class Wanted(NamedTuple):
 
 def wanted(arguments: Iterable[str]) -> list[Wanted]:
     """Read `junit=FILE,html=FILE`. Raises UsageError where a kind is unknown or a file cannot be there."""
-    found: list[Wanted] = []
+    reports: list[Wanted] = []
     for argument in arguments:
         for part in argument.split(","):
             kind, _, file = part.strip().partition("=")
             if kind not in RENDER:
-                known = f"{did_you_mean(kind, RENDER)} ({', '.join(RENDER)})"
-                raise UsageError(f'--report {part}: no report is called "{kind}"{known}')
+                choices = f"{did_you_mean(kind, RENDER)} ({', '.join(RENDER)})"
+                raise UsageError(f'--report {part}: no report is called "{kind}"{choices}')
             if not file:
                 raise UsageError(f"--report {part}: say where to: {kind}=FILE")
-            found.append(Wanted(kind, Path(file)))
-    for kind, path in found:
+            reports.append(Wanted(kind, Path(file)))
+    for kind, path in reports:
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise UsageError(f"--report {kind}={path}: no file can be written there")
-    return found
+    return reports
 
 
 def write(record: Record, reports: Iterable[Wanted]) -> None:

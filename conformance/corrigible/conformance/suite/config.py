@@ -106,10 +106,10 @@ def load_known_failing(path: Path) -> list[KnownFailing]:
     return read_yaml(path, TypeAdapter(list[KnownFailing]), _keys)
 
 
-def _keys(where: Where) -> list[str]:
+def _keys(path: Where) -> list[str]:
     """Return the keys that a mapping may have: of a subject, of a known failure, or of the file."""
-    if where[:1] == ("subjects",):
+    if path[:1] == ("subjects",):
         return list(SubjectConfig.model_fields)
-    if where[:1] == ("known_failing",) or (where and isinstance(where[0], int)):
+    if path[:1] == ("known_failing",) or (path and isinstance(path[0], int)):
         return list(KnownFailing.model_fields)
     return list(Config.model_fields)

@@ -50,8 +50,8 @@ class SubjectSpec:
     def reached(self) -> str:
         """How, for reports: the command as it is written, or an address."""
         config = self.config
-        mine = {"consumer": config.consumer, "pack": config.pack}.get(self.role)
-        return mine or config.start or config.target or config.grpc or "nothing"
+        option = {"consumer": config.consumer, "pack": config.pack}.get(self.role)
+        return option or config.start or config.target or config.grpc or "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +127,14 @@ def _connected(spec: SubjectSpec, subject: Subject, stack: ExitStack) -> ServerP
 
 def _address(spec: SubjectSpec, behind: str, stack: ExitStack) -> tuple[str, ServerProcess | None]:
     """Return where the subject accepts connections, started if need be."""
-    given = spec.config.grpc if spec.profile == "grpc" else spec.config.target
-    address = _authority(given) if given else None
+    configured = spec.config.grpc if spec.profile == "grpc" else spec.config.target
+    address = _authority(configured) if configured else None
     if spec.config.start is None:
         if address is None:
             option = "--grpc HOST:PORT" if spec.profile == "grpc" else "--target URL"
             raise UsageError(f"{spec.profile}: nothing to judge: give {option}, or a config file with how to start it")
         if (refusal := accepts(address, 5.0)) is not None:
-            raise UsageError(f"{spec.profile}: nothing accepts connections at {given}: {refusal}")
+            raise UsageError(f"{spec.profile}: nothing accepts connections at {configured}: {refusal}")
         return address, None
     port = int(address.rpartition(":")[2]) if address else free_port()
     address = address or f"127.0.0.1:{port}"
@@ -150,8 +150,8 @@ def _another(spec: SubjectSpec, command: str) -> Callable[[str, Path], AbstractC
     @contextmanager
     def beside(upstream: str, certificate: Path) -> Iterator[str]:
         port = free_port()
-        given = {**filled(port, upstream), "certificate": str(certificate)}
-        address, started = f"127.0.0.1:{port}", words(command, given)
+        values = {**filled(port, upstream), "certificate": str(certificate)}
+        address, started = f"127.0.0.1:{port}", words(command, values)
         with ServerProcess(started, address=address, wait=spec.config.wait, folder=spec.folder, env=spec.config.env):
             yield f"{scheme}://{address}"
 
@@ -212,7 +212,7 @@ def _optional(name: str) -> Any:
 
 
 def shown_request(request: HttpRequest) -> str:
-    return f"> {request.method} {request.target}\n{_shown(request.headers, request.body, '> ')}"
+    return f"> {request.method} {request.target}\n{_message_text(request.headers, request.body, '> ')}"
 
 
 def shown_answer(response: HttpResponse) -> str:
@@ -220,13 +220,12 @@ def shown_answer(response: HttpResponse) -> str:
         return f"< {response.error}"
     cut = f"\n< ({response.error})" if response.error else ""
     early = "".join(f"< {status}\n" for status in response.informational)
-    trailers = f"\n{_shown(response.trailers, b'', '< ')}" if response.trailers else ""
-    return (
-        f"{early}< {response.status} {response.reason}\n{_shown(response.headers, response.body, '< ')}{trailers}{cut}"
-    )
+    trailers = f"\n{_message_text(response.trailers, b'', '< ')}" if response.trailers else ""
+    head = f"{early}< {response.status} {response.reason}\n"
+    return f"{head}{_message_text(response.headers, response.body, '< ')}{trailers}{cut}"
 
 
-def _shown(headers: Headers, body: bytes, mark: str) -> str:
+def _message_text(headers: Headers, body: bytes, mark: str) -> str:
     lines = [f"{mark}{name}: {value}" for name, value in headers]
     if body:
         try:

@@ -24,14 +24,16 @@ def known_failing(argument: str) -> list[KnownFailing]:
     return [KnownFailing(check=pattern, reason=reason)]
 
 
-def announced(known: Iterable[KnownFailing], check: Check, profile: str) -> KnownFailing | None:
+def announced(known_failings: Iterable[KnownFailing], check: Check, profile: str) -> KnownFailing | None:
     """Return the first entry that means this check of this profile."""
-    return next((entry for entry in known if matches(entry.check, check, profile)), None)
+    return next((entry for entry in known_failings if matches(entry.check, check, profile)), None)
 
 
-def refuse_unmatched(known: Iterable[KnownFailing], chosen: Sequence[tuple[str, Check]]) -> None:
+def refuse_unmatched(known_failings: Iterable[KnownFailing], chosen: Sequence[tuple[str, Check]]) -> None:
     """Raise UsageError for entries that mean no check of this run: a list nobody prunes hides regressions."""
-    stale = [entry for entry in known if not any(matches(entry.check, check, profile) for profile, check in chosen)]
+    stale = [
+        entry for entry in known_failings if not any(matches(entry.check, check, profile) for profile, check in chosen)
+    ]
     if stale:
         ids = {check.id for _, check in chosen}
         sentence = 'known-failing "{}" matches no check of this run{}'

@@ -13,22 +13,22 @@ from .check import Check
 
 def matches(pattern: str, check: Check, column: str) -> bool:
     """Whether a pattern means this check of a column: by all of its path, or by a folder above it."""
-    named, colon, glob = pattern.partition(":")
+    profile_name, colon, glob = pattern.partition(":")
     if not colon:
         glob = pattern
-    elif not fnmatchcase(column, named):
+    elif not fnmatchcase(column, profile_name):
         return False
     if any(fnmatchcase(clause.lower(), glob.lower()) for clause in check.requirements):
         return True
-    parts, wanted = check.id.split("/"), glob.strip("/").split("/")
-    return _match(wanted, parts) or any(_match(wanted, parts[:depth]) for depth in range(1, len(parts)))
+    parts, pattern_parts = check.id.split("/"), glob.strip("/").split("/")
+    return _match(pattern_parts, parts) or any(_match(pattern_parts, parts[:depth]) for depth in range(1, len(parts)))
 
 
-def _match(wanted: Sequence[str], parts: Sequence[str]) -> bool:
+def _match(pattern_parts: Sequence[str], parts: Sequence[str]) -> bool:
     """`*` stands within one part, `**` for any number of whole parts."""
-    if not wanted:
+    if not pattern_parts:
         return not parts
-    first, *rest = wanted
+    first, *rest = pattern_parts
     if first == "**":
         return any(_match(rest, parts[skipped:]) for skipped in range(len(parts) + 1))
     return bool(parts) and fnmatchcase(parts[0], first) and _match(rest, parts[1:])

@@ -53,7 +53,7 @@ class Clause(_Line):
         return "MUST" if self.must else "SHOULD"
 
 
-class Judged(_Line):
+class JudgedProfile(_Line):
     """One profile of the subject, and how it was reached."""
 
     profile: str
@@ -74,7 +74,7 @@ class Header(_Line):
     contract: str = "SRF 0.1"
     subject: str
     level: str
-    judged: list[Judged]
+    judged: list[JudgedProfile]
     seed: int = 0
     strict: bool = False
     options: str = ""
@@ -88,7 +88,7 @@ class Header(_Line):
     @property
     def scope(self) -> str:
         """What a claim is about: profiles, or packs, or a reader."""
-        return "+".join(dict.fromkeys(one.column for one in self.judged))
+        return "+".join(dict.fromkeys(subject.column for subject in self.judged))
 
 
 class RecordedFinding(_Line):
@@ -104,8 +104,8 @@ class RecordedFinding(_Line):
     @property
     def sides(self) -> tuple[Json | Absent, Json | Absent]:
         """What was expected and what was got; ABSENT where the record has none: null is a value."""
-        given = self.model_fields_set
-        return (self.expected if "expected" in given else ABSENT, self.got if "got" in given else ABSENT)
+        fields_set = self.model_fields_set
+        return (self.expected if "expected" in fields_set else ABSENT, self.got if "got" in fields_set else ABSENT)
 
 
 class TraceEntry(_Line):
@@ -185,7 +185,7 @@ class Record(_Line):
     foot: Footer
 
     def clause(self, requirement: str) -> Clause:
-        found = next((one for one in self.head.clauses if one.id == requirement), None)
+        found = next((clause for clause in self.head.clauses if clause.id == requirement), None)
         return found or Clause(id=requirement, level="", must=True)
 
 
@@ -199,20 +199,20 @@ class Standing(Enum):
 
 def standings(entries: Iterable[Entry]) -> dict[str, dict[str, Standing]]:
     """Return by column and requirement how it came out. What does not apply is left out."""
-    found: dict[str, dict[str, Standing]] = {}
+    by_requirement: dict[str, dict[str, Standing]] = {}
     worst = [Standing.MET, Standing.UNKNOWN, Standing.BROKEN]
     for entry in entries:
         if entry.outcome is Outcome.NOT_APPLICABLE:
             continue
         broken = {flaw.requirement for flaw in entry.flaws}
-        mine = found.setdefault(entry.column, {})
+        mine = by_requirement.setdefault(entry.column, {})
         for requirement in entry.requirements:
             if entry.outcome is Outcome.COULD_NOT_RUN:
                 now = Standing.UNKNOWN
             else:
                 now = Standing.BROKEN if requirement in broken else Standing.MET
             mine[requirement] = max(mine.get(requirement, now), now, key=worst.index)
-    return found
+    return by_requirement
 
 
 class Score(NamedTuple):
@@ -228,28 +228,37 @@ class Score(NamedTuple):
 def score(clauses: Iterable[Clause], entries: Iterable[Entry], *, must: bool) -> Score:
     """Count requirements of one weight. One that breaks in any profile does not hold."""
     by_profile = standings(entries).values()
-    wanted = {clause.id for clause in clauses if clause.must is must}
-    judged = {one for each in by_profile for one in each if one in wanted}
-    met = {one for one in judged if all(each.get(one, Standing.MET) is Standing.MET for each in by_profile)}
-    return Score(len(met), len(judged))
+    required = {clause.id for clause in clauses if clause.must is must}
+    judged_ids = {requirement_id for each in by_profile for requirement_id in each if requirement_id in required}
+    met = {
+        requirement_id
+        for requirement_id in judged_ids
+        if all(each.get(requirement_id, Standing.MET) is Standing.MET for each in by_profile)
+    }
+    return Score(len(met), len(judged_ids))
 
 
 def claim(head: Header, entries: Iterable[Entry]) -> str:
     """Return the one line that says what was judged and how it came out."""
-    held = list(entries)
-    parts = [f"{score(head.clauses, held, must=True)} MUST"]
-    should = score(head.clauses, held, must=False)
+    judged_entries = list(entries)
+    parts = [f"{score(head.clauses, judged_entries, must=True)} MUST"]
+    should = score(head.clauses, judged_entries, must=False)
     if should.judged:
         parts.append(f"{should} SHOULD")
-    if known := sum(entry.outcome is Outcome.FAILED_AS_EXPECTED for entry in held):
-        parts.append(f"{known} known failing")
+    if known_failures := sum(entry.outcome is Outcome.FAILED_AS_EXPECTED for entry in judged_entries):
+        parts.append(f"{known_failures} known failing")
     return f"{head.contract} {head.level} / {head.scope}, suite {head.suite}: {', '.join(parts)}"
 
 
 def counts(entries: Iterable[Entry]) -> dict[str, int]:
     """Count outcomes, advice apart from failures."""
     tally = Counter("advised" if entry.advice else entry.outcome.value for entry in entries)
-    words = ["passed", "failed", "advised", *(one.value for one in Outcome if one.value not in ("passed", "failed"))]
+    words = [
+        "passed",
+        "failed",
+        "advised",
+        *(outcome.value for outcome in Outcome if outcome.value not in ("passed", "failed")),
+    ]
     return {word: tally[word] for word in words}
 
 
@@ -266,20 +275,20 @@ def verdict(entries: Iterable[Entry]) -> Verdict:
 def lines(record: Record) -> Iterator[str]:
     """Write a record."""
     everything: list[Header | Entry | Footer] = [record.head, *record.entries, record.foot]
-    for one in everything:
-        yield line(one)
+    for record_line in everything:
+        yield line(record_line)
 
 
-def line(one: Header | Entry | Footer) -> str:
+def line(record_line: Header | Entry | Footer) -> str:
     """Write one line of a record."""
-    text = json.dumps(_plain(one), ensure_ascii=False, default=lambda word: word.value)
-    return _HALF.sub(lambda found: f"\\\\u{ord(found.group()):04x}", text) + "\n"
+    text = json.dumps(_document(record_line), ensure_ascii=False, default=lambda word: word.value)
+    return _HALF.sub(lambda match: f"\\\\u{ord(match.group()):04x}", text) + "\n"
 
 
-def _plain(one: Header | Entry | Footer) -> dict[str, Json]:
-    document: dict[str, Json] = one.model_dump()
-    if isinstance(one, Entry):
-        document["flaws"] = [flaw.model_dump(exclude_unset=True) for flaw in one.flaws]
+def _document(record_line: Header | Entry | Footer) -> dict[str, Json]:
+    document: dict[str, Json] = record_line.model_dump()
+    if isinstance(record_line, Entry):
+        document["flaws"] = [flaw.model_dump(exclude_unset=True) for flaw in record_line.flaws]
     return document
 
 

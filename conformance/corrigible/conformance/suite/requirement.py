@@ -117,14 +117,14 @@ class Book:
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        return tuple(one for group in self.groups for one in group.requirements)
+        return tuple(requirement for group in self.groups for requirement in group.requirements)
 
     def get(self, id: str) -> Requirement | None:
-        return next((one for one in self.requirements if one.id == id.upper()), None)
+        return next((requirement for requirement in self.requirements if requirement.id == id.upper()), None)
 
     def up_to(self, level: str) -> tuple[Requirement, ...]:
         """Return what a claim of this level rests on: its own requirements and those of the levels below."""
-        return tuple(one for one in self.requirements if one.level <= level)
+        return tuple(requirement for requirement in self.requirements if requirement.level <= level)
 
 
 _KEYS: Final = (*_Written.model_fields, *_Group.model_fields)
@@ -138,55 +138,55 @@ def book() -> Book:
 
 def read(path: Path) -> Book:
     """Read a file of requirements. Raises UsageError with every mistake and its line."""
-    written = read_yaml(path, TypeAdapter(_File), lambda where: _KEYS, _problems)
-    return Book(tuple(_group(group) for group in written.groups), written.reserved)
+    document = read_yaml(path, TypeAdapter(_File), lambda path: _KEYS, _problems)
+    return Book(tuple(_group(group) for group in document.groups), document.reserved)
 
 
-def _group(written: _Group) -> Group:
+def _group(group_text: _Group) -> Group:
     return Group(
-        written.group,
-        written.title,
-        written.about,
+        group_text.group,
+        group_text.title,
+        group_text.about,
         tuple(
             Requirement(
-                one.id,
-                one.level or written.level,
-                one.keyword,
-                one.title,
-                one.text,
-                one.why,
-                one.clauses,
-                frozenset(one.profiles or written.profiles),
-                frozenset(one.roles or written.roles),
+                entry.id,
+                entry.level or group_text.level,
+                entry.keyword,
+                entry.title,
+                entry.text,
+                entry.why,
+                entry.clauses,
+                frozenset(entry.profiles or group_text.profiles),
+                frozenset(entry.roles or group_text.roles),
             )
-            for one in written.requirements
+            for entry in group_text.requirements
         ),
     )
 
 
-def _problems(written: _File) -> Iterator[tuple[Where, str]]:
+def _problems(document: _File) -> Iterator[tuple[Where, str]]:
     """Yield what is wrong that no single value shows."""
-    seen: Counter[str] = Counter()
-    for g, group in enumerate(written.groups):
+    counts: Counter[str] = Counter()
+    for g, group in enumerate(document.groups):
         yield from _unknown(("groups", g), group.profiles, group.roles)
-        for r, one in enumerate(group.requirements):
-            where = ("groups", g, "requirements", r)
-            yield from _unknown(where, one.profiles or (), one.roles or ())
-            seen[one.id] += 1
-            if seen[one.id] > 1:
-                yield (*where, "id"), f"{one.id} is given twice"
-            if one.id.split("-")[1] != group.group:
-                yield (*where, "id"), f"{one.id} stands in the group {group.group}"
-    for r, reserved in enumerate(written.reserved):
-        if seen[reserved.id]:
+        for r, requirement in enumerate(group.requirements):
+            path = ("groups", g, "requirements", r)
+            yield from _unknown(path, requirement.profiles or (), requirement.roles or ())
+            counts[requirement.id] += 1
+            if counts[requirement.id] > 1:
+                yield (*path, "id"), f"{requirement.id} is given twice"
+            if requirement.id.split("-")[1] != group.group:
+                yield (*path, "id"), f"{requirement.id} stands in the group {group.group}"
+    for r, reserved in enumerate(document.reserved):
+        if counts[reserved.id]:
             yield ("reserved", r, "id"), f"{reserved.id} is in use"
 
 
-def _unknown(where: Where, profiles: Iterable[str], roles: Iterable[str]) -> Iterator[tuple[Where, str]]:
-    for key, names, known in (("profiles", profiles, PROFILES), ("roles", roles, ROLES)):
+def _unknown(path: Where, profiles: Iterable[str], roles: Iterable[str]) -> Iterator[tuple[Where, str]]:
+    for key, names, known_names in (("profiles", profiles, PROFILES), ("roles", roles, ROLES)):
         for name in names:
-            if name not in known:
-                yield (*where, key), f'no {key.removesuffix("s")} is called "{name}"{did_you_mean(name, known)}'
+            if name not in known_names:
+                yield (*path, key), f'no {key.removesuffix("s")} is called "{name}"{did_you_mean(name, known_names)}'
 
 
 # traceability
@@ -218,19 +218,21 @@ class Traceability:
 
 def traceability(checks: Iterable[Check], requirements: Sequence[Requirement] | None = None) -> Traceability:
     """Return which checks hold which requirement. By default the requirements are those of this suite."""
-    known = {one.id: one for one in (book().requirements if requirements is None else requirements)}
-    held: dict[str, list[str]] = {id: [] for id in known}
+    by_id = {
+        requirement.id: requirement for requirement in (book().requirements if requirements is None else requirements)
+    }
+    checks_by_id: dict[str, list[str]] = {id: [] for id in by_id}
     strangers: list[tuple[str, str]] = []
     misplaced: list[tuple[str, str]] = []
     for check in checks:
         for id in check.requirements:
-            if id not in known:
+            if id not in by_id:
                 strangers.append((check.id, id))
                 continue
-            held[id].append(check.id)
-            if not (check.roles & known[id].roles and check.profiles & known[id].profiles):
+            checks_by_id[id].append(check.id)
+            if not (check.roles & by_id[id].roles and check.profiles & by_id[id].profiles):
                 misplaced.append((check.id, id))
-    rows = tuple(Traced(one, tuple(held[id])) for id, one in known.items())
+    rows = tuple(Traced(requirement, tuple(checks_by_id[id])) for id, requirement in by_id.items())
     return Traceability(rows, tuple(strangers), tuple(misplaced))
 
 
@@ -238,20 +240,22 @@ def traceability_table(traced: Traceability) -> str:
     """Return the table as Markdown: requirement, keyword, level, clauses, checks."""
     lines = ["| requirement | | level | clauses | checks |", "|---|---|---|---|---|"]
     for row in traced.rows:
-        one = row.requirement
-        checks = ", ".join(f"`{id}`" for id in row.checks) or ("**none**" if one.must else "none")
-        link = f"[{one.id}]({one.anchor}) {one.title}"
-        lines.append(f"| {link} | {one.keyword} | {one.level} | {', '.join(one.clauses)} | {checks} |")
+        requirement = row.requirement
+        checks = ", ".join(f"`{id}`" for id in row.checks) or ("**none**" if requirement.must else "none")
+        link = f"[{requirement.id}]({requirement.anchor}) {requirement.title}"
+        lines.append(
+            f"| {link} | {requirement.keyword} | {requirement.level} | {', '.join(requirement.clauses)} | {checks} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 # the document
 
 
-def render(held: Book) -> str:
+def render(book: Book) -> str:
     """Return the text of SPEC.md."""
-    all_of_them = held.requirements
-    musts = sum(one.must for one in all_of_them)
+    all_of_them = book.requirements
+    musts = sum(requirement.must for requirement in all_of_them)
     out = [
         "<!-- Written by `python -m corrigible.conformance.suite.requirement` from requirements.yaml. -->",
         "",
@@ -267,18 +271,26 @@ def render(held: Book) -> str:
         "|---|---|---|---|",
     ]
     for level in LEVELS:
-        mine = [one.must for one in all_of_them if one.level == level]
-        out.append(f"| {level} | {LEVEL_NAMES[level]} | {sum(mine)} | {len(mine) - sum(mine)} |")
+        level_musts = [requirement.must for requirement in all_of_them if requirement.level == level]
+        out.append(f"| {level} | {LEVEL_NAMES[level]} | {sum(level_musts)} | {len(level_musts) - sum(level_musts)} |")
     out += ["", f"Profiles: {', '.join(PROFILES)}. Roles: {', '.join(ROLES)}.", ""]
     out += ["| group | about |", "|---|---|"]
-    out += [f"| [{group.name}](#{_slug(group)}) | {group.about} |" for group in held.groups]
-    for group in held.groups:
+    out += [f"| [{group.name}](#{_slug(group)}) | {group.about} |" for group in book.groups]
+    for group in book.groups:
         out += ["", f"## {group.name}: {group.title}", "", group.about]
-        for one in group.requirements:
-            out += ["", f'<a id="{one.id.lower()}"></a>', f"### {one.id} {one.title}", "", _facts(one), "", one.text]
-            out += ["", f"*Why:* {one.why}"]
+        for requirement in group.requirements:
+            out += [
+                "",
+                f'<a id="{requirement.id.lower()}"></a>',
+                f"### {requirement.id} {requirement.title}",
+                "",
+                _facts(requirement),
+                "",
+                requirement.text,
+            ]
+            out += ["", f"*Why:* {requirement.why}"]
     out += ["", "## Reserved", "", "Numbers that are taken and not yet required."]
-    for reserved in held.reserved:
+    for reserved in book.reserved:
         out += ["", f'<a id="{reserved.id.lower()}"></a>', f"### {reserved.id}", "", reserved.note]
     return "\n".join(out) + "\n"
 
@@ -287,15 +299,17 @@ def _slug(group: Group) -> str:
     return f"{group.name}: {group.title}".lower().replace(":", "").replace("+", "").replace(" ", "-")
 
 
-def _facts(one: Requirement) -> str:
-    clauses = f" · [{', '.join(one.clauses)}]" if one.clauses else ""
-    return f"**{one.keyword}** · {one.level} · {_named(one.roles, ROLES)} · {_named(one.profiles, PROFILES)}{clauses}"
+def _facts(item: Requirement) -> str:
+    clauses = f" · [{', '.join(item.clauses)}]" if item.clauses else ""
+    return (
+        f"**{item.keyword}** · {item.level} · {_named(item.roles, ROLES)} · {_named(item.profiles, PROFILES)}{clauses}"
+    )
 
 
-def _named(names: frozenset[str], known: Sequence[str]) -> str:
-    if names == frozenset(known):
-        return f"every {'profile' if known is PROFILES else 'role'}"
-    return ", ".join(name for name in known if name in names)
+def _named(names: frozenset[str], all_names: Sequence[str]) -> str:
+    if names == frozenset(all_names):
+        return f"every {'profile' if all_names is PROFILES else 'role'}"
+    return ", ".join(name for name in all_names if name in names)
 
 
 if __name__ == "__main__":

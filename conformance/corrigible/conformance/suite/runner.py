@@ -63,14 +63,16 @@ def choose(specs: Iterable[SubjectSpec], checks: Iterable[Check], clauses: Mappi
         (spec, check)
         for spec in specs
         for check in held
-        if spec.role in check.roles and spec.profile in check.profiles and _asked(spec, check, clauses)
+        if spec.role in check.roles and spec.profile in check.profiles and _applicable_clauses(spec, check, clauses)
     ]
 
 
-def _asked(spec: SubjectSpec, check: Check, clauses: Mapping[str, Clause]) -> dict[str, Clause]:
+def _applicable_clauses(spec: SubjectSpec, check: Check, clauses: Mapping[str, Clause]) -> dict[str, Clause]:
     """Return the requirements that a check holds and that say something about this subject."""
-    held = {one: clauses[one] for one in check.requirements if one in clauses}
-    return {one: clause for one, clause in held.items() if clause.about(spec.profile, spec.role)}
+    applicable = {requirement: clauses[requirement] for requirement in check.requirements if requirement in clauses}
+    return {
+        requirement_id: clause for requirement_id, clause in applicable.items() if clause.about(spec.profile, spec.role)
+    }
 
 
 def run(
@@ -79,7 +81,7 @@ def run(
     rules: Rules,
     *,
     stage: Fixture,
-    heard: Callable[[Entry], None] = lambda entry: None,
+    listener: Callable[[Entry], None] = lambda entry: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Record:
     """Run everything that was chosen, subject by subject. Where one cannot be reached, none of its checks could run."""
@@ -89,7 +91,7 @@ def run(
 
     def keep(entry: Entry) -> None:
         entries.append(entry)
-        heard(entry)
+        listener(entry)
 
     for spec, group in groupby(chosen, key=lambda pair: pair[0]):
         checks = [check for _, check in group]
@@ -100,10 +102,10 @@ def run(
                 for check in checks:
                     keep(_entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=str(problem)))
                 continue
-            for entry in _judged(spec, checks, staged, rules, clock, began):
+            for entry in _judge_check(spec, checks, staged, rules, clock, began):
                 keep(entry)
-            if said := staged.last_words():
-                last_words[spec.column] = said
+            if output := staged.last_words():
+                last_words[spec.column] = output
     foot = Footer(
         verdict=verdict(entries),
         claim=claim(head, entries),
@@ -114,7 +116,7 @@ def run(
     return Record(head=head, entries=entries, foot=foot)
 
 
-def _judged(
+def _judge_check(
     spec: SubjectSpec,
     checks: Iterable[Check],
     staged: RunningSubject,
@@ -134,16 +136,18 @@ def _judged(
         staged.subject.waited = 0
         began = clock()
         entry = _one(spec, check, staged.subject, rules)
-        if (how := staged.gone() if entry.bad else staged.ended()) is not None:
-            died = f"the subject {how} while {check.id} ran, and was not there any more"
-            said = staged.last_words().splitlines()
-            reason = f"the subject {how} while this ran" + (f"; its last line: {said[-1]}" if said else "")
+        if (ended_how := staged.gone() if entry.bad else staged.ended()) is not None:
+            died = f"the subject {ended_how} while {check.id} ran, and was not there any more"
+            output_lines = staged.last_words().splitlines()
+            reason = f"the subject {ended_how} while this ran" + (
+                f"; its last line: {output_lines[-1]}" if output_lines else ""
+            )
             entry = _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
         elif entry.outcome is Outcome.COULD_NOT_RUN or staged.subject.waited or (entry.bad and _slow(clock() - began)):
             died = holding(staged.subject)
         trace = [TraceEntry(who=who, text=text) for who, text in list(staged.subject.trace)]
         if not rules.traced:
-            trace = _kept(trace) if entry.bad else []
+            trace = _shortened(trace) if entry.bad else []
         remarks = list(staged.subject.remarks)
         yield entry.model_copy(update={"seconds": round(clock() - began, 4), "trace": trace, "remarks": remarks})
 
@@ -153,7 +157,7 @@ def _slow(seconds: float) -> bool:
     return seconds > TIMEOUT
 
 
-def _kept(trace: list[TraceEntry]) -> list[TraceEntry]:
+def _shortened(trace: list[TraceEntry]) -> list[TraceEntry]:
     """Return the ends of a long trace: what began it, and what was said last."""
     if len(trace) <= _FIRST + _LAST:
         return trace
@@ -188,22 +192,22 @@ def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> Ent
             return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=str(why))
         case problem:
             return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=_crash(problem))
-    strangers = {one.requirement for one in box.findings} - set(check.requirements)
+    strangers = {finding.requirement for finding in box.findings} - set(check.requirements)
     if strangers:
         reason = f"the check is wrong: it speaks of {', '.join(sorted(strangers))}, which it does not name"
         return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
-    asked = _asked(spec, check, rules.clauses)
-    counted = [one for one in box.findings if one.requirement in asked]
-    known = announced(rules.known, check, spec.column)
-    outcome = judge(held=not counted, known_failing=known is not None)
-    must = rules.strict or any(asked[one.requirement].must for one in counted)
+    asked_clauses = _applicable_clauses(spec, check, rules.clauses)
+    counted_findings = [finding for finding in box.findings if finding.requirement in asked_clauses]
+    known_failing = announced(rules.known, check, spec.column)
+    outcome = judge(passed=not counted_findings, known_failing=known_failing is not None)
+    must = rules.strict or any(asked_clauses[finding.requirement].must for finding in counted_findings)
     return _entry(
         spec,
         check,
         rules,
         outcome,
-        flaws=[_flaw(one, subject) for one in counted],
-        known=Reason(reason=known.reason, issue=known.issue) if known is not None else None,
+        flaws=[_flaw(finding, subject) for finding in counted_findings],
+        known=Reason(reason=known_failing.reason, issue=known_failing.issue) if known_failing is not None else None,
         advice=outcome is Outcome.FAILED and not must,
     )
 
@@ -215,7 +219,7 @@ def _entry(spec: SubjectSpec, check: Check, rules: Rules, outcome: Outcome, **mo
         profile=spec.profile,
         about=spec.about,
         outcome=outcome,
-        requirements=list(_asked(spec, check, rules.clauses)),
+        requirements=list(_applicable_clauses(spec, check, rules.clauses)),
         **more,
     )
 
@@ -225,8 +229,8 @@ def _flaw(finding: Finding, subject: Subject) -> RecordedFinding:
     if line is None and finding.sent is not None and subject.target is not None:
         line = curl(subject.target.url, finding.sent)
     sides = {"expected": finding.expected, "got": finding.got}
-    given = {name: value for name, value in sides.items() if not isinstance(value, Absent)}
-    return RecordedFinding(requirement=finding.requirement, said=finding.said, line=line, **given)
+    values = {name: value for name, value in sides.items() if not isinstance(value, Absent)}
+    return RecordedFinding(requirement=finding.requirement, said=finding.said, line=line, **values)
 
 
 def _crash(problem: BaseException) -> str:

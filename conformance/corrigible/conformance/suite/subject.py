@@ -70,12 +70,12 @@ class Subject:
         """Add to what a reader of a failure sees of the traffic."""
         self.trace.append((who, text))
 
-    def overdue(self, said: str) -> None:
+    def overdue(self, sentence: str) -> None:
         """Count an answer that did not come in time. Raises CouldNotTell for the last one that a check waits for."""
         self.waited += 1
         if self.waited >= MOST_WAITS:
             raise CouldNotTell(
-                f"{self.waited} requests of this check had no whole answer in time, the last one: {said}"
+                f"{self.waited} requests of this check had no whole answer in time, the last one: {sentence}"
             )
 
     def remark(self, sentence: str) -> None:
@@ -90,8 +90,8 @@ class Subject:
             self._seen[name] = (answers, self.trace[before:])
         else:
             self.trace.extend(self._seen[name][1])
-        kept: Answers = self._seen[name][0]
-        return kept
+        first_answers: Answers = self._seen[name][0]
+        return first_answers
 
     def case(self) -> str:
         """Return the name of a script nobody used before."""

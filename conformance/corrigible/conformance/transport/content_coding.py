@@ -12,8 +12,8 @@ OFFERED: Final = "gzip, deflate, br, zstd"
 
 def decoded(body: bytes, coding: str | None) -> bytes:
     """Return what a body says. Raises ValueError where it is broken, or coded as nobody knows or has installed."""
-    for one in reversed([part.strip().lower() for part in (coding or "").split(",")]):
-        match one:
+    for coding_name in reversed([part.strip().lower() for part in (coding or "").split(",")]):
+        match coding_name:
             case "" | "identity":
                 pass
             case "gzip" | "x-gzip":
@@ -21,9 +21,9 @@ def decoded(body: bytes, coding: str | None) -> bytes:
             case "deflate":
                 body = _inflated(body, 15)
             case "br" | "zstd":
-                body = _optional(body, one)
+                body = _optional(body, coding_name)
             case _:
-                raise ValueError(f"nobody knows the coding {one}")
+                raise ValueError(f"nobody knows the coding {coding_name}")
     return body
 
 
@@ -40,12 +40,12 @@ def encoded(body: bytes, coding: str) -> bytes:
             stream = zlib.compressobj(wbits=31 if coding == "gzip" else 15)
             return stream.compress(body) + stream.flush()
         case "br":
-            made: bytes = importlib.import_module("brotli").compress(body)
+            compressed: bytes = importlib.import_module("brotli").compress(body)
         case "zstd":
-            made = importlib.import_module("zstandard").compress(body)
+            compressed = importlib.import_module("zstandard").compress(body)
         case _:
             raise ValueError(f"nobody knows the coding {coding}")
-    return made
+    return compressed
 
 
 def _inflated(body: bytes, wbits: int) -> bytes:

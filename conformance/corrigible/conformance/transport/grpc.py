@@ -106,30 +106,30 @@ class GrpcResult:
 
 def members(message: Any) -> dict[str, Json]:
     """Return feedback, or a part of it, as JSON. Nothing is judged. Raises ValueError for a literal that is no JSON."""
-    found: dict[str, Json] = {"parameters": {}} if message.DESCRIPTOR.name == "Suggestion" else {}
+    document: dict[str, Json] = {"parameters": {}} if message.DESCRIPTOR.name == "Suggestion" else {}
     for field, value in message.ListFields():
         name, said = field.name, value
         if name.endswith("_json"):
             name, said = name.removesuffix("_json"), json.loads(value)
         elif field.enum_type is not None:
-            said = _word(field.enum_type, value)
+            said = _enum_word(field.enum_type, value)
         elif field.message_type is not None and field.message_type.GetOptions().map_entry:
             said = dict(value)
         elif field.message_type is not None:
-            said = [members(one) for one in value] if field.is_repeated else members(value)
+            said = [members(item) for item in value] if field.is_repeated else members(value)
         elif field.is_repeated:
             said = list(value)
-        found[name] = said
-    return found
+        document[name] = said
+    return document
 
 
-def _word(kind: Any, number: int) -> str:
+def _enum_word(kind: Any, number: int) -> str:
     """Return a word as JSON has it: in lower case, but for the ladder of applicability."""
-    known = kind.values_by_number.get(number)
-    if known is None:
+    enum_value = kind.values_by_number.get(number)
+    if enum_value is None:
         return f"#{number}"
     prefix = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.name).upper() + "_"
-    word: str = known.name.removeprefix(prefix)
+    word: str = enum_value.name.removeprefix(prefix)
     return word if kind.name == "Applicability" else word.lower()
 
 
@@ -141,11 +141,11 @@ class GrpcClient:
     """A client's connection of its own. It takes trailers of any size; `usual` takes what clients take by default."""
 
     def __init__(
-        self, address: str, *, usual: bool = False, heard: Callable[[GrpcCall, GrpcResult], None] | None = None
+        self, address: str, *, usual: bool = False, listener: Callable[[GrpcCall, GrpcResult], None] | None = None
     ) -> None:
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         options = [*(() if usual else OPTIONS), ("grpc.use_local_subchannel_pool", 1)]
-        self.address, self._channel, self._heard = address, grpc.insecure_channel(address, options), heard
+        self.address, self._channel, self._heard = address, grpc.insecure_channel(address, options), listener
 
     def __enter__(self) -> GrpcClient:
         return self
@@ -177,7 +177,7 @@ class GrpcClient:
         with contextlib.suppress(grpc.RpcError):  # how it ended is asked for below
             for message in call:
                 messages.append(message)  # those before a refusal count as well
-        got = GrpcResult(
+        result = GrpcResult(
             tuple(messages),
             call.code().value[0],
             call.details() or "",
@@ -186,8 +186,8 @@ class GrpcClient:
             time.monotonic() - began,
         )
         if self._heard is not None:
-            self._heard(sent, got)
-        return got
+            self._heard(sent, result)
+        return result
 
 
 def _pairs(metadata: Any) -> Metadata:

@@ -77,11 +77,11 @@ class HttpResponse:
     def feedback(self) -> Mapping[str, Json] | None:
         """The feedback in the body of a refusal, wherever the contract lets it stand."""
         try:
-            answer = self.json()
+            document = self.json()
         except (ValueError, RecursionError):
             return None
-        found = find(answer, self.status)
-        return found if isinstance(found, Mapping) else None
+        feedback = find(document, self.status)
+        return feedback if isinstance(feedback, Mapping) else None
 
 
 class KeepAlive:
@@ -94,16 +94,16 @@ class KeepAlive:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if (kept := self.taken()) is not None:
-            kept.close()
+        if (idle := self.taken()) is not None:
+            idle.close()
 
     def keep(self, connection: socket.socket) -> None:
         self._kept = connection
 
     def taken(self) -> socket.socket | None:
         """Return the connection, which is the taker's from now on."""
-        kept, self._kept = self._kept, None
-        return kept
+        idle, self._kept = self._kept, None
+        return idle
 
 
 class HttpClient:
@@ -119,10 +119,10 @@ class HttpClient:
     def send(self, request: HttpRequest, *, timeout: float = 10.0, line: KeepAlive | None = None) -> HttpResponse:
         """Send one request and read its answer to the end, within `timeout` seconds. What goes wrong is in `error`."""
         began = time.monotonic()
-        if line is not None and (kept := line.taken()) is not None:
-            got = self._sent(kept, request, began, timeout, line)
-            if got.status != 0:
-                return got
+        if line is not None and (idle := line.taken()) is not None:
+            response = self._sent(idle, request, began, timeout, line)
+            if response.status != 0:
+                return response
             # The other side may have hung up between two exchanges: it is asked again on a fresh connection.
         try:
             connection = socket.create_connection((self.host, self.port), timeout)
@@ -139,17 +139,17 @@ class HttpClient:
         line: KeepAlive | None,
     ) -> HttpResponse:
         """Have one exchange, and keep the connection on the line or close it."""
-        kept = False
+        reusable = False
         try:
-            got, goes_on = _exchanged(connection, request, f"{self.host}:{self.port}", began, timeout)
-            kept = goes_on and line is not None
-            if kept and line is not None:
+            response, goes_on = _exchanged(connection, request, f"{self.host}:{self.port}", began, timeout)
+            reusable = goes_on and line is not None
+            if reusable and line is not None:
                 line.keep(connection)
-            return got
+            return response
         except OSError as problem:
             return self._unanswered(problem, began)
         finally:
-            if not kept:
+            if not reusable:
                 connection.close()
 
     def _unanswered(self, problem: OSError, began: float) -> HttpResponse:
@@ -174,7 +174,7 @@ def _exchanged(
     connection.sendall((client.send(head) or b"") + (client.send(h11.Data(request.body)) or b""))
     connection.sendall(client.send(h11.EndOfMessage()) or b"")
     informational: list[int] = []
-    answer: h11.Response | h11.InformationalResponse | None = None
+    response_head: h11.Response | h11.InformationalResponse | None = None
     body, arrivals = bytearray(), []
     trailers: Headers = ()
     error: str | None = None
@@ -196,23 +196,23 @@ def _exchanged(
             case h11.InformationalResponse():
                 informational.append(event.status_code)
                 if event.status_code == 101:
-                    answer = event
+                    response_head = event
                     break
             case h11.Response():
-                answer = event
+                response_head = event
             case h11.Data():
                 body += event.data
                 arrivals.append((time.monotonic() - began, len(body)))
             case h11.EndOfMessage():
-                trailers = _plain(event.headers)
+                trailers = _decoded_headers(event.headers)
                 break
             case _:
                 error = "the connection was closed before the answer"
                 break
-    got = HttpResponse(
-        status=answer.status_code if answer is not None else 0,
-        reason=bytes(answer.reason).decode("latin-1") if answer is not None else "",
-        headers=_plain(answer.headers) if answer is not None else (),
+    response = HttpResponse(
+        status=response_head.status_code if response_head is not None else 0,
+        reason=bytes(response_head.reason).decode("latin-1") if response_head is not None else "",
+        headers=_decoded_headers(response_head.headers) if response_head is not None else (),
         body=bytes(body),
         trailers=trailers,
         informational=tuple(informational),
@@ -220,10 +220,10 @@ def _exchanged(
         error=error,
         seconds=time.monotonic() - began,
     )
-    return got, error is None and client.our_state is h11.DONE and client.their_state is h11.DONE
+    return response, error is None and client.our_state is h11.DONE and client.their_state is h11.DONE
 
 
-def _plain(headers: h11.Headers) -> Headers:  # type: ignore[name-defined]  # h11 re-exports it from a private module
+def _decoded_headers(headers: h11.Headers) -> Headers:  # type: ignore[name-defined]  # h11 re-exports it from a private module
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw_items())
 
 
@@ -247,21 +247,21 @@ def request_document(request: HttpRequest) -> Request:
         body = _nested(parse_qsl(request.body.decode(), keep_blank_values=True))
     elif request.body:
         body = json.loads(request.body)
-    named: dict[str, Json] = {}
+    parameters: dict[str, Json] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
-        had = named.get(name)
-        named[name] = value if had is None else [*(had if isinstance(had, list) else [had]), value]
+        had = parameters.get(name)
+        parameters[name] = value if had is None else [*(had if isinstance(had, list) else [had]), value]
     headers = {name.lower(): value for name, value in request.headers if name.lower() not in _NOT_IN_DOCUMENTS}
-    return Request(request.method, path, query=named, headers=headers, body=body, form=form)
+    return Request(request.method, path, query=parameters, headers=headers, body=body, form=form)
 
 
 def _nested(pairs: list[tuple[str, str]]) -> dict[str, Json]:
     """Read `a[b]=c` as `{"a": {"b": "c"}}`."""
-    found: dict[str, Json] = {}
+    nested_document: dict[str, Json] = {}
     for name, value in pairs:
         parts = name.replace("]", "").split("[")
-        inner = found
+        inner = nested_document
         for part in parts[:-1]:
             inner = inner.setdefault(part, {})
         inner[parts[-1]] = value
-    return found
+    return nested_document

@@ -99,20 +99,20 @@ class Peer:
             self._received += data
         head, length = self._received[:9], int.from_bytes(self._received[:3], "big")
         stream = int.from_bytes(head[5:9], "big") & 0x7FFFFFFF
-        found = Frame(head[3], head[4], stream, self._received[9 : 9 + length])
+        frame = Frame(head[3], head[4], stream, self._received[9 : 9 + length])
         self._received = self._received[9 + length :]
-        return found
+        return frame
 
     def _missing(self) -> int:
         have = len(self._received)
         return 9 - have if have < 9 else 9 + int.from_bytes(self._received[:3], "big") - have
 
-    def fields(self, found: Frame) -> list[tuple[bytes, bytes]]:
+    def fields(self, frame: Frame) -> list[tuple[bytes, bytes]]:
         """Return the fields of a HEADERS frame that is whole; none where they are no header block."""
-        payload = found.payload
-        if found.flags & PADDED and payload:
+        payload = frame.payload
+        if frame.flags & PADDED and payload:
             payload = payload[1 : len(payload) - payload[0]]
-        if found.flags & PRIORITIZED:
+        if frame.flags & PRIORITIZED:
             payload = payload[5:]
         try:
             return [(bytes(name), bytes(value)) for name, value in self.decoder.decode(payload, raw=True)]
@@ -121,7 +121,7 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class StreamEnd:
     """How a stream ended for its caller."""
 
     how: str
@@ -173,7 +173,7 @@ class Caller(Peer):
         stream, self._next_stream = self._next_stream, self._next_stream + 2
         return stream
 
-    def ask(self, block: Block, body: bytes = b"", *, timeout: float = 5.0) -> Ended:
+    def ask(self, block: Block, body: bytes = b"", *, timeout: float = 5.0) -> StreamEnd:
         """Send one request, and wait for how it ends."""
         stream = self.stream()
         self.start(stream, block, body)
@@ -183,28 +183,28 @@ class Caller(Peer):
         """Send a request."""
         self.send(frame(HEADERS, END_HEADERS, stream, self.block(block)), frame(DATA, END_STREAM, stream, body))
 
-    def answer(self, stream: int, *, timeout: float = 5.0) -> Ended:
+    def answer(self, stream: int, *, timeout: float = 5.0) -> StreamEnd:
         """Wait for how a stream ends. What comes is taken, so that more may come."""
         status, body, until = 0, bytearray(), time.monotonic() + timeout
-        while (found := self.next(until - time.monotonic())) is not None:
-            if found.kind == GOAWAY and int.from_bytes(found.payload[:4], "big") & 0x7FFFFFFF < stream:
-                return Ended("goodbye", status, bytes(body), found.code)
-            if found.kind == HEADERS:
-                fields = dict(self.fields(found))
-                if found.stream == stream and b":status" in fields:
+        while (received := self.next(until - time.monotonic())) is not None:
+            if received.kind == GOAWAY and int.from_bytes(received.payload[:4], "big") & 0x7FFFFFFF < stream:
+                return StreamEnd("goodbye", status, bytes(body), received.code)
+            if received.kind == HEADERS:
+                fields = dict(self.fields(received))
+                if received.stream == stream and b":status" in fields:
                     status = int(fields[b":status"])
-            if found.kind == DATA and found.payload:
-                self.send(window(0, len(found.payload)), window(found.stream, len(found.payload)))
-            if found.kind == PING and not found.flags & ACK:
-                self.send(frame(PING, ACK, 0, found.payload))
-            if found.stream != stream:
+            if received.kind == DATA and received.payload:
+                self.send(window(0, len(received.payload)), window(received.stream, len(received.payload)))
+            if received.kind == PING and not received.flags & ACK:
+                self.send(frame(PING, ACK, 0, received.payload))
+            if received.stream != stream:
                 continue
-            if found.kind == DATA:
-                body += found.payload
-            if found.ends:
-                reset = found.kind == RST_STREAM
-                return Ended("reset" if reset else "answered", status, bytes(body), found.code if reset else 0)
-        return Ended("late" if self.open else "closed", status, bytes(body))
+            if received.kind == DATA:
+                body += received.payload
+            if received.ends:
+                reset = received.kind == RST_STREAM
+                return StreamEnd("reset" if reset else "answered", status, bytes(body), received.code if reset else 0)
+        return StreamEnd("late" if self.open else "closed", status, bytes(body))
 
 
 def _secured(plain: socket.socket) -> socket.socket:

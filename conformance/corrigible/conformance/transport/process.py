@@ -46,17 +46,17 @@ def search_path() -> str:
     return os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
 
 
-def words(command: str, given: Mapping[str, str]) -> list[str]:
+def words(command: str, values: Mapping[str, str]) -> list[str]:
     """Split a command and fill in its {names}, each within its word, so that a value may hold blanks."""
     try:
-        return [word.format_map(_Known(given)) for word in shlex.split(command)]
+        return [word.format_map(_Known(values)) for word in shlex.split(command)]
     except (ValueError, IndexError, AttributeError) as problem:
         raise UsageError(f"start: {problem}: in {command!r}") from None
 
 
 class _Known(dict[str, str]):
     def __missing__(self, name: str) -> str:
-        names = ", ".join(f"{{{one}}}" for one in self)
+        names = ", ".join(f"{{{known_name}}}" for known_name in self)
         raise ValueError(f"{{{name}}} is nothing the suite fills in{did_you_mean(name, self)} (there are {names})")
 
 
@@ -121,8 +121,8 @@ class ServerProcess:
             )
         except (OSError, IndexError) as problem:
             self._output.close()
-            said = getattr(problem, "strerror", None) or "no command"
-            raise UsageError(f"the subject could not be started: {said}: {shlex.join(self.command)}") from None
+            reason = getattr(problem, "strerror", None) or "no command"
+            raise UsageError(f"the subject could not be started: {reason}: {shlex.join(self.command)}") from None
         try:
             self._guard = _guard(self._process.pid)
             self._wait_until_it_accepts()
@@ -186,15 +186,19 @@ class ServerProcess:
     def _wait_until_it_accepts(self) -> None:
         until = time.monotonic() + self._wait
         while (refusal := accepts(self.address)) is not None:
-            if (how := self.ended()) is not None:
-                raise UsageError(self._sentence(f"{how} before it accepted connections at {self.address}"))
+            if (ending := self.ended()) is not None:
+                raise UsageError(self._sentence(f"{ending} before it accepted connections at {self.address}"))
             if time.monotonic() > until:
                 raise UsageError(
                     self._sentence(f"does not listen at {self.address} after {self._wait:g} s ({refusal})")
                 )
             time.sleep(0.05)
 
-    def _sentence(self, what: str) -> str:
-        said = self.last_words()
-        output = "\n".join(f"    {line}" for line in said.splitlines()[-10:]) if said else "    (it wrote nothing)"
-        return f"the subject {what}: {shlex.join(self.command)}\n{output}"
+    def _sentence(self, event: str) -> str:
+        last_output = self.last_words()
+        output = (
+            "\n".join(f"    {line}" for line in last_output.splitlines()[-10:])
+            if last_output
+            else "    (it wrote nothing)"
+        )
+        return f"the subject {event}: {shlex.join(self.command)}\n{output}"

@@ -63,25 +63,25 @@ class StdioProgram:
         """Return the answer to one question; a question has an `id`."""
         if self._process is None:
             self._start()
-        said = self._exchange(question)
-        if isinstance(said, NoAnswer):
+        reply = self._exchange(question)
+        if isinstance(reply, NoAnswer):
             self._stop()
-        return said
+        return reply
 
     def _exchange(self, question: Mapping[str, Json]) -> Mapping[str, Json] | NoAnswer:
         line = json.dumps(question).encode() + b"\n"
         self._writer = threading.Thread(target=self._write, args=(line, self._process), daemon=True)
         self._writer.start()  # a program that does not read must not stop us
         try:
-            answer = self._lines.get(timeout=self._timeout)
+            raw_line = self._lines.get(timeout=self._timeout)
         except queue.Empty:
             return NoAnswer(
                 f"did not answer within {self._timeout:g} seconds; each line is to be answered, and the answer "
                 "flushed, before the next one comes"
             )
-        if answer is None:
+        if raw_line is None:
             return NoAnswer(self._ending())
-        return _read(answer, question["id"])
+        return _read(raw_line, question["id"])
 
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
@@ -136,13 +136,13 @@ class StdioProgram:
                 status = self._process.wait(_GRACE)
         match status:
             case None:
-                how = "closed its output without an answer, and runs on"
+                ending = "closed its output without an answer, and runs on"
             case int() if status < 0:
-                how = f"was ended by {signal.Signals(-status).name} instead of answering"
+                ending = f"was ended by {signal.Signals(-status).name} instead of answering"
             case _:
-                how = f"ended with status {status} instead of answering"
+                ending = f"ended with status {status} instead of answering"
         words = self._last_words()
-        return f"{how}; it said last: {words}" if words else how
+        return f"{ending}; it said last: {words}" if words else ending
 
     def _last_words(self) -> str:
         if self._errors is None:
@@ -165,14 +165,14 @@ def _read(raw: bytes, id: Json) -> Mapping[str, Json] | NoAnswer:
     if not line.endswith("\n"):
         return NoAnswer(f"left its answer without an end of line: {_cut(line)}")
     try:
-        found = json.loads(line, parse_constant=_refuse)
+        document = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return NoAnswer(f"answered with a line that is no JSON: {_cut(line.strip())}")
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return NoAnswer(f"answered with JSON that is no object: {_cut(line.strip())}")
-    if found.get("id") != id:
-        return NoAnswer(f"answered with the id {json.dumps(found.get('id'))} when it was asked {json.dumps(id)}")
-    return found
+    if document.get("id") != id:
+        return NoAnswer(f"answered with the id {json.dumps(document.get('id'))} when it was asked {json.dumps(id)}")
+    return document
 
 
 def _refuse(word: str) -> None:

@@ -50,20 +50,20 @@ class AnnotatedError:
     @property
     def suggestions(self) -> list[tuple[int, Mapping[str, Json]]]:
         """The suggestions that are objects, each with its index."""
-        said = self.feedback.get("suggestions") if isinstance(self.feedback, Mapping) else None
-        listed = said if isinstance(said, list) else []
-        return [(index, one) for index, one in enumerate(listed) if isinstance(one, Mapping)]
+        listed_value = self.feedback.get("suggestions") if isinstance(self.feedback, Mapping) else None
+        listed = listed_value if isinstance(listed_value, list) else []
+        return [(index, item) for index, item in enumerate(listed) if isinstance(item, Mapping)]
 
     @property
     def retry(self) -> Mapping[str, Json]:
-        said = self.feedback.get("retry") if isinstance(self.feedback, Mapping) else None
-        return said if isinstance(said, Mapping) else {}
+        retry = self.feedback.get("retry") if isinstance(self.feedback, Mapping) else None
+        return retry if isinstance(retry, Mapping) else {}
 
     @property
     def terminal(self) -> bool:
         """There is no next request: `recovery` says so, or a suggestion does."""
-        said = self.feedback.get("recovery") if isinstance(self.feedback, Mapping) else None
-        return said == "terminal" or any(base_action(one) in TERMINAL for _, one in self.suggestions)
+        recovery = self.feedback.get("recovery") if isinstance(self.feedback, Mapping) else None
+        return recovery == "terminal" or any(base_action(suggestion) in TERMINAL for _, suggestion in self.suggestions)
 
 
 def base_action(suggestion: Mapping[str, Json]) -> str:
@@ -79,8 +79,8 @@ def patch_of(suggestion: Mapping[str, Json]) -> list[Mapping[str, Json]]:
 
 def listed(suggestion: Mapping[str, Json], name: str) -> list[Mapping[str, Json]]:
     """Return the objects in a list of a suggestion, none where it is no list."""
-    said = suggestion.get(name)
-    return [one for one in said if isinstance(one, Mapping)] if isinstance(said, list) else []
+    value = suggestion.get(name)
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def texts(value: Json, place: str = "") -> Iterator[tuple[str, str]]:
@@ -120,12 +120,12 @@ MISSING: Final = Missing()
 def at(document: Json, pointer: Any) -> Json | Missing:
     """Return what stands at a place of a document."""
     split = parts(pointer)
-    found: Json = document
+    value: Json = document
     for part in split if split is not None else [None]:
-        if isinstance(found, Mapping) and part in found:
-            found = found[part]
-        elif isinstance(found, list) and isinstance(part, str) and part.isdecimal() and int(part) < len(found):
-            found = found[int(part)]
+        if isinstance(value, Mapping) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, str) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
         else:
             return MISSING
-    return found
+    return value

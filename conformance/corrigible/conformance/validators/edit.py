@@ -29,44 +29,50 @@ _KEYS: Final = frozenset({"idempotency-key", "x-idempotency-key"})
 _Z: Final = 1.959963984540054
 
 
-def judge(told: AnnotatedError) -> Iterator[Finding]:
+def judge(annotated: AnnotatedError) -> Iterator[Finding]:
     """Yield what is wrong with the edits. Patches that are none are not looked into further."""
-    broken = list(invalid(told))
+    broken = list(invalid(annotated))
     yield from broken
     if broken:
         return
     for part in _PARTS:
-        yield from part(told)
+        yield from part(annotated)
 
 
-def invalid(told: AnnotatedError) -> Iterator[Finding]:
+def invalid(annotated: AnnotatedError) -> Iterator[Finding]:
     """Yield the patches that are none."""
-    for index, one in told.suggestions:
-        said = one.get("patch")
-        if said is None:
+    for index, suggestion in annotated.suggestions:
+        patch = suggestion.get("patch")
+        if patch is None:
             continue
-        if not isinstance(said, list):
-            yield Finding("SRF-OPS-01", f"The patch of suggestion {index} is no array.", "an array", said, told.sent)
+        if not isinstance(patch, list):
+            yield Finding(
+                "SRF-OPS-01", f"The patch of suggestion {index} is no array.", "an array", patch, annotated.sent
+            )
             continue
-        for number, op in enumerate(said):
+        for number, op in enumerate(patch):
             problem = _operation_problem(op)
             if problem:
-                where = f"Operation {number} in the patch of suggestion {index}"
-                yield Finding("SRF-OPS-01", f"{where} {problem}.", "an operation of RFC 6902", op, told.sent)
+                label = f"Operation {number} in the patch of suggestion {index}"
+                yield Finding("SRF-OPS-01", f"{label} {problem}.", "an operation of RFC 6902", op, annotated.sent)
 
 
-def _asked_for(told: AnnotatedError) -> Iterator[Finding]:
+def _asked_for(annotated: AnnotatedError) -> Iterator[Finding]:
     """A placeholder points at a place of the request that a value can be put into."""
-    for stage in stages(told):
-        for number, one in enumerate(listed(stage.suggestion, "placeholders")):
-            where = f"Placeholder {number} of suggestion {stage.index}"
-            split = parts(one.get("pointer"))
+    for stage in stages(annotated):
+        for number, placeholder in enumerate(listed(stage.suggestion, "placeholders")):
+            label = f"Placeholder {number} of suggestion {stage.index}"
+            split = parts(placeholder.get("pointer"))
             if split is None or not split or split[0] not in _MEMBERS:
-                sentence = f"{where} has no JSON pointer into the request document."
-                yield Finding("SRF-OPS-01", sentence, "such as /body/name", one.get("pointer"), told.sent)
-            elif told.description is not None and told.description.excludes(told.request, str(one["pointer"])):
-                sentence = f"{where} points at what the description of the API does not let the request hold."
-                yield Finding("SRF-OPS-05", sentence, "a member that may be there", one["pointer"], told.sent)
+                sentence = f"{label} has no JSON pointer into the request document."
+                yield Finding("SRF-OPS-01", sentence, "such as /body/name", placeholder.get("pointer"), annotated.sent)
+            elif annotated.description is not None and annotated.description.excludes(
+                annotated.request, str(placeholder["pointer"])
+            ):
+                sentence = f"{label} points at what the description of the API does not let the request hold."
+                yield Finding(
+                    "SRF-OPS-05", sentence, "a member that may be there", placeholder["pointer"], annotated.sent
+                )
 
 
 def _operation_problem(op: Json) -> str:
@@ -93,15 +99,15 @@ def _operation_problem(op: Json) -> str:
     return ""
 
 
-def _applies(told: AnnotatedError) -> Iterator[Finding]:
-    for stage in stages(told):
+def _applies(annotated: AnnotatedError) -> Iterator[Finding]:
+    for stage in stages(annotated):
         if stage.after is None:
             sentence = f"Suggestion {stage.index} does not apply to the request that was refused: {stage.problem}."
-            yield Finding("SRF-OPS-02", sentence, "a patch that applies", patch_of(stage.suggestion), told.sent)
+            yield Finding("SRF-OPS-02", sentence, "a patch that applies", patch_of(stage.suggestion), annotated.sent)
 
 
-def _guarded(told: AnnotatedError) -> Iterator[Finding]:
-    for stage in stages(told):
+def _guarded(annotated: AnnotatedError) -> Iterator[Finding]:
+    for stage in stages(annotated):
         current = stage.before
         tested: list[str] = []
         for number, op in enumerate(patch_of(stage.suggestion)):
@@ -111,11 +117,11 @@ def _guarded(told: AnnotatedError) -> Iterator[Finding]:
                         f"Operation {number} in the patch of suggestion {stage.index} edits {element}, "
                         "an element of an array, without a test of it before."
                     )
-                    yield Finding("SRF-OPS-03", sentence, {"op": "test", "path": element}, dict(op), told.sent)
+                    yield Finding("SRF-OPS-03", sentence, {"op": "test", "path": element}, dict(op), annotated.sent)
             if op.get("op") == "test":
                 tested.append(str(op["path"]))
             try:
-                current = patched([op], current, form=told.request.form)
+                current = patched([op], current, form=annotated.request.form)
             except Unapplied:
                 break
 
@@ -127,40 +133,40 @@ def _elements(current: Any, op: Mapping[str, Json]) -> Iterator[str]:
     for name in places.get(verb, ()):
         split = parts(op[name]) or ()
         inserts = verb in ("add", "copy") or (verb == "move" and name == "path")
-        found, here, element = current, "", ""
+        value, pointer, element = current, "", ""
         for depth, part in enumerate(split):
             last = depth == len(split) - 1
-            if isinstance(found, list) and not (last and inserts):
-                element = f"{here}/{part}"
-            here += "/" + part.replace("~", "~0").replace("/", "~1")
-            found = at(current, here)
+            if isinstance(value, list) and not (last and inserts):
+                element = f"{pointer}/{part}"
+            pointer += "/" + part.replace("~", "~0").replace("/", "~1")
+            value = at(current, pointer)
         if element:
             yield element
 
 
-def _described(told: AnnotatedError) -> Iterator[Finding]:
+def _described(annotated: AnnotatedError) -> Iterator[Finding]:
     """What comes out is what the description takes, as far as the suggestion had a hand in it."""
-    if told.description is None:
+    if annotated.description is None:
         return
-    before = told.description.breaches_of(told.request) or []
-    known = {(breach.pointer, breach.keyword) for breach in before}
-    for stage in stages(told):
+    before = annotated.description.breaches_of(annotated.request) or []
+    known_breaches = {(breach.pointer, breach.keyword) for breach in before}
+    for stage in stages(annotated):
         if stage.after is None or stage.after == stage.before:
             continue
-        after = _as_request(stage.after, told.request)
+        after = _as_request(stage.after, annotated.request)
         open_places = [str(p.get("pointer")) for p in listed(stage.suggestion, "placeholders")]
         edited = [str(op["path"]) for op in patch_of(stage.suggestion) if op["op"] != "test"]
-        for breach in told.description.breaches_of(after) or ():
+        for breach in annotated.description.breaches_of(after) or ():
             if any(leads_to(place, breach.pointer) for place in open_places):
                 continue
             touched = any(leads_to(place, breach.pointer) for place in edited)
             rerouted = "/path" in edited and breach.keyword == "required"
-            if (touched or (breach.pointer, breach.keyword) not in known) and not rerouted:
+            if (touched or (breach.pointer, breach.keyword) not in known_breaches) and not rerouted:
                 sentence = (
                     f"Suggestion {stage.index} leads to a request that the API's own description refuses: {breach.said}"
                 )
                 yield Finding(
-                    "SRF-OPS-05", sentence, f"{breach.keyword} holds at {breach.pointer}", stage.after, told.sent
+                    "SRF-OPS-05", sentence, f"{breach.keyword} holds at {breach.pointer}", stage.after, annotated.sent
                 )
 
 
@@ -176,24 +182,28 @@ def _as_request(whole: Any, request: Request) -> Request:
     )
 
 
-def _parameters_agree(told: AnnotatedError) -> Iterator[Finding]:
+def _parameters_agree(annotated: AnnotatedError) -> Iterator[Finding]:
     """A reader without patches merges the parameters, and gets the same values."""
-    bodiless = told.request.body is None and told.request.method.upper() in ("GET", "HEAD", "DELETE")
+    bodiless = annotated.request.body is None and annotated.request.method.upper() in ("GET", "HEAD", "DELETE")
     member = "query" if bodiless else "body"
-    for stage in stages(told):
+    for stage in stages(annotated):
         parameters = stage.suggestion.get("parameters")
         if stage.suggestion.get("action") != "MODIFY_PARAMS" or not isinstance(parameters, Mapping):
             continue
         if not patch_of(stage.suggestion) or stage.after is None:
             continue
         for place, value in _leaves(parameters, f"/{member}"):
-            found = at(stage.after, place)
-            if (found is not MISSING) if value is None else (found is MISSING or not same(found, value)):
-                got: Json = None if isinstance(found, Missing) else found
+            patched_value = at(stage.after, place)
+            if (
+                (patched_value is not MISSING)
+                if value is None
+                else (patched_value is MISSING or not same(patched_value, value))
+            ):
+                actual: Json = None if isinstance(patched_value, Missing) else patched_value
                 sentence = (
                     f"The parameters of suggestion {stage.index} say something else at {place} than its patch does."
                 )
-                yield Finding("SRF-OPS-06", sentence, value, got, told.sent)
+                yield Finding("SRF-OPS-06", sentence, value, actual, annotated.sent)
 
 
 def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, Json]]:
@@ -205,74 +215,76 @@ def _leaves(parameters: Mapping[str, Json], under: str) -> Iterator[tuple[str, J
             yield place, value
 
 
-def _alternatives(told: AnnotatedError) -> Iterator[Finding]:
+def _alternatives(annotated: AnnotatedError) -> Iterator[Finding]:
     """Two suggestions that give one place different values are alternatives, and say so."""
     seen: dict[str, tuple[int, Json, Any]] = {}
-    for index, one in told.suggestions:
-        for op in patch_of(one):
+    for index, suggestion in annotated.suggestions:
+        for op in patch_of(suggestion):
             if op["op"] not in ("add", "replace") or str(op["path"]).endswith("/-"):
                 continue
             place, value = str(op["path"]), op.get("value")
-            group = one.get("group") if isinstance(one.get("group"), Mapping) else None
+            group = suggestion.get("group") if isinstance(suggestion.get("group"), Mapping) else None
             if place in seen:
-                other, had, theirs = seen[place]
-                marked = group is not None and group == theirs and group.get("relation") == "one_of"
+                other, had, other_guards = seen[place]
+                marked = group is not None and group == other_guards and group.get("relation") == "one_of"
                 if other != index and not same(had, value) and not marked and not isinstance(value, dict):
                     sentence = (
                         f"Suggestions {other} and {index} give {place} different values and are no group of "
                         "the relation one_of: a reader would apply both."
                     )
-                    yield Finding("SRF-OPS-07", sentence, "one_of", group, told.sent)
+                    yield Finding("SRF-OPS-07", sentence, "one_of", group, annotated.sent)
             seen.setdefault(place, (index, value, group))
-    yield from _groups(told)
+    yield from _groups(annotated)
 
 
-def _groups(told: AnnotatedError) -> Iterator[Finding]:
+def _groups(annotated: AnnotatedError) -> Iterator[Finding]:
     relations: dict[str, Json] = {}
-    for index, one in told.suggestions:
-        group = one.get("group")
+    for index, suggestion in annotated.suggestions:
+        group = suggestion.get("group")
         if group is None:
             continue
         if not isinstance(group, Mapping) or group.get("relation") not in ("all", "one_of", "sequence"):
             sentence = f"The group of suggestion {index} has no relation that there is."
-            yield Finding("SRF-OPS-07", sentence, ["all", "one_of", "sequence"], group, told.sent)
+            yield Finding("SRF-OPS-07", sentence, ["all", "one_of", "sequence"], group, annotated.sent)
         elif relations.setdefault(str(group.get("id")), group["relation"]) != group["relation"]:
             sentence = f"The group {group.get('id')} has two relations."
-            yield Finding("SRF-OPS-07", sentence, relations[str(group.get("id"))], group["relation"], told.sent)
+            yield Finding("SRF-OPS-07", sentence, relations[str(group.get("id"))], group["relation"], annotated.sent)
 
 
-def _earned(told: AnnotatedError) -> Iterator[Finding]:
-    for index, one in told.suggestions:
-        level = one.get("applicability")
-        open_ones = bool(one.get("placeholders"))
-        safety = one.get("safety") if isinstance(one.get("safety"), Mapping) else {}
+def _earned(annotated: AnnotatedError) -> Iterator[Finding]:
+    for index, suggestion in annotated.suggestions:
+        level = suggestion.get("applicability")
+        open_ones = bool(suggestion.get("placeholders"))
+        safety = suggestion.get("safety") if isinstance(suggestion.get("safety"), Mapping) else {}
         if open_ones != (level == "HAS_PLACEHOLDERS"):
             sentence = f"Suggestion {index}: HAS_PLACEHOLDERS and placeholders go together."
-            yield Finding("SRF-OPS-08", sentence, "HAS_PLACEHOLDERS" if open_ones else "no such word", level, told.sent)
+            yield Finding(
+                "SRF-OPS-08", sentence, "HAS_PLACEHOLDERS" if open_ones else "no such word", level, annotated.sent
+            )
         if level != "MACHINE_APPLICABLE":
             continue
-        if not _proven(one):
+        if not _proven(suggestion):
             sentence = (
                 f"Suggestion {index} calls itself MACHINE_APPLICABLE without evidence: neither verified, nor observed "
                 "20 times with a lower bound of 0.9."
             )
-            got = {name: one.get(name) for name in ("verification", "confidence") if name in one}
-            yield Finding("SRF-OPS-08", sentence, "evidence", got, told.sent)
+            actual = {name: suggestion.get(name) for name in ("verification", "confidence") if name in suggestion}
+            yield Finding("SRF-OPS-08", sentence, "evidence", actual, annotated.sent)
         for flag in ("changes_intent", "requires_confirmation", "loses"):
             if safety and safety.get(flag):
                 sentence = f"Suggestion {index} calls itself MACHINE_APPLICABLE and says {flag} too."
                 yield Finding(
-                    "SRF-OPS-08", sentence, "neither intent changed, nor confirmation, nor loss", safety, told.sent
+                    "SRF-OPS-08", sentence, "neither intent changed, nor confirmation, nor loss", safety, annotated.sent
                 )
 
 
 def _proven(suggestion: Mapping[str, Json]) -> bool:
-    checked, seen = suggestion.get("verification"), suggestion.get("confidence")
+    checked, confidence = suggestion.get("verification"), suggestion.get("confidence")
     if isinstance(checked, Mapping) and checked.get("status") == "verified":
         return True
-    if not isinstance(seen, Mapping) or seen.get("basis") != "observed":
+    if not isinstance(confidence, Mapping) or confidence.get("basis") != "observed":
         return False
-    successes, trials = seen.get("successes"), seen.get("trials")
+    successes, trials = confidence.get("successes"), confidence.get("trials")
     if not isinstance(successes, int) or not isinstance(trials, int) or trials < 20 or successes > trials:
         return False
     return wilson(successes, trials) >= 0.9
@@ -285,40 +297,40 @@ def wilson(successes: int, trials: int) -> float:
     return (share + z2 / (2 * trials) - spread) / (1 + z2 / trials)
 
 
-def _idempotent(told: AnnotatedError) -> Iterator[Finding]:
-    for stage in stages(told):
+def _idempotent(annotated: AnnotatedError) -> Iterator[Finding]:
+    for stage in stages(annotated):
         operations = patch_of(stage.suggestion)
         if stage.after is None or not operations:
             continue
         try:
-            again = patched(operations, stage.after, form=told.request.form)
+            again = patched(operations, stage.after, form=annotated.request.form)
         except Unapplied:
             continue
         if not same(again, stage.after):
             sentence = f"Applied a second time, the patch of suggestion {stage.index} changes the request once more."
-            yield Finding("SRF-OPS-10", sentence, stage.after, again, told.sent)
+            yield Finding("SRF-OPS-10", sentence, stage.after, again, annotated.sent)
 
 
-def _credentials(told: AnnotatedError) -> Iterator[Finding]:
-    for index, one in told.suggestions:
-        places = [(op.get(name), op) for op in patch_of(one) for name in ("path", "from") if name in op]
+def _credentials(annotated: AnnotatedError) -> Iterator[Finding]:
+    for index, suggestion in annotated.suggestions:
+        places = [(op.get(name), op) for op in patch_of(suggestion) for name in ("path", "from") if name in op]
         for place, op in places:
             split = parts(place) or ()
             if split[:1] != ("headers",):
                 continue
-            named = split[1].lower() if len(split) > 1 else ""
-            if not named or named in _CREDENTIALS:
+            host = split[1].lower() if len(split) > 1 else ""
+            if not host or host in _CREDENTIALS:
                 sentence = f"Suggestion {index} reads or changes {place}: credentials are the caller's own."
-                yield Finding("SRF-OPS-11", sentence, "no such place", dict(op), told.sent)
-            elif named in _KEYS and _reuses(op, told.request, named):
+                yield Finding("SRF-OPS-11", sentence, "no such place", dict(op), annotated.sent)
+            elif host in _KEYS and _reuses(op, annotated.request, host):
                 sentence = f"Suggestion {index} takes away or repeats an idempotency key."
-                yield Finding("SRF-OPS-11", sentence, "a fresh key, or none of it", dict(op), told.sent)
-        for step in listed(one, "steps"):
+                yield Finding("SRF-OPS-11", sentence, "a fresh key, or none of it", dict(op), annotated.sent)
+        for step in listed(suggestion, "steps"):
             headers = step.get("headers")
             for name in headers if isinstance(headers, Mapping) else ():
                 if str(name).lower() in _CREDENTIALS:
                     sentence = f"A step of suggestion {index} has the header {name}: credentials are the caller's own."
-                    yield Finding("SRF-OPS-11", sentence, "no such header", dict(step), told.sent)
+                    yield Finding("SRF-OPS-11", sentence, "no such header", dict(step), annotated.sent)
 
 
 def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
@@ -329,23 +341,25 @@ def _reuses(op: Mapping[str, Json], request: Request, name: str) -> bool:
     return op["op"] in ("add", "replace") and op.get("value") == had
 
 
-def _stays_here(told: AnnotatedError) -> Iterator[Finding]:
-    for index, one in told.suggestions:
-        paths = [op.get("value") for op in patch_of(one) if op["op"] in ("add", "replace") and op["path"] == "/path"]
-        paths += [step.get("path") for step in listed(one, "steps")]
+def _stays_here(annotated: AnnotatedError) -> Iterator[Finding]:
+    for index, suggestion in annotated.suggestions:
+        paths = [
+            op.get("value") for op in patch_of(suggestion) if op["op"] in ("add", "replace") and op["path"] == "/path"
+        ]
+        paths += [step.get("path") for step in listed(suggestion, "steps")]
         for path in paths:
             if not isinstance(path, str) or not path.startswith("/") or path.startswith("//") or "\\" in path:
                 sentence = f"Suggestion {index} leads to what is no path on the same host."
-                yield Finding("SRF-OPS-02", sentence, "a path that begins with one /", path, told.sent)
+                yield Finding("SRF-OPS-02", sentence, "a path that begins with one /", path, annotated.sent)
 
 
-def _waits_only(told: AnnotatedError) -> Iterator[Finding]:
-    for index, one in told.suggestions:
-        if base_action(one) == "WAIT_AND_RETRY" and any(
-            not str(op["path"]).startswith("/headers/") for op in patch_of(one) if op["op"] != "test"
+def _waits_only(annotated: AnnotatedError) -> Iterator[Finding]:
+    for index, suggestion in annotated.suggestions:
+        if base_action(suggestion) == "WAIT_AND_RETRY" and any(
+            not str(op["path"]).startswith("/headers/") for op in patch_of(suggestion) if op["op"] != "test"
         ):
             sentence = f"Suggestion {index} says to send the same request later, and changes it."
-            yield Finding("SRF-OPS-06", sentence, "no edit", patch_of(one), told.sent)
+            yield Finding("SRF-OPS-06", sentence, "no edit", patch_of(suggestion), annotated.sent)
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (

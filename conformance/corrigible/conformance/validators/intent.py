@@ -23,30 +23,30 @@ _LIMITS: Final = frozenset(
 """Keywords whose repair is another value than the one that was asked for."""
 
 
-def judge(told: AnnotatedError) -> Iterator[Finding]:
+def judge(annotated: AnnotatedError) -> Iterator[Finding]:
     """Yield where a suggestion is silent about what it does."""
-    if any(invalid(told)):
+    if any(invalid(annotated)):
         return  # what is no patch has no outcome
     for part in _PARTS:
-        yield from part(told)
+        yield from part(annotated)
 
 
-def _flagged(told: AnnotatedError) -> Iterator[Finding]:
+def _flagged(annotated: AnnotatedError) -> Iterator[Finding]:
     """A clamp, a cut: not what was asked for, and it says so."""
     limits: dict[str, str] = {}
-    if told.description is not None:
-        for breach in told.description.breaches_of(told.request) or ():
+    if annotated.description is not None:
+        for breach in annotated.description.breaches_of(annotated.request) or ():
             if breach.keyword in _LIMITS:
                 limits[breach.pointer] = breach.keyword
-    for stage in stages(told):
+    for stage in stages(annotated):
         safety = stage.suggestion.get("safety")
         if stage.after is None or (isinstance(safety, Mapping) and safety.get("changes_intent") is True):
             continue
         for op in patch_of(stage.suggestion):
-            why = _other(op, stage, limits)
-            if why:
-                sentence = f"Suggestion {stage.index} {why}, which is not what was asked for, and does not say so."
-                yield Finding("SRF-OPS-09", sentence, {"changes_intent": True}, safety, told.sent)
+            reason = _other(op, stage, limits)
+            if reason:
+                sentence = f"Suggestion {stage.index} {reason}, which is not what was asked for, and does not say so."
+                yield Finding("SRF-OPS-09", sentence, {"changes_intent": True}, safety, annotated.sent)
 
 
 def _other(op: Mapping[str, Json], stage: Stage, limits: Mapping[str, str]) -> str:
@@ -66,60 +66,68 @@ def _is_cut(old: str, new: str) -> bool:
     return " " in old and len(new) >= 8 and old.startswith(new)
 
 
-def _harmless(told: AnnotatedError) -> Iterator[Finding]:
+def _harmless(annotated: AnnotatedError) -> Iterator[Finding]:
     """Nothing that a suggestion has a reader send changes anything, where it says so."""
-    for stage in stages(told):
-        one = stage.suggestion
-        safety = one.get("safety")
-        if not isinstance(safety, Mapping) or safety.get("side_effects") != "none" or base_action(one) in TERMINAL:
+    for stage in stages(annotated):
+        suggestion = stage.suggestion
+        safety = suggestion.get("safety")
+        if (
+            not isinstance(safety, Mapping)
+            or safety.get("side_effects") != "none"
+            or base_action(suggestion) in TERMINAL
+        ):
             continue
-        for sent in [*listed(one, "steps"), stage.after or stage.before]:
+        for sent in [*listed(suggestion, "steps"), stage.after or stage.before]:
             method = str(sent.get("method"))
             if not is_safe(method) and not _tries(sent.get("query")):
                 sentence = f"Suggestion {stage.index} says that it has no side effects, and leads to a {method}."
-                yield Finding("SRF-OPS-12", sentence, {"side_effects": "possible|certain"}, dict(safety), told.sent)
+                yield Finding(
+                    "SRF-OPS-12", sentence, {"side_effects": "possible|certain"}, dict(safety), annotated.sent
+                )
                 break
 
 
 def _tries(query: Json) -> bool:
     """Whether a request asks only to be tried."""
-    named = query if isinstance(query, Mapping) else {}
-    return str(named.get("dry_run")).lower() == "true" or named.get("dryRun") == "All"
+    parameters = query if isinstance(query, Mapping) else {}
+    return str(parameters.get("dry_run")).lower() == "true" or parameters.get("dryRun") == "All"
 
 
-def _accounted(told: AnnotatedError) -> Iterator[Finding]:
+def _accounted(annotated: AnnotatedError) -> Iterator[Finding]:
     """Every value that was sent survives, or the suggestion names it and says that the intent changes."""
-    sent = dict(leaves(document(told.request)))
-    for stage in stages(told):
+    sent = dict(leaves(document(annotated.request)))
+    for stage in stages(annotated):
         if stage.after is None:
             continue
         safety = stage.suggestion.get("safety")
         flagged = isinstance(safety, Mapping) and safety.get("changes_intent") is True
-        named = safety.get("loses") if isinstance(safety, Mapping) else None
-        pointers = named if isinstance(named, list) else []
+        loses = safety.get("loses") if isinstance(safety, Mapping) else None
+        pointers = loses if isinstance(loses, list) else []
         evidence = stage.suggestion.get("evidence")
         looked_up = isinstance(evidence, Mapping) and bool(evidence.get("lookups"))
         steps = listed(stage.suggestion, "steps")
-        gone = [one for one in lost(stage.before, stage.after, looked_up=looked_up, steps=steps) if one in sent]
-        missing = [one for one in gone if not any(leads_to(str(p), one) for p in pointers)]
-        overwritten = [one for one in missing if at(stage.after, one) is not MISSING]
+        lost_pointers = [
+            pointer for pointer in lost(stage.before, stage.after, looked_up=looked_up, steps=steps) if pointer in sent
+        ]
+        missing = [pointer for pointer in lost_pointers if not any(leads_to(str(p), pointer) for p in pointers)]
+        overwritten = [pointer for pointer in missing if at(stage.after, pointer) is not MISSING]
         if overwritten and not flagged:
             sentence = (
                 f"Suggestion {stage.index} puts something else at {', '.join(overwritten[:3])}, and does not say so."
             )
-            yield Finding("SRF-OPS-09", sentence, {"changes_intent": True}, safety, told.sent)
-            missing = [one for one in missing if one not in overwritten]
+            yield Finding("SRF-OPS-09", sentence, {"changes_intent": True}, safety, annotated.sent)
+            missing = [pointer for pointer in missing if pointer not in overwritten]
         if missing:
             places = ", ".join(missing[:3])
             sentence = f"What stood at {places} is nowhere after suggestion {stage.index}, and it does not say so."
-            yield Finding("SRF-OPS-13", sentence, {"loses": missing[:10]}, safety, told.sent)
+            yield Finding("SRF-OPS-13", sentence, {"loses": missing[:10]}, safety, annotated.sent)
         if pointers and not flagged:
             sentence = f"Suggestion {stage.index} names what it loses, and does not say that this changes the intent."
-            yield Finding("SRF-OPS-13", sentence, {"changes_intent": True}, safety, told.sent)
+            yield Finding("SRF-OPS-13", sentence, {"changes_intent": True}, safety, annotated.sent)
         for pointer in pointers:
-            if parts(pointer) is None or at(document(told.request), pointer) is MISSING:
+            if parts(pointer) is None or at(document(annotated.request), pointer) is MISSING:
                 sentence = f"Suggestion {stage.index} says that it loses what the request does not hold."
-                yield Finding("SRF-OPS-13", sentence, "a pointer into the refused request", pointer, told.sent)
+                yield Finding("SRF-OPS-13", sentence, "a pointer into the refused request", pointer, annotated.sent)
 
 
 _PARTS: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (_flagged, _harmless, _accounted)

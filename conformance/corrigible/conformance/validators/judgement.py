@@ -20,10 +20,10 @@ JUDGES: Final[tuple[Callable[[AnnotatedError], Iterator[Finding]], ...]] = (
 )
 
 
-def judged(told: AnnotatedError, requirements: frozenset[str] | None = None) -> Iterator[Finding]:
+def judged(annotated: AnnotatedError, requirements: frozenset[str] | None = None) -> Iterator[Finding]:
     """Yield what is wrong, of the given requirements or of all. What is no feedback at all is only said to be none."""
-    if not isinstance(told.feedback, Mapping):
-        found = shape.judge(told)
+    if not isinstance(annotated.feedback, Mapping):
+        findings = shape.judge(annotated)
     else:
-        found = (finding for judge in JUDGES for finding in judge(told))
-    yield from (finding for finding in found if requirements is None or finding.requirement in requirements)
+        findings = (finding for judge in JUDGES for finding in judge(annotated))
+    yield from (finding for finding in findings if requirements is None or finding.requirement in requirements)

@@ -55,33 +55,33 @@ def lost(
     left = [(place, value) for place, value in changed if not _claimed(unclaimed, place, text(value))]
     open_places = {place for places in unclaimed.values() for place in places}
     whole = "".join(_bare(text(value)) for value in fresh.values())
-    found = []
+    lost_pointers = []
     for place, value in left:
         if place in open_places:
-            gone = _is_another(value, fresh[place], place.rpartition("/")[2], numbers=not looked_up)
+            is_lost = _is_another(value, fresh[place], place.rpartition("/")[2], numbers=not looked_up)
         elif isinstance(value, Mapping | list):
-            gone = at(after, place) is MISSING  # what was empty may be filled
+            is_lost = at(after, place) is MISSING  # what was empty may be filled
         else:
-            gone = not (_repeated(before, after, place) or _is_first(before, place))
-        if gone and not _contained(text(value), unclaimed, whole):
+            is_lost = not (_repeated(before, after, place) or _is_first(before, place))
+        if is_lost and not _contained(text(value), unclaimed, whole):
             if looked_up and _stood_for(value, place, fresh, unclaimed):
                 continue
-            found.append(place)
-    return found
+            lost_pointers.append(place)
+    return lost_pointers
 
 
 def _elsewhere(before: Mapping[str, Any], after: Mapping[str, Any], steps: Iterable[Json]) -> dict[str, Json]:
     """Return what paths hold that the first one did not, and what the requests hold that are sent before."""
     had = set(str(before.get("path")).split("/"))
     out: dict[str, Json] = {}
-    for number, one in enumerate((after, *steps)):
-        if not isinstance(one, Mapping):
+    for number, request in enumerate((after, *steps)):
+        if not isinstance(request, Mapping):
             continue
-        for index, part in enumerate(str(one.get("path")).split("/")):
+        for index, part in enumerate(str(request.get("path")).split("/")):
             if part not in had:
                 out[f"/path/{number}/{index}"] = unquote(part)
         if number:
-            out |= {f"/steps/{number}{place}": value for place, value in leaves(one)}
+            out |= {f"/steps/{number}{place}": value for place, value in leaves(request)}
     return out
 
 
@@ -95,8 +95,8 @@ def _stood_for(value: Json, place: str, fresh: Mapping[str, Json], unclaimed: di
     inside = "/".join(place.split("/")[:2])
     for form, places in list(unclaimed.items()):
         new = fresh[places[0]]
-        named = isinstance(value, str | int) and isinstance(new, str | int) and _LETTER.search(f"{value}{new}")
-        if named and place not in fresh and any(one.startswith(f"{inside}/") for one in places):
+        names_both = isinstance(value, str | int) and isinstance(new, str | int) and _LETTER.search(f"{value}{new}")
+        if names_both and place not in fresh and any(place.startswith(f"{inside}/") for place in places):
             _claimed(unclaimed, places[0], form)
             return True
     return False
@@ -141,14 +141,14 @@ def leaves(document: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
 def _leaves(value: Json, pointer: str) -> Iterator[tuple[str, Json]]:
     waiting: list[tuple[Json, str]] = [(value, pointer)]
     while waiting:
-        one, place = waiting.pop()
-        if isinstance(one, Mapping) and one:
-            inner = [(v, f"{place}/{str(k).replace('~', '~0').replace('/', '~1')}") for k, v in one.items()]
+        node, place = waiting.pop()
+        if isinstance(node, Mapping) and node:
+            inner = [(v, f"{place}/{str(k).replace('~', '~0').replace('/', '~1')}") for k, v in node.items()]
             waiting += reversed(inner)
-        elif isinstance(one, list) and one:
-            waiting += reversed([(v, f"{place}/{index}") for index, v in enumerate(one)])
+        elif isinstance(node, list) and node:
+            waiting += reversed([(v, f"{place}/{index}") for index, v in enumerate(node)])
         else:
-            yield place, one
+            yield place, node
 
 
 def text(value: Json) -> str:
@@ -184,10 +184,10 @@ def _contained(form: str, others: Iterable[str], whole: str) -> bool:
     """Whether a text was joined to others, or was split up in order."""
     if len(form) >= _LEAST and any(form in other for other in others):
         return True
-    bare = _bare(form)
-    if bare and any(_bare(other) == bare for other in others):
+    bare_form = _bare(form)
+    if bare_form and any(_bare(other) == bare_form for other in others):
         return True  # the same letters and digits
-    return len(bare) >= _LEAST and bare in whole
+    return len(bare_form) >= _LEAST and bare_form in whole
 
 
 def _equal(before: Mapping[str, Any], after: Mapping[str, Any], pointer: str) -> bool:
@@ -203,6 +203,6 @@ def _repeated(before: Mapping[str, Any], after: Mapping[str, Any], pointer: str)
             continue
         left = at(after, "/".join(split[:depth]))
         element = at(before, "/".join(split[: depth + 1]))
-        if isinstance(left, list) and any(same(one, element) for one in left):
+        if isinstance(left, list) and any(same(leaf, element) for leaf in left):
             return True
     return False

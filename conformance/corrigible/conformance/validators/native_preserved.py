@@ -39,7 +39,7 @@ class _Object(list[tuple[str, Any]]):
     __slots__ = ()
 
 
-def differences(native: bytes, got: bytes, *, grown: Container[str] = NOTHING) -> Iterator[Difference]:
+def differences(native: bytes, actual: bytes, *, grown: Container[str] = NOTHING) -> Iterator[Difference]:
     """Yield what got lost, changed or moved, and what was added to any object or array but those at `grown`.
 
     Elements may only be added after the native ones, members anywhere.
@@ -47,13 +47,13 @@ def differences(native: bytes, got: bytes, *, grown: Container[str] = NOTHING) -
     try:
         before = _read(native)
     except ValueError:
-        if native != got:
+        if native != actual:
             yield Difference("", "an answer that is no JSON changed", native.decode("utf-8", "replace"))
         return
     try:
-        after = _read(got)
+        after = _read(actual)
     except ValueError:
-        yield Difference("", "the answer is JSON no more", _plain(before), got.decode("utf-8", "replace"))
+        yield Difference("", "the answer is JSON no more", _as_json(before), actual.decode("utf-8", "replace"))
         return
     yield from _compare(before, after, "", grown)
 
@@ -69,12 +69,12 @@ def _compare(before: Any, after: Any, pointer: str, grown: Container[str]) -> It
             yield from _members(before, after, pointer, grown)
         case list(), list() if not isinstance(before, _Object) and not isinstance(after, _Object):
             if len(after) < len(before) or (len(after) > len(before) and pointer not in grown):
-                yield Difference(pointer, f"{place} has other elements", _plain(before), _plain(after))
+                yield Difference(pointer, f"{place} has other elements", _as_json(before), _as_json(after))
                 return
             for index, (was, is_now) in enumerate(zip(before, after, strict=False)):
                 yield from _compare(was, is_now, f"{pointer}/{index}", grown)
         case _ if type(before) is not type(after) or before != after:
-            yield Difference(pointer, f"{place} is not what it was", _plain(before), _plain(after))
+            yield Difference(pointer, f"{place} is not what it was", _as_json(before), _as_json(after))
 
 
 def _members(before: _Object, after: _Object, pointer: str, grown: Container[str]) -> Iterator[Difference]:
@@ -85,8 +85,8 @@ def _members(before: _Object, after: _Object, pointer: str, grown: Container[str
     if added and pointer not in grown:
         yield Difference(pointer, f"{place} has members that it had not: {', '.join(added)}")
     if sorted(names) != sorted(name for name, _ in kept):
-        lost = sorted({name for name in names if names.count(name) != [n for n, _ in kept].count(name)})
-        yield Difference(pointer, f"members of {place} are gone or there twice: {', '.join(lost)}", names)
+        lost_names = sorted({name for name in names if names.count(name) != [n for n, _ in kept].count(name)})
+        yield Difference(pointer, f"members of {place} are gone or there twice: {', '.join(lost_names)}", names)
         return
     if names != [name for name, _ in kept]:
         yield Difference(pointer, f"the members of {place} are in another order", names, [name for name, _ in kept])
@@ -95,13 +95,13 @@ def _members(before: _Object, after: _Object, pointer: str, grown: Container[str
         yield from _compare(was, is_now, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", grown)
 
 
-def _plain(value: Any) -> Json:
+def _as_json(value: Any) -> Json:
     """Return a value as plain JSON, for people."""
     match value:
         case _Object():
-            return {name: _plain(inner) for name, inner in value}
+            return {name: _as_json(inner) for name, inner in value}
         case list():
-            return [_plain(inner) for inner in value]
+            return [_as_json(inner) for inner in value]
         case _Number():
             try:
                 return json.loads(value)

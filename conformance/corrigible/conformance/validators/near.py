@@ -21,45 +21,47 @@ DECISIVE: Final = frozenset(
 """Names on which money, identity, permission, deletion or visibility hangs, whoever decides what else does."""
 
 
-def judge(told: AnnotatedError) -> Iterator[Finding]:
+def judge(annotated: AnnotatedError) -> Iterator[Finding]:
     """Yield the guesses that are passed off as knowledge. What is near is known by the description's own lists."""
-    if told.description is None or any(invalid(told)):
+    if annotated.description is None or any(invalid(annotated)):
         return
-    for stage in stages(told):
-        one = stage.suggestion
-        group = one.get("group")
+    for stage in stages(annotated):
+        suggestion = stage.suggestion
+        group = suggestion.get("group")
         choice = isinstance(group, Mapping) and group.get("relation") == "one_of"
-        for op in patch_of(one):
-            old, new, place = at(told.request.document(), op["path"]), op.get("value"), str(op["path"])
+        for op in patch_of(suggestion):
+            old, new, place = at(annotated.request.document(), op["path"]), op.get("value"), str(op["path"])
             if op["op"] != "replace" or not isinstance(old, str) or not isinstance(new, str):
                 continue
             if _letters(old) == _letters(new):
                 continue  # another spelling of the same is no guess
-            schema = told.description.schema_at(told.request, place)
+            schema = annotated.description.schema_at(annotated.request, place)
             listed = schema.get("enum") if schema is not None else None
             if not isinstance(listed, list) or new not in listed:
                 continue
             rivals = [value for value in as_near(old, listed) if value != new]
             if rivals and not choice:
                 sentence = f"Suggestion {stage.index} takes {new} for {old}, though {rivals[0]} is as near."
-                yield Finding("SRF-OPS-14", sentence, "a group one_of, or a question", dict(op), told.sent)
-            if _words(place) & DECISIVE and not _asks(one):
+                yield Finding("SRF-OPS-14", sentence, "a group one_of, or a question", dict(op), annotated.sent)
+            if _words(place) & DECISIVE and not _asks(suggestion):
                 sentence = f"Suggestion {stage.index} guesses at {place}, on which much hangs, and asks nobody."
-                yield Finding("SRF-OPS-14", sentence, {"requires_confirmation": True}, one.get("safety"), told.sent)
+                yield Finding(
+                    "SRF-OPS-14", sentence, {"requires_confirmation": True}, suggestion.get("safety"), annotated.sent
+                )
 
 
 def as_near(text: str, candidates: Sequence[Any]) -> list[str]:
     """Return the candidates at the least distance from a text, and those that go on from it where any does."""
-    known = [value for value in candidates if isinstance(value, str)]
-    plain = {value: _letters(value) for value in known}
-    if not known:
+    texts = [value for value in candidates if isinstance(value, str)]
+    plain = {value: _letters(value) for value in texts}
+    if not texts:
         return []
-    wanted = _letters(text)
-    going_on = [value for value in known if len(wanted) > 1 and plain[value].startswith(wanted)]
+    target_letters = _letters(text)
+    going_on = [value for value in texts if len(target_letters) > 1 and plain[value].startswith(target_letters)]
     if going_on:
         return going_on
-    least = min(OSA.distance(wanted, plain[value]) for value in known)
-    return [value for value in known if OSA.distance(wanted, plain[value]) == least]
+    least = min(OSA.distance(target_letters, plain[value]) for value in texts)
+    return [value for value in texts if OSA.distance(target_letters, plain[value]) == least]
 
 
 def _letters(text: str) -> str:

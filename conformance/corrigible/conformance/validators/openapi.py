@@ -49,13 +49,13 @@ class Description:
     def __init__(self, document: Mapping[str, Json]) -> None:
         self.document = document
         self.bases = _bases(document)
-        self._validator = lru_cache(maxsize=256)(self._made)
+        self._validator = lru_cache(maxsize=256)(self._build_validator)
         self._paths = [
             (re.compile(re.sub(r"\\\{([^}]*)\\\}", r"([^/]+)", re.escape(template))), template, item)
             for template, item in document["paths"].items()
         ]
         # A literal segment goes before one that may be anything.
-        self._paths.sort(key=lambda one: one[1].count("{"))
+        self._paths.sort(key=lambda entry: entry[1].count("{"))
 
     @classmethod
     def load(cls, path: Path) -> Description:
@@ -64,12 +64,12 @@ class Description:
     def route(self, method: str, path: str) -> Route | None:
         """Return the operation of a method and path, below any of the servers' paths."""
         for template, item, values in self._items(path):
-            said = item.get(method.lower())
-            if method.lower() in _METHODS and isinstance(said, Mapping):
+            operation = item.get(method.lower())
+            if method.lower() in _METHODS and isinstance(operation, Mapping):
                 names = re.findall(r"\{([^}]*)\}", template)
                 shared = [p for p in item.get("parameters", ()) if isinstance(p, Mapping)]
-                merged = {**said, "parameters": [*shared, *said.get("parameters", ())]}
-                name = said.get("operationId") or f"{method.upper()} {template}"
+                merged = {**operation, "parameters": [*shared, *operation.get("parameters", ())]}
+                name = operation.get("operationId") or f"{method.upper()} {template}"
                 return Route(name, dict(zip(names, values, strict=True)), merged)
         return None
 
@@ -99,9 +99,9 @@ class Description:
         part, *rest = [p.replace("~1", "/").replace("~0", "~") for p in pointer.split("/")[1:]]
         if part in ("query", "headers") and rest:
             place = "query" if part == "query" else "header"
-            for one in self._parameters(route):
-                if one["in"] == place and str(one["name"]).lower() == rest[0].lower():
-                    return self._resolved(one.get("schema", {}))
+            for parameter in self._parameters(route):
+                if parameter["in"] == place and str(parameter["name"]).lower() == rest[0].lower():
+                    return self._resolved(parameter.get("schema", {}))
         if part != "body":
             return None
         schema = self._resolved(self._body_schema(route) or {})
@@ -130,40 +130,40 @@ class Description:
         for base in self.bases:
             if path.startswith(base):
                 for pattern, template, item in self._paths:
-                    found = pattern.fullmatch(path[len(base) :])
-                    if found is not None:
-                        yield template, item, found.groups()
+                    match = pattern.fullmatch(path[len(base) :])
+                    if match is not None:
+                        yield template, item, match.groups()
 
     def _parameters(self, route: Route) -> Iterator[Mapping[str, Json]]:
-        for said in route.item["parameters"]:
-            yield self._resolved(said)
+        for parameter in route.item["parameters"]:
+            yield self._resolved(parameter)
 
     def _parameter_breaches(
         self, route: Route, query: Mapping[str, Json], headers: Mapping[str, str]
     ) -> Iterator[Breach]:
-        known = set()
-        for one in self._parameters(route):
-            name, place = str(one["name"]), one["in"]
-            where = {"query": query, "header": headers, "path": route.params}.get(place)
-            if where is None:
+        declared = set()
+        for parameter in self._parameters(route):
+            name, place = str(parameter["name"]), parameter["in"]
+            values = {"query": query, "header": headers, "path": route.params}.get(place)
+            if values is None:
                 continue
             key = name.lower() if place == "header" else name
             pointer = {"query": f"/query/{_escaped(name)}", "header": f"/headers/{_escaped(key)}"}.get(place, "/path")
-            known.add((place, key))
-            if key not in where:
-                if one.get("required"):
+            declared.add((place, key))
+            if key not in values:
+                if parameter.get("required"):
                     yield Breach(pointer, "required", f"{place} parameter {name} is missing")
                 continue
-            schema = one.get("schema", {})
-            for error in self._validator(_frozen(schema)).iter_errors(self._typed(where[key], schema)):
+            schema = parameter.get("schema", {})
+            for error in self._validator(_frozen(schema)).iter_errors(self._typed(values[key], schema)):
                 yield Breach(pointer, str(error.validator), error.message)
         for name in query:
-            if ("query", name) not in known:
+            if ("query", name) not in declared:
                 yield Breach(f"/query/{_escaped(name)}", "additionalProperties", f"query parameter {name} is not known")
 
     def _body_schema(self, route: Route) -> Mapping[str, Json] | None:
-        said = self._resolved(route.item.get("requestBody") or {})
-        for kind, media in (said.get("content") or {}).items():
+        resolved = self._resolved(route.item.get("requestBody") or {})
+        for kind, media in (resolved.get("content") or {}).items():
             if kind.startswith("application/") and isinstance(media, Mapping):
                 schema = media.get("schema", {})
                 return schema if isinstance(schema, Mapping) else {}
@@ -181,28 +181,28 @@ class Description:
         for error in errors:
             yield from _breach(error)
 
-    def _resolved(self, said: Mapping[str, Json]) -> Mapping[str, Json]:
-        while "$ref" in said:
-            found: Any = self.document
-            for part in str(said["$ref"]).removeprefix("#/").split("/"):
-                found = found[part.replace("~1", "/").replace("~0", "~")]
-            said = found
-        return said
+    def _resolved(self, value: Mapping[str, Json]) -> Mapping[str, Json]:
+        while "$ref" in value:
+            target: Any = self.document
+            for part in str(value["$ref"]).removeprefix("#/").split("/"):
+                target = target[part.replace("~1", "/").replace("~0", "~")]
+            value = target
+        return value
 
     def _typed(self, value: Json, schema: Mapping[str, Json]) -> Json:
         """Read a scalar of a query or header as the type that it is to have."""
-        wanted = self._resolved(schema).get("type")
+        schema_type = self._resolved(schema).get("type")
         if not isinstance(value, str):
             return value
-        if wanted == "integer" and _INTEGER.fullmatch(value):
+        if schema_type == "integer" and _INTEGER.fullmatch(value):
             return int(value)
-        if wanted == "number" and _NUMBER.fullmatch(value):
+        if schema_type == "number" and _NUMBER.fullmatch(value):
             return float(value)
-        if wanted == "boolean" and value in ("true", "false"):
+        if schema_type == "boolean" and value in ("true", "false"):
             return value == "true"
         return value
 
-    def _made(self, schema: _Frozen) -> Draft202012Validator:
+    def _build_validator(self, schema: _Frozen) -> Draft202012Validator:
         # The schema stands at the root beside the components, so that references into them hold.
         whole = {"components": self.document.get("components", {}), "allOf": [schema.plain]}
         return Draft202012Validator(whole, format_checker=_FORMATS)
@@ -233,14 +233,14 @@ def _breach(error: ValidationError) -> Iterator[Breach]:
     keyword = str(error.validator)
     instance: Any = error.instance
     if keyword == "required":
-        wanted: Any = error.validator_value
-        for name in wanted:
+        expected: Any = error.validator_value
+        for name in expected:
             if name not in instance and f"'{name}'" in error.message:
                 yield Breach(f"{place}/{_escaped(name)}", keyword, error.message)
     elif keyword == "additionalProperties":
-        known = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
+        properties = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
         for name in instance:
-            if name not in known:
+            if name not in properties:
                 yield Breach(f"{place}/{_escaped(str(name))}", keyword, f"{name} is not known")
     else:
         yield Breach(place, keyword, error.message)
@@ -251,7 +251,7 @@ def _escaped(part: str) -> str:
 
 
 def _bases(document: Mapping[str, Json]) -> list[str]:
-    found = [""]
+    bases = [""]
     for server in document.get("servers") or ():
-        found.append(urlsplit(str(server.get("url", ""))).path.rstrip("/"))
-    return list(dict.fromkeys(found))
+        bases.append(urlsplit(str(server.get("url", ""))).path.rstrip("/"))
+    return list(dict.fromkeys(bases))

@@ -39,9 +39,9 @@ def patched(operations: Sequence[Mapping[str, Json]], before: Json, *, form: boo
     for number, operation in enumerate(operations):
         op = {name: _folded(value) if name in ("path", "from") else value for name, value in operation.items()}
         if op.get("op") == "test":
-            found = at(after, op.get("path"))
+            value = at(after, op.get("path"))
             loose = str(op.get("path")).startswith("/query") or (form and str(op.get("path")).startswith("/body"))
-            if found is MISSING or not _same(found, op.get("value"), loose=loose):
+            if value is MISSING or not _same(value, op.get("value"), loose=loose):
                 raise Unapplied(f"patch/{number}: the test of {op.get('path')} does not hold")
             continue
         try:
@@ -51,9 +51,9 @@ def patched(operations: Sequence[Mapping[str, Json]], before: Json, *, form: boo
     return after
 
 
-def same(one: Json, other: Json) -> bool:
+def same(value: Json, other: Json) -> bool:
     """Equality of JSON values, where 1 is 1.0 and true is neither."""
-    return _same(one, other, loose=False)
+    return _same(value, other, loose=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +68,18 @@ class Stage:
     problem: str = ""
 
 
-def stages(told: AnnotatedError) -> Iterator[Stage]:
+def stages(annotated: AnnotatedError) -> Iterator[Stage]:
     """Yield every suggestion with the document as those before it leave it. Alternatives start from the same one."""
-    current = document(told.request)
+    current = document(annotated.request)
     starts: dict[str, Any] = {}
-    for index, suggestion in told.suggestions:
+    for index, suggestion in annotated.suggestions:
         group = suggestion.get("group")
         choice = isinstance(group, Mapping) and group.get("relation") == "one_of"
         key = str(group.get("id")) if isinstance(group, Mapping) and choice else ""
         first = not choice or key not in starts
         before = starts.setdefault(key, current) if choice else current
         try:
-            after = _after(suggestion, before, told.request)
+            after = _after(suggestion, before, annotated.request)
         except Unapplied as problem:
             yield Stage(index, suggestion, before, None, str(problem))
             continue

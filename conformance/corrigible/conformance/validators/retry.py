@@ -23,18 +23,18 @@ _SLACK: Final = 2.0
 """Seconds by which a wait that follows from two clocks may differ."""
 
 
-def judge(told: AnnotatedError) -> Iterator[Finding]:
+def judge(annotated: AnnotatedError) -> Iterator[Finding]:
     """Yield what is wrong with what is said about repeating the request."""
     for part in _PARTS:
-        yield from part(told)
+        yield from part(annotated)
 
 
 def named_wait(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
     """Return the seconds that Retry-After names: as they stand, or from its date and the answer's own (RFC 9110)."""
-    said = headers.get("retry-after", "").strip()
-    if said.isascii() and said.isdecimal() and len(said) < 10:
-        return float(said)
-    then, date = _date(said), _date(headers.get("date", ""))
+    header = headers.get("retry-after", "").strip()
+    if header.isascii() and header.isdecimal() and len(header) < 10:
+        return float(header)
+    then, date = _date(header), _date(headers.get("date", ""))
     start = date if date is not None else now
     return max(0.0, then - start) if then is not None and start is not None else None
 
@@ -46,28 +46,28 @@ def _date(text: str) -> float | None:
         return None
 
 
-def _mirrored(told: AnnotatedError) -> Iterator[Finding]:
-    wait = named_wait(told.headers)
-    if wait is None or told.terminal:
+def _mirrored(annotated: AnnotatedError) -> Iterator[Finding]:
+    wait = named_wait(annotated.headers)
+    if wait is None or annotated.terminal:
         return
-    said = told.retry.get("after_seconds", ABSENT)
-    exact = told.headers.get("retry-after", "").strip().isdecimal()
-    if not isinstance(said, int | float) or isinstance(said, bool):
+    after_seconds = annotated.retry.get("after_seconds", ABSENT)
+    exact = annotated.headers.get("retry-after", "").strip().isdecimal()
+    if not isinstance(after_seconds, int | float) or isinstance(after_seconds, bool):
         text = "The answer says when to come back, and the feedback does not."
-        yield Finding("SRF-RTY-01", text, wait, said, told.sent)
-    elif not wait <= said <= math.ceil(wait) + (0 if exact else _SLACK):
+        yield Finding("SRF-RTY-01", text, wait, after_seconds, annotated.sent)
+    elif not wait <= after_seconds <= math.ceil(wait) + (0 if exact else _SLACK):
         text = "The feedback names another wait than the answer's own Retry-After."
-        yield Finding("SRF-RTY-01", text, wait, said, told.sent)
+        yield Finding("SRF-RTY-01", text, wait, after_seconds, annotated.sent)
 
 
-def _not_blindly(told: AnnotatedError) -> Iterator[Finding]:
-    names = {name.lower() for name in told.request.headers}
+def _not_blindly(error: AnnotatedError) -> Iterator[Finding]:
+    names = {name.lower() for name in error.request.headers}
     keyed = any(key in names for key in _KEYS)
-    if told.retry.get("same_request") is True and not is_safe(told.request.method) and not keyed:
+    if error.retry.get("same_request") is True and not is_safe(error.request.method) and not keyed:
         sentence = (
-            f"The feedback says to repeat a {told.request.method} that has no idempotency key: it may happen twice."
+            f"The feedback says to repeat a {error.request.method} that has no idempotency key: it may happen twice."
         )
-        yield Finding("SRF-RTY-02", sentence, {"same_request": False}, dict(told.retry), told.sent)
+        yield Finding("SRF-RTY-02", sentence, {"same_request": False}, dict(error.retry), error.sent)
 
 
 def is_safe(method: str) -> bool:
@@ -75,38 +75,43 @@ def is_safe(method: str) -> bool:
     return method.upper() in _SAFE or _READS.match(method.rpartition("/")[2]) is not None
 
 
-def _nothing_after_the_end(told: AnnotatedError) -> Iterator[Finding]:
-    found: Json = told.feedback.get("retry", ABSENT) if isinstance(told.feedback, Mapping) else ABSENT
-    if told.terminal and found not in (ABSENT, None):
-        yield Finding("SRF-RTY-03", "Feedback that ends the matter says when to retry.", "no retry", found, told.sent)
+def _nothing_after_the_end(annotated: AnnotatedError) -> Iterator[Finding]:
+    retry: Json = annotated.feedback.get("retry", ABSENT) if isinstance(annotated.feedback, Mapping) else ABSENT
+    if annotated.terminal and retry not in (ABSENT, None):
+        yield Finding(
+            "SRF-RTY-03", "Feedback that ends the matter says when to retry.", "no retry", retry, annotated.sent
+        )
 
 
-def _bounded(told: AnnotatedError) -> Iterator[Finding]:
-    most = told.retry.get("max_attempts", ABSENT)
-    counted = isinstance(most, int) and not isinstance(most, bool)
+def _bounded(annotated: AnnotatedError) -> Iterator[Finding]:
+    most = annotated.retry.get("max_attempts", ABSENT)
+    is_number = isinstance(most, int) and not isinstance(most, bool)
     if most is ABSENT:
-        if told.retry.get("same_request") is True:
+        if annotated.retry.get("same_request") is True:
             sentence = "The feedback says to repeat the request and not how often at most."
-            yield Finding("SRF-RTY-04", sentence, f"1 to {_MOST_ATTEMPTS}", ABSENT, told.sent)
-    elif not counted or not 1 <= most <= _MOST_ATTEMPTS:
+            yield Finding("SRF-RTY-04", sentence, f"1 to {_MOST_ATTEMPTS}", ABSENT, annotated.sent)
+    elif not is_number or not 1 <= most <= _MOST_ATTEMPTS:
         sentence = "The number of attempts is not one that ends."
-        yield Finding("SRF-RTY-04", sentence, f"1 to {_MOST_ATTEMPTS}", most, told.sent)
+        yield Finding("SRF-RTY-04", sentence, f"1 to {_MOST_ATTEMPTS}", most, annotated.sent)
 
 
-def _keys(told: AnnotatedError) -> Iterator[Finding]:
-    names = {name.lower() for name in told.request.headers}
-    if not any(key in names for key in _KEYS) or told.terminal:
+def _keys(annotated: AnnotatedError) -> Iterator[Finding]:
+    names = {name.lower() for name in annotated.request.headers}
+    if not any(key in names for key in _KEYS) or annotated.terminal:
         return
-    said = told.retry.get("idempotency_key", ABSENT)
+    idempotency_key = annotated.retry.get("idempotency_key", ABSENT)
     bodies = [
-        op for _, one in told.suggestions for op in patch_of(one) if op.get("op") != "test" and _asks_otherwise(op)
+        op
+        for _, suggestion in annotated.suggestions
+        for op in patch_of(suggestion)
+        if op.get("op") != "test" and _asks_otherwise(op)
     ]
-    if bodies and said != "new":
+    if bodies and idempotency_key != "new":
         text = "The request changes, and the feedback does not say that it needs a new idempotency key."
-        yield Finding("SRF-RTY-05", text, "new", said, told.sent)
-    if not bodies and told.retry.get("same_request") is True and said == "new":
+        yield Finding("SRF-RTY-05", text, "new", idempotency_key, annotated.sent)
+    if not bodies and annotated.retry.get("same_request") is True and idempotency_key == "new":
         text = "The request is to be repeated as it was, and yet under a new idempotency key: it may happen twice."
-        yield Finding("SRF-RTY-05", text, "reuse", said, told.sent)
+        yield Finding("SRF-RTY-05", text, "reuse", idempotency_key, annotated.sent)
 
 
 def _asks_otherwise(op: Mapping[str, Json]) -> bool:

@@ -25,49 +25,53 @@ _FILLERS: Final = re.compile(
 _EVIDENCE: Final = ("rule", "spec", "lookup", "mapping", "relayed")
 
 
-def judge(told: AnnotatedError) -> Iterator[Finding]:
+def judge(annotated: AnnotatedError) -> Iterator[Finding]:
     """Yield what makes feedback not to be trusted."""
     for part in _PARTS:
-        yield from part(told)
+        yield from part(annotated)
 
 
 def hidden(text: str) -> list[str]:
     """Return the characters of a text that a person does not see and a model reads, by their names."""
-    found = {c for c in text if (unicodedata.category(c) in _HIDDEN and c not in "\n\t") or _FILLERS.match(c)}
-    return [f"U+{ord(c):04X} {unicodedata.name(c, 'control')}" for c in sorted(found)]
+    hidden_characters = {
+        c for c in text if (unicodedata.category(c) in _HIDDEN and c not in "\n\t") or _FILLERS.match(c)
+    }
+    return [f"U+{ord(c):04X} {unicodedata.name(c, 'control')}" for c in sorted(hidden_characters)]
 
 
-def _clean(told: AnnotatedError) -> Iterator[Finding]:
-    for place, text in texts(told.feedback):
+def _clean(annotated: AnnotatedError) -> Iterator[Finding]:
+    for place, text in texts(annotated.feedback):
         if names := hidden(text):
             sentence = f"The text at {place} holds characters that nobody sees."
-            yield Finding("SRF-SEC-02", sentence, "visible characters", names, told.sent)
+            yield Finding("SRF-SEC-02", sentence, "visible characters", names, annotated.sent)
         if len(text) > _LONGEST:
             sentence = f"The text at {place} is {len(text)} characters long."
-            yield Finding("SRF-SEC-02", sentence, f"at most {_LONGEST}", text[:80] + "...", told.sent)
+            yield Finding("SRF-SEC-02", sentence, f"at most {_LONGEST}", text[:80] + "...", annotated.sent)
 
 
-def _sourced(told: AnnotatedError) -> Iterator[Finding]:
-    for index, one in told.suggestions:
-        changes = bool(patch_of(one) or one.get("steps") or one.get("placeholders"))
-        if not changes and base_action(one) in TERMINAL | {"WAIT_AND_RETRY"}:
+def _sourced(annotated: AnnotatedError) -> Iterator[Finding]:
+    for index, suggestion in annotated.suggestions:
+        changes = bool(patch_of(suggestion) or suggestion.get("steps") or suggestion.get("placeholders"))
+        if not changes and base_action(suggestion) in TERMINAL | {"WAIT_AND_RETRY"}:
             continue
-        evidence = one.get("evidence", ABSENT)
+        evidence = suggestion.get("evidence", ABSENT)
         kind = evidence.get("kind") if isinstance(evidence, Mapping) else None
         if kind not in _EVIDENCE:
             sentence = f"Suggestion {index} does not say where it comes from."
-            yield Finding("SRF-SEC-03", sentence, {"kind": "|".join(_EVIDENCE)}, evidence, told.sent)
+            yield Finding("SRF-SEC-03", sentence, {"kind": "|".join(_EVIDENCE)}, evidence, annotated.sent)
         elif isinstance(evidence, Mapping) and not (evidence.get("rule") or evidence.get("pointer")):
             sentence = f"The evidence of suggestion {index} names neither rule nor place."
-            yield Finding("SRF-SEC-03", sentence, "rule or pointer", dict(evidence), told.sent)
+            yield Finding("SRF-SEC-03", sentence, "rule or pointer", dict(evidence), annotated.sent)
 
 
-def _secretive(told: AnnotatedError) -> Iterator[Finding]:
-    whole = json.dumps(told.feedback, ensure_ascii=False)
-    for secret in told.secrets:
+def _secretive(annotated: AnnotatedError) -> Iterator[Finding]:
+    whole = json.dumps(annotated.feedback, ensure_ascii=False)
+    for secret in annotated.secrets:
         if any(form in whole for form in forms(secret)):
             sentence = "A secret of the request stands in the feedback."
-            yield Finding("SRF-SEC-05", sentence, "nothing of it", f"a text of {len(secret)} characters", told.sent)
+            yield Finding(
+                "SRF-SEC-05", sentence, "nothing of it", f"a text of {len(secret)} characters", annotated.sent
+            )
 
 
 def forms(secret: str) -> set[str]:
@@ -77,23 +81,25 @@ def forms(secret: str) -> set[str]:
     return {secret, secret[::-1], quoted, quote(secret, safe=""), base64.b64encode(plain).decode().rstrip("=")}
 
 
-def _counted(told: AnnotatedError) -> Iterator[Finding]:
-    for index, one in told.suggestions:
-        seen = one.get("confidence")
-        if isinstance(seen, Mapping):
-            problem = _miscounted(seen)
+def _counted(annotated: AnnotatedError) -> Iterator[Finding]:
+    for index, suggestion in annotated.suggestions:
+        confidence = suggestion.get("confidence")
+        if isinstance(confidence, Mapping):
+            problem = _miscounted(confidence)
             if problem:
                 sentence = f"The confidence of suggestion {index} cannot be worked out again: {problem}."
-                yield Finding("SRF-SEC-10", sentence, "successes, trials and their quotient", dict(seen), told.sent)
+                yield Finding(
+                    "SRF-SEC-10", sentence, "successes, trials and their quotient", dict(confidence), annotated.sent
+                )
 
 
-def _miscounted(seen: Mapping[str, Json]) -> str:
-    value: Json = seen.get("value")
-    successes: Json = seen.get("successes")
-    trials: Json = seen.get("trials")
+def _miscounted(confidence: Mapping[str, Json]) -> str:
+    value: Json = confidence.get("value")
+    successes: Json = confidence.get("successes")
+    trials: Json = confidence.get("trials")
     if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
         return "its value is none from 0 to 1"
-    if successes is None and trials is None and seen.get("basis") != "observed":
+    if successes is None and trials is None and confidence.get("basis") != "observed":
         return ""
     if not (_is_count(successes) and _is_count(trials)):
         return "successes and trials are not both counted"

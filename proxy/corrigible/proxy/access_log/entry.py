@@ -103,7 +103,7 @@ class AccessLog:
 
     def __init__(self, path: str | Path) -> None:
         """Open the file for appending. Raises OSError where that is impossible: now, not on live traffic."""
-        self._file = LogFile(path, _lost)
+        self._file = LogFile(path, _dropped_line)
         self._unsayable = 0
 
     @property
@@ -131,7 +131,7 @@ def _line(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
-def _lost(count: int) -> bytes:
+def _dropped_line(count: int) -> bytes:
     return _line({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "dropped": count})
 
 

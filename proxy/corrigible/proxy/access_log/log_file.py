@@ -25,13 +25,13 @@ _PAUSE: Final = 0.01
 class LogFile:
     """Writes lines in their order. What cannot be written is dropped and counted."""
 
-    def __init__(self, path: str | Path, lost: Callable[[int], bytes], *, most: int = MOST_WAITING) -> None:
+    def __init__(self, path: str | Path, describe_lost: Callable[[int], bytes], *, most: int = MOST_WAITING) -> None:
         """Open the file for appending; `lost` makes the line that says how many are missing.
 
         Raises OSError where it cannot be opened: now, not on live traffic. The thread begins with the first line.
         """
         self.dropped = 0
-        self._path, self._lost, self._most = path, lost, most
+        self._path, self._lost, self._most = path, describe_lost, most
         self._unsaid = 0
         """Lines that were dropped since that was said last."""
         self._descriptor = _opened(path)
@@ -74,7 +74,7 @@ class LogFile:
             self._thread.join(seconds)
             if self._thread.is_alive():
                 with self._changed:
-                    self._drop(sum(isinstance(one, bytes) for one in self._waiting))
+                    self._drop(sum(isinstance(chunk, bytes) for chunk in self._waiting))
                     self._waiting.clear()
                 return  # it hangs in a write, and ends with the process
         if self._descriptor >= 0:
@@ -100,27 +100,27 @@ class LogFile:
                     return
             self._ending.wait(_PAUSE)  # others follow: fewer switches between threads
             with self._changed:
-                batch, count = self._taken()
+                batch, count = self._next_batch()
             try:
                 _write(self._descriptor, batch)
             except OSError:
                 with self._changed:
                     self._drop(count)
 
-    def _taken(self) -> tuple[bytes, int]:
+    def _next_batch(self) -> tuple[bytes, int]:
         """Take lines for one write, and how many they are."""
         lines: list[bytes] = []
         size = 0
         while self._waiting and size < _BATCH:
-            one = self._waiting[0]
-            if isinstance(one, int):
+            chunk = self._waiting[0]
+            if isinstance(chunk, int):
                 if lines:
                     break
                 os.close(self._descriptor)
-                self._descriptor = one
+                self._descriptor = chunk
             else:
-                lines.append(one)
-                size += len(one)
+                lines.append(chunk)
+                size += len(chunk)
             self._waiting.popleft()
         self._size -= size
         count = len(lines)
@@ -131,12 +131,12 @@ class LogFile:
 
 
 def _opened(path: str | Path, more: int = 0) -> int:
-    how = os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | more
+    flags = os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | more
     if stat.S_ISFIFO(_mode(path)):
         # Who opens a pipe for reading as well waits for no reader, and does not fail when the last one goes.
         with contextlib.suppress(PermissionError):
-            return os.open(path, os.O_RDWR | how, 0o600)
-    return os.open(path, os.O_WRONLY | how, 0o600)
+            return os.open(path, os.O_RDWR | flags, 0o600)
+    return os.open(path, os.O_WRONLY | flags, 0o600)
 
 
 def _mode(path: str | Path) -> int:

@@ -86,10 +86,10 @@ def run(args: argparse.Namespace) -> int:
             print(line)
     if args.min is None:
         return 0
-    what, share = ("observed", result.observed) if args.log else ("documented", result.documented)
+    source, share = ("observed", result.observed) if args.log else ("documented", result.documented)
     if share.percent is not None and share.percent >= args.min:
         return 0
-    print(f"coverage: {what} {share} is under {args.min:g} %", file=sys.stderr)
+    print(f"coverage: {source} {share} is under {args.min:g} %", file=sys.stderr)
     return 1
 
 
@@ -104,11 +104,11 @@ def documented(profile: ApiProfile, description: Documented | None) -> Iterator[
     """Yield the documented errors: each status of an operation, with each code in its schema."""
     if description is None:
         return
-    done: set[str] = set()
+    seen_errors: set[str] = set()
     for key, operation in description.operations.templates.items():
-        if operation in done:
+        if operation in seen_errors:
             continue
-        done.add(operation)
+        seen_errors.add(operation)
         method, _, template = key.partition(" ")
         for status, codes in description.refusals(operation).items():
             name = _operation(profile, method, template) or operation
@@ -197,8 +197,8 @@ def _errors(profile: ApiProfile, exchange: Exchange) -> list[Error]:
     except orjson.JSONDecodeError:
         body = None
     codes = [violation.code for dialect in profile.adapter.formats for violation in dialect.read(exchange, body)]
-    named = [code for code in dict.fromkeys(codes) if code]
-    return [Error(operation, str(exchange.status), code) for code in named or [""]]
+    error_codes = [code for code in dict.fromkeys(codes) if code]
+    return [Error(operation, str(exchange.status), code) for code in error_codes or [""]]
 
 
 def _operation(profile: ApiProfile, method: str, path: str) -> str:
@@ -211,14 +211,14 @@ _HEADS = ("operation", "status", "code", "documented", "seen", "answered", "rule
 
 def table(result: Coverage, *, whole: bool) -> Iterator[str]:
     """Yield the lines of a table, then the totals."""
-    shown = [row for row in result.rows if whole or row.seen or row.cases]
-    rows = [_HEADS, *map(_cells, shown)]
+    visible_rows = [row for row in result.rows if whole or row.seen or row.cases]
+    rows = [_HEADS, *map(_cells, visible_rows)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
-    for row in rows if shown else ():
+    for row in rows if visible_rows else ():
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-    if shown:
+    if visible_rows:
         yield ""
-    hidden = [row.covered for row in result.rows if row not in shown]
+    hidden = [row.covered for row in result.rows if row not in visible_rows]
     if hidden:
         yield f"not shown (use --all): {sum(hidden)} documented errors with a rule, {len(hidden) - sum(hidden)} without"
     if result.documented.whole:

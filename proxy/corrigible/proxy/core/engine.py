@@ -138,7 +138,7 @@ class Engine:
         if not answer.is_json and exchange.status < 400:
             return PassThrough("the answer is no JSON", operation=match.operation)
         if isinstance(answer.content, dict) and "recovery_feedback" in answer.content:
-            return PassThrough("the upstream speaks for itself", operation=match.operation)
+            return PassThrough("the upstream sent feedback itself", operation=match.operation)
         problem = _allow(budget, exchange.request, answer.content, limits)
         if problem:
             return PassThrough(problem, operation=match.operation)
@@ -220,7 +220,7 @@ class Engine:
                 diagnoses = ({"code": _REPEATED, "message": repeated["message"]},) if feedback is None else diagnoses
                 feedback = repeated
         if feedback is None:
-            return PassThrough("no rule speaks", case, case.match.operation)
+            return PassThrough("no rule matches", case, case.match.operation)
         try:
             encoded = encode(feedback, request, pack.guidance.secrets, self.limits)
         except CorrigibleError:

@@ -120,10 +120,10 @@ class ErrorMatcher:
             scope = {**self._scope, "error": self._scope["errors"][number]}
             results = evaluate(rule, case.request, scope, guidance, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.presented else results)
-            verdict = "speaks" if result is not None else "silent"
+            verdict = "matched" if result is not None else "no match"
             if result is not None and self._description is not None:
                 result = self._valid(result)
-                verdict = "refuted by the description" if result is None else verdict
+                verdict = "dropped: violates the description" if result is None else verdict
             if explanation is not None and notes is not None:
                 explanation.lines.append(f"{rule.id}: {verdict}{': ' if notes else ''}{'; '.join(notes)}")
             if result is not None:
@@ -191,7 +191,7 @@ class ErrorMatcher:
         """Return the repair of a schema violation, without suggestions that violate the description themselves."""
         repaired = repair(violation, self._case.request, group)
         if self._explanation is not None:
-            verdict = "speaks" if repaired is not None else "silent"
+            verdict = "repaired" if repaired is not None else "no repair"
             self._explanation.lines.append(f"the description: {violation.keyword} at {violation.pointer}: {verdict}")
         if repaired is None:
             return None

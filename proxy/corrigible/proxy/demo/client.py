@@ -38,8 +38,8 @@ class Answer:
     @property
     def succeeded(self) -> bool:
         """Whether the call succeeded: 2xx, and no `success: false` in the body."""
-        refused = isinstance(self.body, dict) and self.body.get("success") is False
-        return 200 <= self.status < 300 and not refused
+        failed = isinstance(self.body, dict) and self.body.get("success") is False
+        return 200 <= self.status < 300 and not failed
 
 
 class Caller:
@@ -70,18 +70,18 @@ class Caller:
             content = json.dumps(request.body).encode()
             headers["content-type"] = "application/json"
         target = request.path + (f"?{urlencode(list(query_pairs(request.query)))}" if request.query else "")
-        with self._client.stream(request.method, target, content=content, headers=headers) as answer:
+        with self._client.stream(request.method, target, content=content, headers=headers) as stream:
             raw = bytearray()
-            for part in answer.iter_raw():
+            for part in stream.iter_raw():
                 raw += part
                 if len(raw) > _BODY_LIMIT:
                     raise httpx.DecodingError(f"an answer of over {_BODY_LIMIT} bytes")
         try:
-            plain = decoded(answer.headers.multi_items(), bytes(raw), _BODY_LIMIT)
+            plain = decoded(stream.headers.multi_items(), bytes(raw), _BODY_LIMIT)
         except ValueError as problem:
             raise httpx.DecodingError(str(problem)) from None
         try:
             body = json.loads(plain)
         except ValueError:
             body = plain.decode("utf-8", "replace")
-        return Answer(answer.status_code, answer.reason_phrase, body)
+        return Answer(stream.status_code, stream.reason_phrase, body)

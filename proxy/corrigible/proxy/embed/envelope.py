@@ -40,7 +40,7 @@ def in_graphql(native: bytes, decision: Annotate) -> bytes | None:
 def _errors(parsed: Mapping[str, Any]) -> list[int]:
     """Return which of the errors are such: the format reads these, in this order."""
     errors = parsed["errors"]
-    return [i for i, one in enumerate(errors) if isinstance(one, dict) and isinstance(one.get("message"), str)]
+    return [i for i, error in enumerate(errors) if isinstance(error, dict) and isinstance(error.get("message"), str)]
 
 
 def _each(decision: Annotate, errors: int) -> Iterator[tuple[int, Mapping[str, Json]]]:
@@ -49,18 +49,18 @@ def _each(decision: Annotate, errors: int) -> Iterator[tuple[int, Mapping[str, J
     What is terminal, or names nothing that an error does, goes to the first one.
     """
     feedback = orjson.loads(decision.encoded)
-    mine: dict[int, list[Json]] = {}
+    per_error: dict[int, list[Json]] = {}
     for suggestion in feedback["suggestions"]:
-        mine.setdefault(_about(suggestion, decision.errors[:errors]), []).append(suggestion)
-    for number, some in sorted(mine.items()):
+        per_error.setdefault(_about(suggestion, decision.errors[:errors]), []).append(suggestion)
+    for number, some in sorted(per_error.items()):
         yield number, {**feedback, "suggestions": some}
 
 
 def _about(suggestion: Mapping[str, Json], violations: Sequence[Violation]) -> int:
-    named = [str(edit["path"]) for edit in suggestion.get("patch", ())]
-    named += [str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())]
+    paths = [str(edit["path"]) for edit in suggestion.get("patch", ())]
+    paths += [str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())]
     for number, violation in enumerate(violations):
-        if violation.pointer and any(f"{one}/".startswith(f"{violation.pointer}/") for one in named):
+        if violation.pointer and any(f"{path}/".startswith(f"{violation.pointer}/") for path in paths):
             return number
     return 0
 

@@ -25,21 +25,21 @@ class Span(NamedTuple):
 
 def span(text: str, pointer: str) -> Span | None:
     """Return where the value at a pointer stands; of a member named twice the last one, as JSON readers take it."""
-    here = Span(_skip(text, 0), len(text.rstrip(_SPACE)))
+    span = Span(_skip(text, 0), len(text.rstrip(_SPACE)))
     for part in segments(pointer):
         spanned: Span | None = None
-        if text[here.start] == "{":
-            for name, value in _members(text, here.start):
+        if text[span.start] == "{":
+            for name, value in _members(text, span.start):
                 if name == part:
                     spanned = value
-        elif text[here.start] == "[" and part.isdecimal():
-            for index, value in enumerate(_elements(text, here.start)):
+        elif text[span.start] == "[" and part.isdecimal():
+            for index, value in enumerate(_elements(text, span.start)):
                 if index == int(part):
                     spanned = value
         if spanned is None:
             return None
-        here = spanned
-    return here
+        span = spanned
+    return span
 
 
 def splice(text: bytes, parsed: Json, additions: Mapping[str, Sequence[bytes]]) -> bytes:
@@ -51,13 +51,13 @@ def splice(text: bytes, parsed: Json, additions: Mapping[str, Sequence[bytes]]) 
     end = len(text.rstrip(_BYTES_OF_SPACE)) - 1
     cuts: list[tuple[int, bytes]] = []
     for pointer, pieces in additions.items():
-        there = resolve(parsed, pointer) if pointer else parsed
-        if not pieces or not isinstance(there, (dict, list)):
+        value = resolve(parsed, pointer) if pointer else parsed
+        if not pieces or not isinstance(value, (dict, list)):
             continue
         place = _closing(text, parsed, pointer, end) if pointer else end
         if place is not None:
             added = b",".join(pieces)
-            cuts.append((place, b"," + added if there else added))
+            cuts.append((place, b"," + added if value else added))
     cuts.sort()
     out: list[bytes] = []
     start = 0

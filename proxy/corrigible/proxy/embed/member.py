@@ -135,18 +135,18 @@ def _nested(
     `already` goes into the object itself. A native value that is neither object nor array is left as it is.
     """
     out: dict[str, list[bytes]] = {under: list(already)}
-    here, pointer = resolve(parsed, under) if under else parsed, under
+    node, pointer = resolve(parsed, under) if under else parsed, under
     for depth, name in enumerate(names):
-        if not isinstance(here, dict):
+        if not isinstance(node, dict):
             return out
-        if name not in here:
+        if name not in node:
             value = b"[" + b",".join(elements) + b"]"
             for inner in reversed(names[depth + 1 :]):
                 value = b"{" + _piece(inner.encode(), value) + b"}"
             out.setdefault(pointer, []).append(_piece(name.encode(), value))
             return out
-        here, pointer = here[name], f"{pointer}/{name}"
-    if isinstance(here, list):
+        node, pointer = node[name], f"{pointer}/{name}"
+    if isinstance(node, list):
         out[pointer] = [*out.get(pointer, ()), *elements]
     return out
 
@@ -166,8 +166,10 @@ def _only_field(status: Mapping[str, Json]) -> str:
 def _cause(suggestion: Mapping[str, Json], otherwise: str) -> bytes:
     """kubectl prints each cause of an Invalid status as `* field: message`."""
     cause = {"reason": CAUSE, "message": _short(_line(suggestion))}
-    named = [edit["path"] for edit in _edits(suggestion)] + [p["pointer"] for p in suggestion.get("placeholders", ())]
-    field = next((field for field in map(dotted, map(str, named)) if field), otherwise)
+    pointers = [edit["path"] for edit in _edits(suggestion)] + [
+        p["pointer"] for p in suggestion.get("placeholders", ())
+    ]
+    field = next((field for field in map(dotted, map(str, pointers)) if field), otherwise)
     return orjson.dumps({**cause, "field": field} if field else cause)
 
 
@@ -178,7 +180,7 @@ def _lines(suggestions: Iterable[Mapping[str, Json]]) -> list[str]:
 def _line(suggestion: Mapping[str, Json]) -> str:
     """Return a suggestion in one line for a person: its message, and its edits where they are short."""
     message = str(suggestion.get("message") or suggestion["action"])
-    edits = "; ".join(_said(edit) for edit in _edits(suggestion))
+    edits = "; ".join(_describe_edit(edit) for edit in _edits(suggestion))
     whole = f"{message} ({edits})" if edits else message
     return whole if len(whole) <= _LONGEST_LINE else message
 
@@ -187,12 +189,12 @@ def _edits(suggestion: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
     yield from (edit for edit in suggestion.get("patch", ()) if edit["op"] != "test")
 
 
-def _said(edit: Mapping[str, Json]) -> str:
-    where = dotted(str(edit["path"])) or str(edit["path"])
+def _describe_edit(edit: Mapping[str, Json]) -> str:
+    label = dotted(str(edit["path"])) or str(edit["path"])
     if edit["op"] not in ("add", "replace"):
-        return f"{edit['op']} {where}"
+        return f"{edit['op']} {label}"
     value = orjson.dumps(edit.get("value")).decode()
-    return f"{where}={value}" if len(value) <= _LONGEST_VALUE else f"set {where}"
+    return f"{label}={value}" if len(value) <= _LONGEST_VALUE else f"set {label}"
 
 
 def dotted(pointer: str) -> str:

@@ -20,7 +20,7 @@ def details_of(parsed: Mapping[str, Json]) -> str | None:
         if not isinstance(status, dict) or not isinstance(status.get("message"), str):
             continue
         details = status.get("details")
-        typed = isinstance(details, list) and all(isinstance(one, dict) and "@type" in one for one in details)
+        typed = isinstance(details, list) and all(isinstance(detail, dict) and "@type" in detail for detail in details)
         if typed and isinstance(status.get("code"), int):
             return f"{pointer}/details"
     return None

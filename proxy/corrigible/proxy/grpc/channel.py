@@ -106,10 +106,10 @@ def secured(address: str, trust: Trust = USUAL) -> Secured:
     if not trust.insecure:
         roots = trust.ca.read_bytes() if trust.ca is not None else None
         return Secured(grpc.ssl_channel_credentials(roots, own, own))
-    shown = shown_by(address)
-    credentials = grpc.ssl_channel_credentials(shown.pem.encode(), own, own)
+    certificate = fetch_certificate(address)
+    credentials = grpc.ssl_channel_credentials(certificate.pem.encode(), own, own)
     # The upstream is also called by this name: gRPC wants the two to agree.
-    return Secured(credentials, (("grpc.ssl_target_name_override", shown.name),) if shown.name else ())
+    return Secured(credentials, (("grpc.ssl_target_name_override", certificate.name),) if certificate.name else ())
 
 
 class Shown(NamedTuple):
@@ -120,22 +120,22 @@ class Shown(NamedTuple):
     """The first that it is for, empty where there is none."""
 
 
-def shown_by(address: str) -> Shown:
+def fetch_certificate(address: str) -> Shown:
     """Fetch a server's certificate, unchecked. Raises NoCertificate."""
     host, _, port = address.rpartition(":")
-    where = (host.removeprefix("[").removesuffix("]"), int(port))
+    endpoint = (host.removeprefix("[").removesuffix("]"), int(port))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.set_alpn_protocols(["h2"])
     try:
         context.verify_mode = ssl.CERT_NONE
-        with _connected(context, where) as connection:
+        with _connected(context, endpoint) as connection:
             pem = ssl.DER_cert_to_PEM_cert(connection.getpeercert(binary_form=True) or b"")
         # Python reads a certificate for us only where it has checked it.
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.load_verify_locations(cadata=pem)
-        with _connected(context, where) as connection:
+        with _connected(context, endpoint) as connection:
             read: Any = connection.getpeercert() or {}
     except ssl.SSLCertVerificationError as problem:
         raise NoCertificate(f"the certificate of {address} is not valid: {problem.verify_message}") from None
@@ -148,10 +148,10 @@ def shown_by(address: str) -> Shown:
 
 
 @contextlib.contextmanager
-def _connected(context: ssl.SSLContext, where: tuple[str, int]) -> Iterator[ssl.SSLSocket]:
+def _connected(context: ssl.SSLContext, address: tuple[str, int]) -> Iterator[ssl.SSLSocket]:
     with (
-        socket.create_connection(where, _SECONDS) as plain,
-        context.wrap_socket(plain, server_hostname=where[0]) as connection,
+        socket.create_connection(address, _SECONDS) as sock,
+        context.wrap_socket(sock, server_hostname=address[0]) as connection,
     ):
         yield connection
 

@@ -71,12 +71,12 @@ def next_call(
     following = apply(feedback, request, cap=cap, confirm=confirm, pick=pick)
     if not isinstance(following, Next):
         return following
-    made = type(message)()
+    message_copy = type(message)()
     try:
-        json_format.ParseDict(following.request.body, made, descriptor_pool=pool)
+        json_format.ParseDict(following.request.body, message_copy, descriptor_pool=pool)
     except (json_format.ParseError, TypeError, ValueError) as problem:
         raise ReaderError(f"no {message.DESCRIPTOR.full_name} any more: {problem}") from None
-    return NextCall(following.request.method, made, following.steps, following.wait_seconds)
+    return NextCall(following.request.method, message_copy, following.steps, following.wait_seconds)
 
 
 def next_message(feedback: Feedback, method: str, message: _M) -> _M | None:

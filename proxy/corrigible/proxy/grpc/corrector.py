@@ -50,7 +50,7 @@ class GrpcCodec:
     def decode(self, native: CallResult, id: str, started: float, elapsed: float, caller: str) -> Exchange:
         status = native_status(native.code, native.message, native.trailers)
         if any(detail.type_url.rpartition("/")[2] == _OURS for detail in status.details):
-            raise NotCorrected("the upstream speaks for itself")
+            raise NotCorrected("the upstream sent feedback itself")
         headers = {
             key: value
             for key, value in native.metadata
@@ -113,8 +113,8 @@ class GrpcCorrector(Corrector[CallResult, Metadata]):
 
     def is_unary(self, method: str) -> bool:
         """Whether a method is known to take one message and give one."""
-        known = self.descriptors.methods.get(method)
-        return known is not None and not (known.client_streaming or known.server_streaming)
+        method_types = self.descriptors.methods.get(method)
+        return method_types is not None and not (method_types.client_streaming or method_types.server_streaming)
 
     def caller(self, call: CallResult) -> str:
         """Return who calls, as far as one can tell."""

@@ -115,14 +115,14 @@ class Forwarder(grpc.GenericRpcHandler):
                 None  # RFC 9113 8.2.1, 8.3.1: blanks and controls make it malformed, and the upstream another request
             )
         if self._observer.is_unary(method):
-            return grpc.unary_unary_rpc_method_handler(functools.partial(self._carry_one, method))
+            return grpc.unary_unary_rpc_method_handler(functools.partial(self._forward_unary, method))
         # One message is a stream of one: on the wire the four kinds are the same.
-        return grpc.stream_stream_rpc_method_handler(functools.partial(self._carry, method))
+        return grpc.stream_stream_rpc_method_handler(functools.partial(self._forward_stream, method))
 
-    async def _carry_one(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
+    async def _forward_unary(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
         try:
             with self._room.held(request):
-                return await self._carried(method, request, context)
+                return await self._forward_call(method, request, context)
         except Full:
             await self._refuse(method, context, time.time())
             raise
@@ -132,7 +132,7 @@ class Forwarder(grpc.GenericRpcHandler):
         self._ended(CallResult(method, _metadata(context), None, _RESOURCE_EXHAUSTED, FULL, (), started))
         await context.abort(_CODES[_RESOURCE_EXHAUSTED], FULL)
 
-    async def _carried(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
+    async def _forward_call(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
         started, metadata = time.time(), _metadata(context)
         self._began(metadata)
         answer = b""
@@ -150,9 +150,9 @@ class Forwarder(grpc.GenericRpcHandler):
             code, message, trailers = await _ending(call)
         if initial:
             await context.send_initial_metadata(initial)
-        kept = request if len(request) <= KEPT else None
+        kept_request = request if len(request) <= KEPT else None
         left = context.time_remaining()
-        ending = CallResult(method, metadata, kept, code, message, trailers, started, left, _peer(context))
+        ending = CallResult(method, metadata, kept_request, code, message, trailers, started, left, _peer(context))
         trailers = await self._trailers(ending)
         if code:
             await context.abort(_CODES[code], message, trailers)
@@ -161,40 +161,42 @@ class Forwarder(grpc.GenericRpcHandler):
             context.set_details(message)
         return answer
 
-    async def _carry(self, method: str, requests: AsyncIterator[bytes], context: aio.ServicerContext[Any, Any]) -> None:
-        sent = _Sent(requests, self._room)
+    async def _forward_stream(
+        self, method: str, requests: AsyncIterator[bytes], context: aio.ServicerContext[Any, Any]
+    ) -> None:
+        messages = _RequestStream(requests, self._room)
         try:
-            await self._stream(method, sent, context)
+            await self._stream(method, messages, context)
         finally:
-            sent.forget()
+            messages.forget()
 
-    async def _stream(self, method: str, sent: _Sent, context: aio.ServicerContext[Any, Any]) -> None:
+    async def _stream(self, method: str, messages: _RequestStream, context: aio.ServicerContext[Any, Any]) -> None:
         started, metadata = time.time(), _metadata(context)
         self._began(metadata)
         with self._upstream.channel() as channel:
             call: Any = channel.stream_stream(method)(
                 timeout=context.time_remaining(), metadata=aio.Metadata(*passed_on(metadata))
             )
-            forwarding = asyncio.create_task(sent.forward(call))
+            forwarding = asyncio.create_task(messages.forward(call))
             try:
-                await _bring_back(call, context, self._room)
+                await _return_messages(call, context, self._room)
             except aio.AioRpcError:
                 pass  # how it ended is asked for below
             except Full:
-                sent.full = True
+                messages.full = True
             except asyncio.CancelledError:
-                if not sent.full:
+                if not messages.full:
                     self._ended(CallResult(method, metadata, None, _CANCELLED, GONE, (), started))
                     raise
             finally:
                 forwarding.cancel()
                 if not call.done():
                     call.cancel()  # the caller went away
-            if sent.full:
+            if messages.full:
                 await self._refuse(method, context, started)
             code, message, trailers = await _ending(call)
         left = context.time_remaining()
-        ending = CallResult(method, metadata, sent.only, code, message, trailers, started, left, _peer(context))
+        ending = CallResult(method, metadata, messages.only, code, message, trailers, started, left, _peer(context))
         context.set_trailing_metadata(await self._trailers(ending))
         if message:
             context.set_details(message)
@@ -230,7 +232,7 @@ def _peer(context: aio.ServicerContext[Any, Any]) -> str:
     return (context.peer() or "").rpartition(":")[0]
 
 
-async def _bring_back(call: Any, context: aio.ServicerContext[Any, Any], room: Room) -> None:
+async def _return_messages(call: Any, context: aio.ServicerContext[Any, Any], room: Room) -> None:
     """Give a caller the headers and messages of an answer. Raises AioRpcError where it ends as a refusal, and Full."""
     initial = tuple(await call.initial_metadata())
     headers = None
@@ -269,11 +271,11 @@ class _Headers:
 
 
 def passed_on(metadata: Metadata) -> list[tuple[str, str | bytes]]:
-    """Return what of a caller's metadata goes upstream: gRPC speaks for itself there."""
+    """Return the caller's metadata that goes upstream, without the fields that gRPC writes itself."""
     return [(key, value) for key, value in metadata if key != "user-agent"]
 
 
-class _Sent:
+class _RequestStream:
     """The messages of a caller on their way, the first of them kept as long as it is the only one."""
 
     def __init__(self, requests: AsyncIterator[bytes], room: Room) -> None:

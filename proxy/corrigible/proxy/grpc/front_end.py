@@ -95,10 +95,10 @@ class GrpcFront:
         try:
             limits = _in_time(self._corrector.limits, refusal.seconds)
             outcome = await self._dispatcher.run(self._task(refusal, id), fetch, limits)
-        except Shed as why:
-            outcome = Outcome(None, str(why), Mode.REFLECTIVE)
-        except Lost as why:
-            outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=str(why))
+        except Shed as reason:
+            outcome = Outcome(None, str(reason), Mode.REFLECTIVE)
+        except Lost as reason:
+            outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=str(reason))
         except Exception as problem:  # the law: an error of ours means that the native status passes
             outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=f"{type(problem).__name__}: {problem}")
         if self._record is not None:
@@ -108,9 +108,9 @@ class GrpcFront:
     def _task(self, refusal: CallResult, id: str) -> Task[Outcome[Metadata]]:
         corrector = self._corrector
         size = len(refusal.request or b"") + sum(len(key) + len(value) for key, value in refusal.trailers)
-        named = {"id": id, "started": refusal.started}
+        identity = {"id": id, "started": refusal.started}
         return Task(
-            "correct", corrector.correct, corrector.accepted, (refusal,), named, size, corrector.caller(refusal)
+            "correct", corrector.correct, corrector.accepted, (refusal,), identity, size, corrector.caller(refusal)
         )
 
     async def _call(self, lookup: Lookup, refusal: CallResult) -> LookupAnswer:
@@ -128,8 +128,8 @@ class GrpcFront:
                 answer: bytes = await call(
                     message, metadata=aio.Metadata(*metadata), timeout=limits.seconds_with_lookups
                 )
-        except aio.AioRpcError as refused:
-            return LookupAnswer(HTTP[refused.code().value[0]])
+        except aio.AioRpcError as error:
+            return LookupAnswer(HTTP[error.code().value[0]])
         if len(answer) > limits.body:
             return NO_ANSWER
         return LookupAnswer(200, orjson.dumps(self._corrector.descriptors.answer_json(lookup.path, answer)))

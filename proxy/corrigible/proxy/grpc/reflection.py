@@ -45,8 +45,8 @@ class _Next(Enum):
 class Reflection:
     """Asks an upstream once what it offers; where that takes credentials, with those of whoever calls first."""
 
-    def __init__(self, upstream: Upstream, learn: Callable[[Descriptors], None], say: Callable[[str], None]) -> None:
-        self._upstream, self._learn, self._say = upstream, learn, say
+    def __init__(self, upstream: Upstream, learn: Callable[[Descriptors], None], log: Callable[[str], None]) -> None:
+        self._upstream, self._learn, self._say = upstream, learn, log
         self._next, self._tries, self._asked = _Next.ASK, 0, -_PAUSE
         self.task: asyncio.Task[None] | None = None
         """What is being asked, where something is."""
@@ -79,8 +79,8 @@ class Reflection:
             # Megabytes of descriptors take a while, and calls are under way.
             self._learn(await asyncio.to_thread(Descriptors, files))
             self._next = _Next.NEVER
-        except aio.AioRpcError as refused:
-            self._refused(refused.code())
+        except aio.AioRpcError as error:
+            self._refused(error.code())
         except TimeoutError:
             self._refused(grpc.StatusCode.DEADLINE_EXCEEDED)
         except Exception as problem:  # an error of ours, or descriptors that are wrong: calls go on without
@@ -94,10 +94,10 @@ class Reflection:
         else:
             self._give_up("it has no reflection" if code is grpc.StatusCode.UNIMPLEMENTED else code.name)
 
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, reason: str) -> None:
         self._next = _Next.NEVER
         self._say(
-            f"no descriptors from the upstream: {why}; only codes and messages are understood (--descriptors helps)"
+            f"no descriptors from the upstream: {reason}; only codes and messages are understood (--descriptors helps)"
         )
 
     def _done(self, task: asyncio.Task[None]) -> None:
@@ -110,8 +110,8 @@ async def reflect(channel: aio.Channel, metadata: Metadata = ()) -> list[FileDes
     for method in newer:
         try:
             return await _reflected(channel, method, metadata)
-        except aio.AioRpcError as refused:
-            if refused.code() is not grpc.StatusCode.UNIMPLEMENTED:
+        except aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.UNIMPLEMENTED:
                 raise
     return await _reflected(channel, last, metadata)
 
@@ -122,9 +122,9 @@ async def _reflected(channel: aio.Channel, method: str, metadata: Metadata) -> l
     call: Any = channel.stream_stream(method)(metadata=aio.Metadata(*metadata))
     files: dict[str, FileDescriptorProto] = {}
 
-    async def ask(**question: str) -> Any:
+    async def ask(**fields: str) -> Any:
         with contextlib.suppress(cygrpc.InternalError):  # it has ended: reading says how
-            await send(call, reflection_pb2.ServerReflectionRequest(**question).SerializeToString())
+            await send(call, reflection_pb2.ServerReflectionRequest(**fields).SerializeToString())
         answer = await call.read()
         if answer is aio.EOF:
             raise await _ended(call)

@@ -42,14 +42,14 @@ class Unreadable(CorrigibleError):
 
 def native_status(code: int, message: str, trailers: Metadata) -> status_pb2.Status:
     """Return the status that was sent; one of the same code and message where only those were."""
-    sent = [value for key, value in trailers if key == DETAILS]
-    if not sent:
+    statuses = [value for key, value in trailers if key == DETAILS]
+    if not statuses:
         return status_pb2.Status(code=code, message=message)
     try:
-        status = status_pb2.Status.FromString(_bytes(sent[0]))
+        status = status_pb2.Status.FromString(_bytes(statuses[0]))
     except DecodeError:
         raise Unreadable(f"{DETAILS} is no google.rpc.Status") from None
-    if len(sent) > 1 or status.code != code:
+    if len(statuses) > 1 or status.code != code:
         raise Unreadable(f"{DETAILS} is about another status")
     return status
 
@@ -87,7 +87,7 @@ def annotated(
     Suggestions are cut from the end until it fits, never what the upstream said.
     """
     others = tuple((key, value) for key, value in trailers if key != DETAILS)
-    taken = sum(map(_size, others)) + _size(("grpc-message", message)) + _size(("grpc-status", "99"))
+    size = sum(map(_size, others)) + _size(("grpc-message", message)) + _size(("grpc-status", "99"))
     for shorter in _shorter(feedback):
         detail = any_pb2.Any()
         detail.Pack(to_proto(parse(shorter)))
@@ -95,7 +95,7 @@ def annotated(
         whole.CopyFrom(status)
         whole.details.append(detail)
         entry = (DETAILS, whole.SerializeToString())
-        if len(detail.SerializeToString()) <= MOST_ADDED and taken + _size(entry) <= MOST_TRAILERS:
+        if len(detail.SerializeToString()) <= MOST_ADDED and size + _size(entry) <= MOST_TRAILERS:
             return (*others, entry)
     return None
 

@@ -18,7 +18,7 @@ from corrigible.proxy.embed.member import EmbeddedBody, embed_feedback
 from corrigible.schema.exchange import Exchange, Request
 
 from .content_encoding import coding, decoded
-from .digest_headers import DIGESTS, is_held
+from .digest_headers import DIGESTS, covers_body
 from .feedback_store import DOCUMENTS, Documents, Served
 from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
 from .request_reader import read_request
@@ -85,7 +85,7 @@ class HttpCodec:
         response = native.response
         if len(native.request_body) > limit:
             raise NotCorrected(f"the request body is over {limit} bytes")
-        body = _plain(response, native.response_body, limit)
+        body = _decoded_body(response, native.response_body, limit)
         headers: dict[str, str] = {}
         for name, value in response.headers:
             low = name.lower()
@@ -111,12 +111,12 @@ class HttpCodec:
     ) -> Rewrite | Unplaced:
         mode, response = choice.mode, native.response
         applied = mode if choice.is_preferred else None
-        held = is_held(response.headers)
-        embedded = None if held else self._embedded(decision, mode, exchange)
+        has_digest = covers_body(response.headers)
+        embedded = None if has_digest else self._embedded(decision, mode, exchange)
         if embedded is None:
             if isinstance(decision, Annotate) and mode is Mode.REFLECTIVE:
                 return self._linked(native, exchange, decision, applied)
-            return Unplaced(_why_unplaced(mode, held=held))
+            return Unplaced(_reason_not_embedded(mode, has_digest=has_digest))
         scheme = coding(exchange.headers.get("content-encoding", "identity"))
         body = embedded.body if scheme is None else scheme.encode(embedded.body)
         live = isinstance(decision, Annotate) and decision.live
@@ -163,18 +163,18 @@ class HttpCodec:
         return self._documents.served(request.method, request.target, request.headers, request.peer, now)
 
 
-def _plain(response: ResponseHead, body: bytes, limit: int) -> bytes:
+def _decoded_body(response: ResponseHead, body: bytes, limit: int) -> bytes:
     """Return the body of an answer without its Content-Encoding. Raises ValueError where it must not change."""
-    plain = decoded(response.headers, body, limit)
-    if len(plain) > limit:
+    content = decoded(response.headers, body, limit)
+    if len(content) > limit:
         raise ValueError(f"the body is over {limit} bytes")
     if any(n.lower() == "signature-input" and "content-digest" in v.lower() for n, v in response.headers):
         raise ValueError("the upstream signed its body (RFC 9421)")
-    return plain
+    return content
 
 
-def _why_unplaced(mode: Mode, *, held: bool) -> str:
-    if held:
+def _reason_not_embedded(mode: Mode, *, has_digest: bool) -> str:
+    if has_digest:
         return "the upstream vouches for its body with a checksum or a signature"
     return "there is nothing to blank" if mode is Mode.TRADITIONAL else "there is nowhere to put it"
 

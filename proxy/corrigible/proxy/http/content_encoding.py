@@ -34,7 +34,7 @@ def decoded(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> byte
     return scheme.decode(body, limit)
 
 
-def plain_size(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> int:
+def decoded_size(headers: Iterable[tuple[str, str]], body: bytes, limit: int) -> int:
     """Return how long a body is without its Content-Encoding; one more than the limit where that is more or unclear."""
     try:
         return len(decoded(headers, body, limit))

@@ -13,7 +13,7 @@ from corrigible.proxy.core.loop.detector import Loops
 from corrigible.proxy.core.mode import Mode, ModeChoice
 
 from .codec import HttpCodec
-from .content_encoding import plain_size
+from .content_encoding import decoded_size
 from .feedback_store import Served
 from .messages import HttpExchange, RequestHead, ResponseHead, Rewrite
 
@@ -110,6 +110,6 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
 
 def size_to_read(native: HttpExchange, limit: int) -> int:
     """Return how many bytes there are to read, without codings; more than the limit where that is not clear."""
-    request_size = plain_size(native.request.headers, native.request_body, limit)
-    response_size = plain_size(native.response.headers, native.response_body, limit)
+    request_size = decoded_size(native.request.headers, native.request_body, limit)
+    response_size = decoded_size(native.response.headers, native.response_body, limit)
     return len(native.request.target) + request_size + response_size

@@ -23,12 +23,12 @@ _OF_THE_BODY: Final = ("digest", "content-", "etag", "vary", "transfer-encoding"
 """What RFC 9421 may sign that changes with the body."""
 
 
-def is_held(headers: Iterable[tuple[str, str]]) -> bool:
+def covers_body(headers: Iterable[tuple[str, str]]) -> bool:
     """Whether the body of an answer with these headers has to stay as it is."""
     headers = [(name.lower(), value) for name, value in headers]
     covers = " ".join(value.lower() for name, value in headers if name == "signature-input")
-    if covers and not any(one in covers for one in _OF_THE_BODY):
-        headers = [one for one in headers if one[0] not in ("signature", "signature-input")]
+    if covers and not any(prefix in covers for prefix in _OF_THE_BODY):
+        headers = [prefix for prefix in headers if prefix[0] not in ("signature", "signature-input")]
     return any(_holds(name) or (name == "trailer" and _announces(value)) for name, value in headers)
 
 

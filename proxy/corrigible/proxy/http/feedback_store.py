@@ -64,9 +64,9 @@ class Documents:
         """Keep it, where there is room."""
         while self._kept and next(iter(self._kept.values())).kept < document.kept - SECONDS:
             self._drop(next(iter(self._kept)))
-        mine = self._owned.get(document.owner, ())
-        if len(mine) >= OF_ONE:
-            self._drop(next(iter(mine)))
+        owned = self._owned.get(document.owner, ())
+        if len(owned) >= OF_ONE:
+            self._drop(next(iter(owned)))
         if len(self._kept) < OF_ALL:
             self._kept[document.name] = document
             self._owned.setdefault(document.owner, OrderedDict())[document.name] = None
@@ -96,7 +96,7 @@ class Documents:
 
     def _drop(self, name: str) -> None:
         document = self._kept.pop(name)
-        mine = self._owned[document.owner]
-        del mine[name]
-        if not mine:
+        owned = self._owned[document.owner]
+        del owned[name]
+        if not owned:
             del self._owned[document.owner]

@@ -9,13 +9,13 @@ import re
 from typing import Final
 
 
-def _words(text: str) -> frozenset[str]:
+def _tokens(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 _WORDS: Final = re.compile(r"[-_.]+")
 _ALWAYS: Final = frozenset({"authorization", "cookie", "dpop", "accept-language"})
-_WHO: Final = _words(
+_WHO: Final = _tokens(
     """
     access account api apikey apitoken app application auth authentication authorization bearer beta business
     caller client clientid company consumer context credential credentials csrf customer database email env
@@ -26,7 +26,7 @@ _WHO: Final = _words(
     """
 )
 """A name that has one of these words says who asks, for which account and in which version of the API."""
-_WHERE: Final = _words(
+_WHERE: Final = _tokens(
     """
     accept agent attempt cache callback connection content correlation count dest destination digest encoding
     etag expect expires feedback forward forwarded host http http2 idempotency idempotent if ip length match
@@ -48,5 +48,5 @@ def travels(name: str) -> bool:
     """Whether a header of this name, in lower case, goes with look-ups."""
     if name in _ALWAYS or _BEHIND_A_GATE.fullmatch(name):
         return True
-    words = {word for word in _WORDS.split(name) if word}
-    return not words & _WHERE and bool(words & _WHO)
+    tokens = {token for token in _WORDS.split(name) if token}
+    return not tokens & _WHERE and bool(tokens & _WHO)

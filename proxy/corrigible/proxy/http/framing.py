@@ -51,8 +51,8 @@ class Malformed(Exception):
 
 def empty_lines(received: bytes) -> int:
     """Return how many bytes of empty lines come first."""
-    found = _EMPTY_LINES.match(received)
-    return found.end() if found is not None else 0
+    match = _EMPTY_LINES.match(received)
+    return match.end() if match is not None else 0
 
 
 def end_of_request_head(received: bytes) -> int | None:
@@ -81,7 +81,7 @@ def is_request_head(head: bytes) -> bool:
 def check_request(head: bytes) -> None:
     """Raise Malformed where the head of a request can be read in two ways, or in none."""
     if not is_request_head(head):
-        raise _what_is_wrong(head)
+        raise _request_error(head)
     line = head[: head.index(b"\r\n")]
     method, target, version = line.split(b" ")
     if len(target) > TARGET_LIMIT:
@@ -123,12 +123,12 @@ def _check_coding(codings: list[bytes], lengths: list[bytes], version: bytes) ->
         raise Malformed(501, "only the transfer coding chunked is spoken here")
 
 
-def _what_is_wrong(head: bytes) -> Malformed:
+def _request_error(head: bytes) -> Malformed:
     line, _, fields = head.partition(b"\r\n")
-    found = _REQUEST_LINE.fullmatch(line)
-    if found is None:
+    match = _REQUEST_LINE.fullmatch(line)
+    if match is None:
         return Malformed(400, "the request line is not valid")
-    if found[1] not in (b"HTTP/1.1", b"HTTP/1.0"):
+    if match[1] not in (b"HTTP/1.1", b"HTTP/1.0"):
         return Malformed(505, "HTTP/1.1 and HTTP/1.0 are spoken here")
     if fields[:1] in (b" ", b"\t") or b"\r\n " in fields or b"\r\n\t" in fields:
         return Malformed(400, "a header field is folded over several lines")
@@ -141,8 +141,8 @@ def end_of_response_head(received: bytes) -> int | None:
     Lines may end in LF alone, where all of them do: a recipient MAY recognize it (RFC 9112 section 2.2).
     """
     line = received.find(b"\n", 0, HEAD_LIMIT)
-    bare = line > 0 and received[line - 1 : line] != b"\r"
-    mark = b"\n\n" if bare else b"\r\n\r\n"
+    is_bare_lf = line > 0 and received[line - 1 : line] != b"\r"
+    mark = b"\n\n" if is_bare_lf else b"\r\n\r\n"
     end = received.find(mark, 0, HEAD_LIMIT)
     if end < 0:
         if len(received) >= HEAD_LIMIT:
@@ -201,10 +201,10 @@ def _framing(head: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
 
 def chunk_size(line: bytes) -> int:
     """Return the size that the line before a chunk declares. Extensions end here: no other hop sees them."""
-    found = _CHUNK_LINE.fullmatch(line)
-    if found is None:
+    match = _CHUNK_LINE.fullmatch(line)
+    if match is None:
         raise Malformed(400, "a chunk's size is not valid")
-    return int(found[1], 16)
+    return int(match[1], 16)
 
 
 def read_trailers(section: bytes) -> list[tuple[bytes, bytes]]:

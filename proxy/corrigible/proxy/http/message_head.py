@@ -39,7 +39,7 @@ def is_authority(value: bytes) -> bool:
     return _AUTHORITY.fullmatch(value) is not None
 
 
-def request_fault(block: Fields, *, ended: bool) -> str | None:
+def request_fault(block: Fields, *, ends_stream: bool) -> str | None:
     """Say what makes an HTTP/2 request malformed, by its decoded header block. `ended`: nothing follows it."""
     pseudo: dict[bytes, bytes] = {}
     fault = _pseudo_fault(block, pseudo, _REQUEST_PSEUDO) or _fields_fault(block[len(pseudo) :])
@@ -67,12 +67,12 @@ def request_fault(block: Fields, *, ended: bool) -> str | None:
         elif name == b"te" and value.lower() != b"trailers":
             return "te"
     length = _lengths(block)
-    if len(length) > 1 or not all(map(_is_length, length)) or (ended and length and int(length[0])):
+    if len(length) > 1 or not all(map(_is_length, length)) or (ends_stream and length and int(length[0])):
         return "content-length"
     return None
 
 
-def response_fault(block: Fields, *, ended: bool, bodiless: bool) -> str | None:
+def response_fault(block: Fields, *, ends_stream: bool, bodiless: bool) -> str | None:
     """Say what makes an HTTP/2 response malformed. `bodiless`: a content-length speaks of another answer (HEAD)."""
     pseudo: dict[bytes, bytes] = {}
     fault = _pseudo_fault(block, pseudo, (b":status",)) or _fields_fault(block[len(pseudo) :], blanks=True)
@@ -82,18 +82,18 @@ def response_fault(block: Fields, *, ended: bool, bodiless: bool) -> str | None:
     if _STATUS.fullmatch(status) is None or status == b"101":  # RFC 9113 section 8.6
         return ":status"
     if status[:1] == b"1":
-        return ":status" if ended else None
+        return ":status" if ends_stream else None
     length = set(_lengths(block))
     if len(length) > 1 or not all(map(_is_length, length)):
         return "content-length"
-    if ended and not bodiless and status not in (b"204", b"304") and any(map(int, length)):
+    if ends_stream and not bodiless and status not in (b"204", b"304") and any(map(int, length)):
         return "content-length"
     return None
 
 
-def trailer_fault(block: Fields, *, ended: bool) -> str | None:
+def trailer_fault(block: Fields, *, ends_stream: bool) -> str | None:
     """Say what makes HTTP/2 trailers malformed."""
-    if not ended:
+    if not ends_stream:
         return "trailers that end nothing"
     return _fields_fault(block)
 
@@ -108,15 +108,15 @@ def size(block: Iterable[tuple[bytes, bytes]]) -> int:
     return sum(len(name) + len(value) + 32 for name, value in block)
 
 
-def _pseudo_fault(block: Fields, found: dict[bytes, bytes], known: Iterable[bytes]) -> str | None:
+def _pseudo_fault(block: Fields, pseudo_headers: dict[bytes, bytes], allowed: Iterable[bytes]) -> str | None:
     for name, value in block:
         if name[:1] != b":":
             return None  # one after this is no field name
-        if name not in known:
+        if name not in allowed:
             return "unknown pseudo-header"
-        if name in found:
+        if name in pseudo_headers:
             return f"second {name.decode()}"
-        found[name] = value
+        pseudo_headers[name] = value
     return None
 
 

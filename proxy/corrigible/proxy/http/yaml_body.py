@@ -94,12 +94,12 @@ class _Reader:
     def _scalar(self, event: ScalarEvent) -> None:
         if event.tag not in _PLAIN_TAGS:
             raise ValueError(f"the tag {event.tag} has no JSON")
-        plain = event.implicit[0] and event.style in (None, "")
-        value = resolved(event.value) if plain else _tagged(event.value, event.tag)
+        is_plain = event.implicit[0] and event.style in (None, "")
+        value = resolved(event.value) if is_plain else _tagged(event.value, event.tag)
         self._count(1)
         if event.anchor:
             self._anchors[event.anchor] = (value, 1)
-        merge = plain and event.value == "<<"
+        merge = is_plain and event.value == "<<"
         self._add(value, merge=merge)
 
     def _start(self, event: MappingStartEvent | SequenceStartEvent) -> None:
@@ -134,17 +134,17 @@ class _Reader:
         if not self._open:
             self._result = value
             return
-        here = self._open[-1]
-        if isinstance(here.value, list):
-            here.value.append(value)
-        elif not here.named:
-            here.named, here.key = True, None if merge else _name(value)
+        collection = self._open[-1]
+        if isinstance(collection.value, list):
+            collection.value.append(value)
+        elif not collection.named:
+            collection.named, collection.key = True, None if merge else _name(value)
         else:
-            here.named = False
-            if here.key is None:
-                here.merges += _mappings(value)
+            collection.named = False
+            if collection.key is None:
+                collection.merges += _mappings(value)
             else:
-                here.value[here.key] = value
+                collection.value[collection.key] = value
 
 
 def _copied(value: Any, depth: int) -> Any:
@@ -158,7 +158,7 @@ def _copied(value: Any, depth: int) -> Any:
 
 def _mappings(value: Any) -> list[dict[str, Any]]:
     elements = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, dict) for one in elements):
+    if not all(isinstance(element, dict) for element in elements):
         raise ValueError("only mappings are merged")
     return elements
 
@@ -194,14 +194,14 @@ def resolved(text: str) -> Any:
         return _integer(digits)
     if _FLOAT.fullmatch(text):
         number = float(text)
-        whole = number.is_integer() and abs(number) < 1 << 53
-        return int(number) if whole else number
+        is_integer = number.is_integer() and abs(number) < 1 << 53
+        return int(number) if is_integer else number
     return text
 
 
 def _integer(digits: str) -> int:
-    sign, bare = (-1, digits[1:]) if digits[0] == "-" else (1, digits.lstrip("+"))
-    low = bare.lower()
+    sign, digits_only = (-1, digits[1:]) if digits[0] == "-" else (1, digits.lstrip("+"))
+    low = digits_only.lower()
     if low.startswith(("0x", "0b", "0o")):
         return sign * int(low, 0)
     return sign * (int(low, 8) if low.startswith("0") and len(low) > 1 else int(low))

@@ -282,8 +282,8 @@ class UpstreamSide(Http1Client):
             self.buf.maybe_extract_at_most(end)
             # RFC 9110 section 15.2: a server MUST NOT send a 1xx response to an HTTP/1.0 client. A client that did not
             # ask for a 100 may mistake it for the response.
-            wanted = head[9:12] != b"100" or "expect" in request.headers
-            if wanted and request.data.http_version == b"HTTP/1.1":
+            is_final = head[9:12] != b"100" or "expect" in request.headers
+            if is_final and request.data.http_version == b"HTTP/1.1":
                 yield commands.SendData(self.context.client, head)
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
@@ -359,9 +359,11 @@ def _framed(event: RequestHeaders) -> RequestHeaders:
     return RequestHeaders(event.stream_id, request, end_stream=False)
 
 
-def _with_trailers(sent: Iterable[commands.Command], trailers: http.Headers | None) -> Iterator[commands.Command]:
+def _with_trailers(
+    sent_commands: Iterable[commands.Command], trailers: http.Headers | None
+) -> Iterator[commands.Command]:
     """Put trailers behind the last chunk: mitmproxy's own assembly cannot."""
-    for command in sent:
+    for command in sent_commands:
         if trailers and isinstance(command, commands.SendData) and command.data == _LAST_CHUNK:
             yield commands.SendData(command.connection, b"0\r\n" + bytes(trailers) + b"\r\n")
         else:

@@ -46,7 +46,7 @@ IsCongested = Callable[[int], bool]
 """Whether the data received for this client stream waits for the other side to take it."""
 
 
-class DataTaken(events.Event):
+class DataConsumed(events.Event):
     """The other side may have taken data, so stream windows may open again."""
 
 
@@ -146,7 +146,7 @@ class ClientSide(_Http2Side, Http2Server):
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         match event:
-            case DataTaken():
+            case DataConsumed():
                 yield from self._acknowledge()
             case events.Wakeup():  # the proxy shuts down
                 self._connection.send_graceful_goaway()
@@ -220,12 +220,12 @@ class UpstreamSide(_Http2Side, Http2Client):
         """Return how many bytes of a client stream the upstream's windows hold back."""
         if stream_id in self.stream_queue:
             return 1 << 31
-        ours = self.our_stream_id.get(stream_id)
-        return self._connection.pending(ours) if ours is not None else 0
+        upstream_id = self.our_stream_id.get(stream_id)
+        return self._connection.pending(upstream_id) if upstream_id is not None else 0
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         match event:
-            case DataTaken():
+            case DataConsumed():
                 yield from self._acknowledge()
             case HttpEvent():
                 yield from self._send(event)
@@ -256,8 +256,8 @@ class UpstreamSide(_Http2Side, Http2Client):
             if not self._is_free():
                 self.stream_queue[stream_id].append(event)
                 return
-            ours = self.h2_conn.get_next_available_stream_id()
-            self.our_stream_id[stream_id], self.their_stream_id[ours] = ours, stream_id
+            upstream_id = self.h2_conn.get_next_available_stream_id()
+            self.our_stream_id[stream_id], self.their_stream_id[upstream_id] = upstream_id, stream_id
         event.stream_id = self.our_stream_id[stream_id]
         yield from self._translate_ids(event)
 
@@ -278,7 +278,7 @@ class UpstreamSide(_Http2Side, Http2Client):
             return (yield from super().handle_h2_event(event))
         self._last_accepted = event.last_stream_id
         self.conn.state &= ~ConnectionState.CAN_WRITE  # half closed: not used for another request
-        for stream_id in [known for known in self.streams if known > event.last_stream_id]:
+        for stream_id in [stream_id for stream_id in self.streams if stream_id > event.last_stream_id]:
             del self.streams[stream_id]
             yield ReceiveHttp(self._protocol_error(stream_id, REFUSED))
         return False
@@ -288,9 +288,9 @@ class UpstreamSide(_Http2Side, Http2Client):
         queued, self.stream_queue = tuple(self.stream_queue), type(self.stream_queue)(list)
         yield from super().close_connection(msg)
         for stream_id in queued:
-            ours = self.h2_conn.get_next_available_stream_id()
-            self.their_stream_id[ours] = stream_id  # the response is addressed by it
-            yield ReceiveHttp(self._protocol_error(ours, REFUSED))
+            upstream_id = self.h2_conn.get_next_available_stream_id()
+            self.their_stream_id[upstream_id] = stream_id  # the response is addressed by it
+            yield ReceiveHttp(self._protocol_error(upstream_id, REFUSED))
 
     def _client_stream(self, stream_id: int) -> int:
         return self.their_stream_id.get(stream_id, 0)

@@ -198,10 +198,10 @@ class FrameConnection(H2Connection):  # type: ignore[misc]  # theirs is untyped
             if end_stream:
                 super().end_stream(stream_id)
             return
-        sent = self._send(stream_id, data, ends=end_stream)
-        self._budget.earn(max(2, sent / 1024))  # the peer may answer each frame with two WINDOW_UPDATEs
-        if sent < len(data):
-            self._pending[stream_id] = _PendingData(bytearray(memoryview(data)[sent:]), end_stream)
+        count = self._send(stream_id, data, ends=end_stream)
+        self._budget.earn(max(2, count / 1024))  # the peer may answer each frame with two WINDOW_UPDATEs
+        if count < len(data):
+            self._pending[stream_id] = _PendingData(bytearray(memoryview(data)[count:]), end_stream)
 
     def send_trailers(self, stream_id: int, trailers: list[tuple[bytes, bytes]]) -> None:
         """Send trailers, after all data."""
@@ -225,17 +225,17 @@ class FrameConnection(H2Connection):  # type: ignore[misc]  # theirs is untyped
 
     def _send(self, stream_id: int, data: bytes | bytearray, *, ends: bool, limit: int = _UNLIMITED) -> int:
         """Send what the windows allow, at most `limit` bytes; return how many were sent."""
-        sent, whole = 0, len(data)
+        sent_size, whole = 0, len(data)
         while True:
             window: int = self.local_flow_control_window(stream_id)
-            size: int = min(window, self.max_outbound_frame_size, whole - sent, limit)
+            size: int = min(window, self.max_outbound_frame_size, whole - sent_size, limit)
             if size <= 0:
-                return sent
-            piece = bytes(data) if size == whole else bytes(memoryview(data)[sent : sent + size])
-            sent += size
-            super().send_data(stream_id, piece, end_stream=ends and sent == whole)
-            if sent == whole or sent >= limit:
-                return sent
+                return sent_size
+            piece = bytes(data) if size == whole else bytes(memoryview(data)[sent_size : sent_size + size])
+            sent_size += size
+            super().send_data(stream_id, piece, end_stream=ends and sent_size == whole)
+            if sent_size == whole or sent_size >= limit:
+                return sent_size
 
     def _flush(self, stream_id: int, *, limit: int = _UNLIMITED) -> bool:
         pending = self._pending.get(stream_id)
@@ -245,14 +245,14 @@ class FrameConnection(H2Connection):  # type: ignore[misc]  # theirs is untyped
         if stream is None or stream.closed:
             del self._pending[stream_id]
             return False
-        sent = self._send(stream_id, pending.data, ends=pending.ends and not pending.trailers, limit=limit)
-        del pending.data[:sent]
-        self._budget.earn(sent / 1024)
+        count = self._send(stream_id, pending.data, ends=pending.ends and not pending.trailers, limit=limit)
+        del pending.data[:count]
+        self._budget.earn(count / 1024)
         if not pending.data:
             del self._pending[stream_id]
             if pending.trailers:
                 self.send_headers(stream_id, pending.trailers, end_stream=True)
-        return bool(sent)
+        return bool(count)
 
     def _flush_all(self) -> None:
         """Send held-back data of all streams, in turns."""
@@ -309,7 +309,7 @@ class FrameConnection(H2Connection):  # type: ignore[misc]  # theirs is untyped
         if server and not trailers and head.size(block) > HEADER_LIST_SIZE:
             stream.receive_headers([], "END_STREAM" in frame.flags, None)
             return [], [*events, OversizedHeaders(frame.stream_id)]
-        fault = self._find_fault(stream, block, trailers=trailers, ended="END_STREAM" in frame.flags)
+        fault = self._find_fault(stream, block, trailers=trailers, ends_stream="END_STREAM" in frame.flags)
         if fault is not None:
             return self._reset(stream, ErrorCodes.PROTOCOL_ERROR), [*events, MalformedStream(frame.stream_id, fault)]
         if not server:
@@ -322,15 +322,15 @@ class FrameConnection(H2Connection):  # type: ignore[misc]  # theirs is untyped
         frames: list[Frame] = stream.reset_stream(code)
         return frames
 
-    def _find_fault(self, stream: Any, block: head.Fields, *, trailers: bool, ended: bool) -> str | None:
+    def _find_fault(self, stream: Any, block: head.Fields, *, trailers: bool, ends_stream: bool) -> str | None:
         if trailers:
-            fault = head.trailer_fault(block, ended=ended)
+            fault = head.trailer_fault(block, ends_stream=ends_stream)
             if fault is None and stream._expected_content_length not in (None, stream._actual_content_length):
                 fault = "content-length"
             return fault
         if not self.config.client_side:
-            return head.request_fault(block, ended=ended)
-        return head.response_fault(block, ended=ended, bodiless=stream.request_method == b"HEAD")
+            return head.request_fault(block, ends_stream=ends_stream)
+        return head.response_fault(block, ends_stream=ends_stream, bodiless=stream.request_method == b"HEAD")
 
     def _receive_data_frame(self, frame: DataFrame) -> tuple[list[Frame], list[Any]]:
         try:

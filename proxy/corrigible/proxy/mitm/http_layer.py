@@ -208,10 +208,10 @@ class ProxyHttpLayer(HttpLayer):
 
     def _acknowledge(self) -> layer.CommandGenerator[None]:
         if isinstance(self._client, http2.ClientSide) and self._client.unacknowledged:
-            yield from self.event_to_child(self._client, http2.DataTaken())
+            yield from self.event_to_child(self._client, http2.DataConsumed())
         for connection, side in tuple(self._upstream.items()):
             if isinstance(side, http2.UpstreamSide) and side.unacknowledged and connection in self.connections:
-                yield from self.event_to_child(self.connections[connection], http2.DataTaken())
+                yield from self.event_to_child(self.connections[connection], http2.DataConsumed())
 
 
 class _UpstreamOpening(HttpClient):

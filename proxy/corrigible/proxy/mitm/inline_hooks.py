@@ -51,30 +51,33 @@ class InlineHookLayer:
 
     def handle_event(self, event: events.Event) -> Iterator[commands.Command]:
         """Let the layers handle an event, and all that follows without waiting. An exception ends the connection."""
-        held: commands.SendData | None = None
+        held_data: commands.SendData | None = None
         try:
             for command in self._commands(event):
                 if isinstance(command, commands.SendData):
                     if command.connection is self._client and not self._client.state & ConnectionState.CAN_WRITE:
                         continue  # our side is closed, but TLS sends one more record
-                    if held is None:
-                        held = command
-                    elif held.connection is command.connection and len(held.data) + len(command.data) <= JOIN_LIMIT:
-                        held = commands.SendData(held.connection, held.data + command.data)
+                    if held_data is None:
+                        held_data = command
+                    elif (
+                        held_data.connection is command.connection
+                        and len(held_data.data) + len(command.data) <= JOIN_LIMIT
+                    ):
+                        held_data = commands.SendData(held_data.connection, held_data.data + command.data)
                     else:
-                        yield held
-                        held = command
+                        yield held_data
+                        held_data = command
                     continue
-                if held is not None:
-                    yield held
-                    held = None
+                if held_data is not None:
+                    yield held_data
+                    held_data = None
                 yield command
-            if held is not None:
-                yield held
+            if held_data is not None:
+                yield held_data
         except Exception:  # mitmproxy's or ours: end this connection, keep the others
             logger.exception("a protocol layer failed")
-            if held is not None:
-                yield held
+            if held_data is not None:
+                yield held_data
             yield commands.CloseConnection(self._client)  # instead of leaving the client waiting
 
     def _commands(self, event: events.Event) -> Iterator[commands.Command]:

@@ -88,11 +88,11 @@ class LookupClient:
             request = client.build_request(
                 lookup.method, url, headers=headers, content=lookup.body or None, extensions=extensions
             )
-            answer = await client.send(request, stream=True)
+            response = await client.send(request, stream=True)
             try:
-                return LookupAnswer(answer.status_code, await _read(answer))
+                return LookupAnswer(response.status_code, await _read(response))
             finally:
-                await answer.aclose()
+                await response.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError):
             return _NO_ANSWER
 
@@ -102,23 +102,23 @@ class LookupClient:
             await self._client.aclose()
 
 
-async def _read(answer: httpx.Response) -> bytes:
+async def _read(response: httpx.Response) -> bytes:
     """Return a response body. Raises ValueError if it is over the limit, before or after decoding.
 
     httpx would undo any number of codings, each as large as it gets.
     """
     body = bytearray()
-    async for part in answer.aiter_raw():
+    async for part in response.aiter_raw():
         body += part
         if len(body) > BODY_LIMIT:
             raise ValueError("over the limit")
-    return decoded(answer.headers.multi_items(), bytes(body), BODY_LIMIT)
+    return decoded(response.headers.multi_items(), bytes(body), BODY_LIMIT)
 
 
 def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
     """Yield the headers of a look-up: credentials, account and API version, and nothing else."""
     headers = list(headers)
-    named = {
+    names = {
         token.strip().lower()
         for name, value in headers
         if name.lower() == b"connection"
@@ -131,7 +131,7 @@ def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes,
             yield name, value
         elif lower == "user-agent":
             agent = value
-        elif lower not in named and travels(lower):
+        elif lower not in names and travels(lower):
             yield name, value
     yield b"user-agent", agent
     yield b"accept", b"application/json"

@@ -17,17 +17,17 @@ def is_own(peer: Address, listening: Iterable[Address]) -> bool:
     return any(port == peer[1] and _covers(host, peer[0]) for host, port in listening)
 
 
-def _covers(own: str, other: str) -> bool:
-    ours, theirs = _plain(own), _plain(other)
-    return ours == theirs or (ours.is_unspecified and _is_here(theirs))
+def _covers(own: str, address: str) -> bool:
+    own_ip, other_ip = _parse_address(own), _parse_address(address)
+    return own_ip == other_ip or (own_ip.is_unspecified and _is_local(other_ip))
 
 
-def _plain(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def _parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     address = ipaddress.ip_address(host.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _is_here(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+def _is_local(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether the address belongs to this machine: only those can be bound."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     with socket.socket(family, socket.SOCK_DGRAM) as probe:

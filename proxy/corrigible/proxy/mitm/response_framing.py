@@ -49,9 +49,9 @@ def _drop_digest_trailers(request: http.Request, response: http.Response) -> boo
     """Drop trailers with digests of the old body. Return whether the other trailers need a chunked body."""
     if response.trailers is None:
         return False
-    kept = [field for field in response.trailers.fields if field[0].lower() not in _DIGESTS]
-    response.trailers = http.Headers(kept) if kept else None
-    return bool(kept) and request.data.http_version == response.data.http_version == b"HTTP/1.1"
+    fields = [field for field in response.trailers.fields if field[0].lower() not in _DIGESTS]
+    response.trailers = http.Headers(fields) if fields else None
+    return bool(fields) and request.data.http_version == response.data.http_version == b"HTTP/1.1"
 
 
 def _framed_headers(headers: Sequence[tuple[str, str]], body: bytes, *, chunked: bool) -> http.Headers:

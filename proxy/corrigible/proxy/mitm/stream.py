@@ -91,17 +91,17 @@ class Stream(HttpStream):
             request.headers["Host"] = request.data.authority.decode("ascii", "surrogateescape")
             request.data.authority = b""
         inner = cast("Generator[commands.Command, Any, None]", super().state_wait_for_request_headers(event))
-        reply: Any = None
+        response: Any = None
         while True:
             try:
-                command = inner.send(reply)
+                command = inner.send(response)
             except StopIteration:
                 return
             if _is_continue(command) and not self._is_http2:
                 self._expect_fields = self.flow.request.headers.fields  # mitmproxy drops the field next
-                reply = None
+                response = None
                 continue
-            reply = yield command
+            response = yield command
             if isinstance(command, HttpRequestHeadersHook) and self.flow.response is not None:
                 self.flow.request.stream = False  # the proxy itself answers: nothing is forwarded
 
@@ -128,13 +128,13 @@ class Stream(HttpStream):
         """Find or open the upstream connection, unless the request has broken off."""
         if self._expect_fields is not None:
             self.flow.request.headers.fields = self._expect_fields
-        made: bool = yield from super().make_server_connection()
-        if made and (yield from self.check_killed(True)):
+        connected: bool = yield from super().make_server_connection()
+        if connected and (yield from self.check_killed(True)):
             # For an HTTP/2 client, an HTTP/1 connection serves only this request.
             over = RequestProtocolError(self.stream_id, "the request broke off", RequestProtocolError.code)
             yield SendHttp(over, self.context.server)
             return False
-        return made
+        return connected
 
     def state_stream_request_body(self, event: Any) -> layer.CommandGenerator[None]:
         """Forward a part of the request body, and keep a copy."""

@@ -45,9 +45,9 @@ class Certificates(TlsConfig):
 
     def request(self, flow: Any) -> None:
         """Serve the revocation list of mitmproxy's certificates, if this version (12 or later) has one."""
-        theirs = getattr(super(), "request", None)
-        if theirs is not None and self.certstore is not None:
-            theirs(flow)
+        request = getattr(super(), "request", None)
+        if request is not None and self.certstore is not None:
+            request(flow)
 
     def tls_start_client(self, tls_start: TlsData) -> None:
         """Use the configured certificate, or one that mitmproxy makes for the requested name."""

@@ -125,19 +125,30 @@ def coverage(
     documented_errors = dict.fromkeys(documented)
     places = _Places(documented_errors)
     seen_at: dict[Error, list[Seen]] = {}
-    for one in seen:
-        seen_at.setdefault(places.of(one.error), []).append(one)
+    for observation in seen:
+        seen_at.setdefault(places.of(observation.error), []).append(observation)
     cases_at: dict[Error, list[Exercise]] = {}
     for exercise in exercises:
         cases_at.setdefault(places.of(exercise.error), []).append(exercise)
     rows = []
     matching: set[str] = set()
     for error in dict.fromkeys([*documented_errors, *seen_at, *cases_at]):
-        here, cases = seen_at.get(error, []), cases_at.get(error, [])
-        shown = {rule for one in here for rule in one.rules} | {one.rule for one in cases}
-        able = tuple(rule.id for rule in rules if rule.id in shown or could_match(rule, error))
+        observations, cases = seen_at.get(error, []), cases_at.get(error, [])
+        shown_by_rule = {rule for observation in observations for rule in observation.rules} | {
+            exercise.rule for exercise in cases
+        }
+        able = tuple(rule.id for rule in rules if rule.id in shown_by_rule or could_match(rule, error))
         matching.update(able)
-        rows.append(Row(error, places.documents(error), len(here), sum(one.answered for one in here), able, len(cases)))
+        rows.append(
+            Row(
+                error,
+                places.documents(error),
+                len(observations),
+                sum(observation.answered for observation in observations),
+                able,
+                len(cases),
+            )
+        )
     idle = tuple(rule.id for rule in rules if rule.id not in matching)
     return Coverage(tuple(sorted(rows, key=_order)), idle)
 

@@ -97,18 +97,18 @@ def literals(
 
     `functions` are those of the pack, expressions by signature.
     """
-    given = list(_given(rule.get("suggest")))
-    named: dict[str, Any] = {text.partition("(")[0].strip(): expression for text, expression in functions.items()}
-    named |= rule.get("let") or {}
-    own = dict.fromkeys(value for part in given for value in _values(part))
-    lets = dict.fromkeys(value for part in _used(named, given) for value in _values(part))
+    values = list(_request_parts(rule.get("suggest")))
+    expressions: dict[str, Any] = {text.partition("(")[0].strip(): expression for text, expression in functions.items()}
+    expressions |= rule.get("let") or {}
+    own = dict.fromkeys(value for part in values for value in _values(part))
+    lets = dict.fromkeys(value for part in _used(expressions, values) for value in _values(part))
     return list(own), [value for value in lets if value not in own]
 
 
-def _used(lets: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
+def _used(lets: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
     """Return the `let`s that the values use, directly or through other `let`s."""
     used: dict[str, Any] = {}
-    waiting = [orjson.dumps(value).decode() for value in given]
+    waiting = [orjson.dumps(value).decode() for value in values]
     while waiting:
         text = waiting.pop()
         for name, value in lets.items():
@@ -118,7 +118,7 @@ def _used(lets: Mapping[str, Any], given: Sequence[Any]) -> list[Any]:
     return list(used.values())
 
 
-def _given(suggest: Any) -> Iterator[Any]:
+def _request_parts(suggest: Any) -> Iterator[Any]:
     """Yield the parts of a rule's suggestions that go into requests."""
     waiting = list(suggest or ())
     while waiting:
@@ -175,9 +175,9 @@ def _case(profile: ApiProfile, engine: Engine, rule: Rule, case: Case) -> dict[s
         "spoke": list(decision.rules) if isinstance(decision, Annotate) else [],
         "transport": "grpc" if rpc else "http",
         "request": exchange.request.document(),
-        "lookups": {name: answer for name, answer in case.text.lookups.items() if answer is not None},
+        "lookups": {name: result for name, result in case.text.lookups.items() if result is not None},
         "status": exchange.status,
-        "diagnoses": [dict(one) for one in decision.diagnoses] if isinstance(decision, Annotate) else [],
+        "diagnoses": [dict(diagnosis) for diagnosis in decision.diagnoses] if isinstance(decision, Annotate) else [],
         "feedback": orjson.loads(decision.encoded) if isinstance(decision, Annotate) else None,
         "answers": {mode.value: _answer(decision, mode, case, rpc=rpc) for mode in Mode},
     }

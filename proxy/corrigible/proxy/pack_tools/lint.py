@@ -44,8 +44,8 @@ def _unclaimed_losses(profile: ApiProfile, cases: tuple[Case, ...]) -> Iterator[
         explanation = Explanation()
         evaluate_rules(profile, profile.pack.rules, case, explanation)
         if explanation.undeclared_losses:
-            lost = ", ".join(explanation.undeclared_losses)
-            yield AuthoringError(case.place, f'"{case.text.name}": the edit loses {lost}: claim changes_intent: true')
+            losses = ", ".join(explanation.undeclared_losses)
+            yield AuthoringError(case.place, f'"{case.text.name}": the edit loses {losses}: claim changes_intent: true')
 
 
 def _unclaimed_intent(rule: Rule, file: Path, cases: tuple[Case, ...]) -> Iterator[AuthoringError]:

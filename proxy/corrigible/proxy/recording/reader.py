@@ -49,7 +49,7 @@ def read_recording(path: Path) -> Recording:
                 message = "this is a flow file: pip install 'corrigible[mitmproxy]'"
                 raise AuthoringError(Place(path), message) from None
             try:
-                return recording([_checked(one) for one in read_flows(path)])
+                return recording([_checked(recorded) for recorded in read_flows(path)])
             except AuthoringError:
                 raise
             except Exception as wrong:  # from mitmproxy's reader, whatever it is
@@ -72,9 +72,9 @@ def read_recording(path: Path) -> Recording:
 def recording(exchanges: Sequence[Recorded]) -> Recording:
     """Return a recording whose own reads answer look-ups."""
     reads = {
-        one.request.target: LookupAnswer(200, decoded(one.response.headers, one.response_body))
-        for one in exchanges
-        if one.request.method == "GET" and one.response.status == 200
+        recorded.request.target: LookupAnswer(200, decoded(recorded.response.headers, recorded.response_body))
+        for recorded in exchanges
+        if recorded.request.method == "GET" and recorded.response.status == 200
     }
     return Recording(tuple(exchanges), reads)
 
@@ -110,18 +110,18 @@ def _entries(log: Mapping[str, Any]) -> Iterator[Recorded]:
             raise _Malformed(f"{message} (log/entries/{number})") from None
 
 
-def _checked(one: Recorded) -> Recorded:
+def _checked(recorded: Recorded) -> Recorded:
     """Return the exchange. Raises _Malformed if a part has the wrong type."""
-    for whose, headers in (("request", one.request.headers), ("response", one.response.headers)):
+    for whose, headers in (("request", recorded.request.headers), ("response", recorded.response.headers)):
         for name, value in headers:
             if not isinstance(name, str) or not isinstance(value, str):
                 raise _Malformed(f"{whose}/headers/{name} is not text")
-    for what, text in (("request/method", one.request.method), ("request/path", one.request.target)):
+    for field, text in (("request/method", recorded.request.method), ("request/path", recorded.request.target)):
         if not isinstance(text, str):
-            raise _Malformed(f"{what} is not text")
-    if not 0 <= one.response.status <= 999:
-        raise _Malformed(f"response/status {one.response.status} is not a status")
-    return one
+            raise _Malformed(f"{field} is not text")
+    if not 0 <= recorded.response.status <= 999:
+        raise _Malformed(f"response/status {recorded.response.status} is not a status")
+    return recorded
 
 
 def _har(entries: Sequence[Mapping[str, Any]], first: int) -> Iterator[Recorded]:
@@ -145,7 +145,9 @@ def _har(entries: Sequence[Mapping[str, Any]], first: int) -> Iterator[Recorded]
             RequestHead(request["method"], target, headers),
             text.encode(),
             # HAR 1.2 section content: the text is stored decoded, so the header no longer describes it.
-            ResponseHead(int(response["status"]), _plain(_pairs(response.get("headers", ())), content.get("mimeType"))),
+            ResponseHead(
+                int(response["status"]), _decoded_headers(_pairs(response.get("headers", ())), content.get("mimeType"))
+            ),
             plain,
             _unix(entry.get("startedDateTime")),
         )
@@ -162,11 +164,13 @@ def _pairs(listed: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
     return [(item["name"], item["value"]) for item in listed if not item["name"].startswith(":")]
 
 
-def _plain(headers: list[tuple[str, str]], media: str | None) -> list[tuple[str, str]]:
-    kept = [(n, v) for n, v in headers if n.lower() not in ("content-encoding", "content-length", "transfer-encoding")]
-    if media and not any(name.lower() == "content-type" for name, _ in kept):
-        kept.append(("Content-Type", media))
-    return kept
+def _decoded_headers(headers: list[tuple[str, str]], media: str | None) -> list[tuple[str, str]]:
+    remaining = [
+        (n, v) for n, v in headers if n.lower() not in ("content-encoding", "content-length", "transfer-encoding")
+    ]
+    if media and not any(name.lower() == "content-type" for name, _ in remaining):
+        remaining.append(("Content-Type", media))
+    return remaining
 
 
 def capture(document: Mapping[str, Any], name: str) -> Recording:
@@ -190,7 +194,7 @@ def _captured(request: Mapping[str, Any], response: Mapping[str, Any], name: str
             str(name),
             RequestHead(request["method"], request["path"], headers),
             _bytes(request.get("body"), form=form),
-            ResponseHead(int(response["status"]), _plain(response_headers, None)),
+            ResponseHead(int(response["status"]), _decoded_headers(response_headers, None)),
             _bytes(response.get("body"), form=False),
         )
     )

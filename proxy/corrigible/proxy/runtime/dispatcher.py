@@ -98,8 +98,8 @@ class Dispatcher:
                 raise Shed(f"over {self._largest_here} bytes to read")
             with self._large.taken(task.caller):
                 return await self._elsewhere(self._workers, task, fetch, limits)
-        except Shed as why:
-            self.shed[str(why)] += 1
+        except Shed as reason:
+            self.shed[str(reason)] += 1
             raise
 
     async def _elsewhere(self, workers: Workers, task: Task[T], fetch: Fetch, limits: Limits) -> T:
@@ -141,9 +141,9 @@ class Dispatcher:
 
         step: Callable[[], Any] = first
         while True:
-            ended, value = await self._turn.take(task.caller, functools.partial(_taken, step), wait)
+            finished, value = await self._turn.take(task.caller, functools.partial(_advance, step), wait)
             assert budget is not None, "the first step was taken"
-            if ended:
+            if finished:
                 result: T = budget.in_time(value)
                 if result is not value and self._loops is not None:
                     self._loops.withheld(_id(task))
@@ -162,20 +162,20 @@ class Dispatcher:
 
     def summary(self) -> Iterator[str]:
         """Yield a line for each reason for which refusals were left alone."""
-        for why, count in self.shed.most_common():
-            yield f"{count} refusals were passed on as they came: {why}"
+        for reason, count in self.shed.most_common():
+            yield f"{count} refusals were passed on as they came: {reason}"
 
 
 def _id(task: Task[Any]) -> str:
     return str(task.named.get("id", ""))
 
 
-def _taken(step: Callable[[], Any]) -> tuple[bool, Any]:
+def _advance(step: Callable[[], Any]) -> tuple[bool, Any]:
     """Go to the next look-up, or to the end: whether it is the end, and what came of it."""
     try:
         return False, step()
-    except StopIteration as done:
-        return True, done.value
+    except StopIteration as stop:
+        return True, stop.value
 
 
 class _Places:
@@ -191,11 +191,11 @@ class _Places:
         """Take a place. Raises Shed where there is none."""
         if self._count >= self._of_all:
             raise Shed("shed: too many refusals at once")
-        mine = self._callers.get(caller, 0)
-        if mine >= self._of_one:
+        in_use = self._callers.get(caller, 0)
+        if in_use >= self._of_one:
             raise Shed("shed: too many refusals of this caller")
         self._count += 1
-        self._callers[caller] = mine + 1
+        self._callers[caller] = in_use + 1
         try:
             yield
         finally:
@@ -220,11 +220,11 @@ class _Turn:
         """Run something that takes a moment, as soon as there is one. Raises Shed where there is none for so long."""
         self._arm()
         if not self._waiting and self._spent < self._slice:
-            begun = time.monotonic()
+            started = time.monotonic()
             try:
                 return run()
             finally:
-                self._spent += time.monotonic() - begun
+                self._spent += time.monotonic() - started
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(caller, deque()).append(_Step(run, future, time.monotonic() + wait))
         return await future

@@ -51,7 +51,7 @@ class ForkServer:
 
         `memory` is how many bytes a worker may take beyond what it starts with.
         """
-        self._orders, theirs = socket.socketpair()
+        self._orders, child_end = socket.socketpair()
         sys.stdout.flush()
         sys.stderr.flush()
         parent = os.getpid()
@@ -60,26 +60,26 @@ class ForkServer:
             status = 1
             try:
                 self._orders.close()
-                _serve(theirs, served, memory, parent)
+                _serve(child_end, served, memory, parent)
                 status = 0
             finally:
                 os._exit(status)
-        theirs.close()
+        child_end.close()
         self._orders.setblocking(False)  # a server that does not read must not stop the parent
         self._count = 0
 
     def spawn(self) -> tuple[int, socket.socket]:
         """Return a new worker's number, and the socket to talk to it. Raises OSError."""
-        ours, theirs = socket.socketpair()
+        parent_end, child_end = socket.socketpair()
         try:
             self._count += 1
-            socket.send_fds(self._orders, [_ORDER.pack(_SPAWN, self._count)], [theirs.fileno()])
+            socket.send_fds(self._orders, [_ORDER.pack(_SPAWN, self._count)], [child_end.fileno()])
         except BaseException:  # raised again: a cancelled caller must not leave a socket behind either
-            ours.close()
+            parent_end.close()
             raise
         finally:
-            theirs.close()
-        return self._count, ours
+            child_end.close()
+        return self._count, parent_end
 
     def learn(self, name: str, arguments: tuple[Any, ...]) -> None:
         """Have a function called in the server itself: workers forked from now on know what came of it."""
@@ -126,8 +126,8 @@ def _serve(orders: socket.socket, served: Served, memory: int, parent: int) -> N
                     served[name](*arguments)
             elif order == _KILL and number in workers:
                 _end(workers.pop(number))
-            for one in handed:
-                os.close(one)
+            for descriptor in handed:
+                os.close(descriptor)
     finally:
         for pid in workers.values():
             _end(pid)
@@ -204,17 +204,17 @@ def _done(value: Any, connection: socket.socket, served: Served) -> Any:
     if not isinstance(value, Generator):
         return value
     try:
-        question = next(value)
+        lookup = next(value)
         while True:
-            _send(connection, pickle.dumps((ASK, question), pickle.HIGHEST_PROTOCOL))
+            _send(connection, pickle.dumps((ASK, lookup), pickle.HIGHEST_PROTOCOL))
             while (message := _received(connection)) is not None and message[0] == NOTE:
                 with contextlib.suppress(Exception):
                     served[message[1]](*message[2])
             if message is None:
                 os._exit(0)
-            question = value.send(message[1])
-    except StopIteration as done:
-        return done.value
+            lookup = value.send(message[1])
+    except StopIteration as stop:
+        return stop.value
 
 
 def _send(connection: socket.socket, data: bytes) -> None:

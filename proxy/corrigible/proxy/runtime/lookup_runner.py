@@ -34,14 +34,14 @@ class LookupBudget:
             return at_hand
         lookups = (lookup, *self._ahead(lookup))
         answers = await asyncio.gather(*map(self._fetched, lookups))
-        for one, answer in zip(lookups, answers, strict=True):
-            self.keep(one, answer)
+        for each, answer in zip(lookups, answers, strict=True):
+            self.keep(each, answer)
         return self._answers[lookup]
 
     def keep(self, lookup: Lookup, answer: LookupAnswer) -> LookupAnswer:
         """Remember an answer, and return it; one over the limit is none."""
-        self._answers[lookup] = kept = NO_ANSWER if len(answer.body) > self._limits.body else answer
-        return kept
+        self._answers[lookup] = answer_kept = NO_ANSWER if len(answer.body) > self._limits.body else answer
+        return answer_kept
 
     def at_hand(self, lookup: Lookup) -> LookupAnswer | None:
         """Return an answer that needs no asking: a cached one, or none at all past the limits."""
@@ -54,7 +54,7 @@ class LookupBudget:
     def _ahead(self, lookup: Lookup) -> list[Lookup]:
         """Return the look-ups that may be made together with one that has to be made."""
         room = self._limits.lookups - len(self._answers) - 1
-        new = [one for one in dict.fromkeys(lookup.ahead) if one not in self._answers and one != lookup]
+        new = [each for each in dict.fromkeys(lookup.ahead) if each not in self._answers and each != lookup]
         return new[: max(0, room)]
 
     def _left(self) -> float:
@@ -72,10 +72,10 @@ class LookupBudget:
 
     def in_time(self, result: T) -> T:
         """Withhold a correction that took longer than it may: the client has waited enough."""
-        spent = time.monotonic() - self._started
+        seconds = time.monotonic() - self._started
         limit = self._limits.seconds_with_lookups if self._answers else self._limits.seconds
-        if spent > limit and isinstance(result, Outcome):
-            return cast(T, result.withheld(f"took {spent * 1000:.0f} ms, the limit is {limit * 1000:.0f}"))
+        if seconds > limit and isinstance(result, Outcome):
+            return cast(T, result.withheld(f"took {seconds * 1000:.0f} ms, the limit is {limit * 1000:.0f}"))
         return result
 
 
@@ -88,8 +88,8 @@ async def run_with_lookups(
         lookup = next(generator)
         while True:
             lookup = generator.send(await budget.answer(lookup))
-    except StopIteration as done:
-        result: T = done.value
+    except StopIteration as stop:
+        result: T = stop.value
         return budget.in_time(result)
 
 
@@ -110,8 +110,8 @@ def run_with_lookups_sync(
                 except Exception:  # as above
                     answer = budget.keep(lookup, NO_ANSWER)
             lookup = generator.send(answer)
-    except StopIteration as done:
-        result: T = done.value
+    except StopIteration as stop:
+        result: T = stop.value
         return result
 
 

@@ -66,7 +66,7 @@ class _Worker:
 
     async def _run(self, message: tuple[Any, ...], answering: Answering, seconds: float) -> Any:
         while True:
-            begun = time.monotonic()
+            started = time.monotonic()
             async with asyncio.timeout(max(0.0, seconds)):
                 reader, writer = await self._connected()
                 data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
@@ -76,9 +76,9 @@ class _Worker:
                 (size,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
                 if size > _LARGEST:
                     raise ValueError(f"a message of {size} bytes")
-                reply = pickle.loads(await reader.readexactly(size))
-            seconds -= time.monotonic() - begun
-            match reply:
+                result = pickle.loads(await reader.readexactly(size))
+            seconds -= time.monotonic() - started
+            match result:
                 case (str(kind), question) if kind == ASK:
                     message = (ANSWER, await answering(question))
                 case (str(kind), value, int(peak)) if kind == DONE:

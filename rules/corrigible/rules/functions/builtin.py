@@ -42,8 +42,8 @@ def unix(date: Any) -> int | None:
 
 def at(document: Any, pointer: str) -> Any:
     """Return the value at an RFC 6901 pointer, null where nothing is."""
-    found = resolve(document, pointer)
-    return None if found is MISSING else found
+    value = resolve(document, pointer)
+    return None if value is MISSING else value
 
 
 def includes(have: Any, want: Any) -> bool:
@@ -54,7 +54,7 @@ def includes(have: Any, want: Any) -> bool:
         return (
             isinstance(have, list)
             and len(have) == len(want)
-            and all(includes(one, other) for one, other in zip(have, want, strict=True))
+            and all(includes(have_item, other) for have_item, other in zip(have, want, strict=True))
         )
     if isinstance(have, (Mapping, list)):
         return False
@@ -71,8 +71,8 @@ def _text(value: Any) -> str:
 
 def names(document: Any, pointer: str) -> list[str]:
     """Return the member names of the object at an RFC 6901 pointer, none where no object is."""
-    found = resolve(document, pointer)
-    return list(found) if isinstance(found, Mapping) else []
+    value = resolve(document, pointer)
+    return list(value) if isinstance(value, Mapping) else []
 
 
 def fresh_key(seed: str) -> str:
@@ -95,29 +95,29 @@ def find(document: Any, pattern: str) -> list[str]:
     return list(dict.fromkeys(_fitting(document, parts, "")))
 
 
-def _fitting(here: Any, parts: Sequence[str], walked: str) -> Iterator[str]:
+def _fitting(node: Any, parts: Sequence[str], walked: str) -> Iterator[str]:
     if not parts:
         yield walked
         return
     if parts[0] == "**":
-        yield from _fitting(here, parts[1:], walked)
-        for name in _inner(here):
+        yield from _fitting(node, parts[1:], walked)
+        for name in _inner(node):
             step = "/" + escape(name)
-            yield from _fitting(resolve(here, step), parts, walked + step)
+            yield from _fitting(resolve(node, step), parts, walked + step)
         return
-    names = _inner(here) if parts[0] == "*" else [parts[0]]
+    names = _inner(node) if parts[0] == "*" else [parts[0]]
     for name in names:
         step = "/" + escape(name)
-        inner = resolve(here, step)
+        inner = resolve(node, step)
         if inner is not MISSING:
             yield from _fitting(inner, parts[1:], walked + step)
 
 
-def _inner(here: Any) -> list[str]:
+def _inner(node: Any) -> list[str]:
     """Return the steps that lead one level deeper."""
-    if isinstance(here, Mapping):
-        return list(map(str, here))
-    return list(map(str, range(len(here)))) if isinstance(here, list) else []
+    if isinstance(node, Mapping):
+        return list(map(str, node))
+    return list(map(str, range(len(node)))) if isinstance(node, list) else []
 
 
 def flat(lists: Sequence[Any]) -> list[Any]:
@@ -144,14 +144,14 @@ def base64_meant(text: Any) -> str:
 
     Short words are base64 by accident: what they would decode to is no text.
     """
-    said = "".join(str(text).split()).translate(str.maketrans("-_", "+/")).rstrip("=")
-    padded = said + "=" * (-len(said) % 4)
-    if not isinstance(text, str) or len(said) < _SHORTEST_CODE or not is_base64(padded):
+    clean = "".join(str(text).split()).translate(str.maketrans("-_", "+/")).rstrip("=")
+    padded = clean + "=" * (-len(clean) % 4)
+    if not isinstance(text, str) or len(clean) < _SHORTEST_CODE or not is_base64(padded):
         return ""
     try:
         return padded if codec.b64decode(padded).decode().isprintable() else ""
     except UnicodeDecodeError:
-        return padded if len(said) >= _LONGEST_WORD else ""
+        return padded if len(clean) >= _LONGEST_WORD else ""
 
 
 _SHORTEST_CODE = 4

@@ -31,7 +31,7 @@ def edits(document: Any, changes: Sequence[Sequence[Any]]) -> list[Operation]:
     after = copy.deepcopy(document)
     tested: set[str] = set()
     guards: list[Operation] = []
-    made: dict[str, Operation] = {}
+    operations_by_place: dict[str, Operation] = {}
     for change in changes:
         pointer, wanted = str(change[0]), change[1] if len(change) > 1 else MISSING
         old = resolve(after, pointer)
@@ -42,72 +42,72 @@ def edits(document: Any, changes: Sequence[Sequence[Any]]) -> list[Operation]:
                 tested.add(element)
                 guards.append(_identifying(document, element))
         if wanted is MISSING:
-            made[pointer] = {"op": "remove", "path": pointer}
+            operations_by_place[pointer] = {"op": "remove", "path": pointer}
             _remove(after, pointer)
             continue
         place, value = _with_parents(after, pointer, wanted)
         _put(after, place, value)
-        above = next((p for p in made if place == p or place.startswith(p + "/")), None)
+        above = next((p for p in operations_by_place if place == p or place.startswith(p + "/")), None)
         if above is not None:
-            made[above]["value"] = copy.deepcopy(resolve(after, above))
+            operations_by_place[above]["value"] = copy.deepcopy(resolve(after, above))
         elif resolve(document, place) is MISSING:
-            made[place] = {"op": "add", "path": place, "value": copy.deepcopy(value)}
+            operations_by_place[place] = {"op": "add", "path": place, "value": copy.deepcopy(value)}
         else:
-            made[place] = {"op": "replace", "path": place, "value": value}
+            operations_by_place[place] = {"op": "replace", "path": place, "value": value}
             before = resolve(document, place)
             test: Operation = {"op": "test", "path": place, "value": before}
             if not isinstance(before, (Mapping, list)) and test not in guards:
                 guards.append(test)
     # Removals go last and backwards, so that no index moves under another edit.
-    kept = [op for op in made.values() if op["op"] != "remove"]
-    gone = sorted((op for op in made.values() if op["op"] == "remove"), key=_order, reverse=True)
-    return [*guards, *kept, *gone]
+    settings = [op for op in operations_by_place.values() if op["op"] != "remove"]
+    removals = sorted((op for op in operations_by_place.values() if op["op"] == "remove"), key=_order, reverse=True)
+    return [*guards, *settings, *removals]
 
 
 def _order(op: Operation) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in segments(str(op["path"]))]
 
 
-def _same(one: Any, other: Any) -> bool:
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+def _same(left_value: Any, other: Any) -> bool:
+    return bool(left_value == other) and isinstance(left_value, bool) == isinstance(other, bool)
 
 
 def _with_parents(document: Any, pointer: str, value: Any) -> tuple[str, Any]:
     """Return the outermost place that is missing on the way, and what belongs there."""
     parts = segments(pointer)
-    walked, here = "", document
+    walked, node = "", document
     for index, part in enumerate(parts):
         step = "/" + escape(part)
-        inner = resolve(here, step)
-        if not isinstance(here, (Mapping, list)):
+        inner = resolve(node, step)
+        if not isinstance(node, (Mapping, list)):
             raise ValueError(f"{walked or '/'}: nothing can be put into it")
-        if isinstance(here, list) and inner is MISSING and part != "-" and part != str(len(here)):
+        if isinstance(node, list) and inner is MISSING and part != "-" and part != str(len(node)):
             raise ValueError(f"{walked}{step}: there is no such element")
         walked += step
         if inner is MISSING or inner is None:
             for later in reversed(parts[index + 1 :]):
                 value = [value] if later in ("-", "0") else {later: value}
             return walked, value
-        here = inner
+        node = inner
     return walked, value
 
 
 def _put(document: Any, pointer: str, value: Any) -> None:
     parent, _, _ = pointer.rpartition("/")
-    here, last = resolve(document, parent), segments(pointer)[-1]
-    if isinstance(here, list):
-        if last == "-" or int(last) == len(here):
-            here.append(copy.deepcopy(value))
+    node, last = resolve(document, parent), segments(pointer)[-1]
+    if isinstance(node, list):
+        if last == "-" or int(last) == len(node):
+            node.append(copy.deepcopy(value))
         else:
-            here[int(last)] = copy.deepcopy(value)
+            node[int(last)] = copy.deepcopy(value)
     else:
-        here[last] = copy.deepcopy(value)
+        node[last] = copy.deepcopy(value)
 
 
 def _remove(document: Any, pointer: str) -> None:
-    here, last = resolve(document, pointer.rpartition("/")[0]), segments(pointer)[-1]
-    if isinstance(here, dict):
-        here.pop(last, None)
+    node, last = resolve(document, pointer.rpartition("/")[0]), segments(pointer)[-1]
+    if isinstance(node, dict):
+        node.pop(last, None)
     # An element stays in the copy: the other changes name their elements by where they stand now.
 
 
@@ -122,9 +122,9 @@ def _identifying(document: Any, element: str) -> Operation:
         only = next(iter(value)) if len(value) == 1 else ""
         if isinstance(value.get(only), Mapping):  # one of several kinds: {put: {key: ...}}
             return _identifying(document, f"{element}/{escape(only)}")
-        told = sorted(_scalars(value, element), key=lambda leaf: leaf[0].rpartition("/")[2] not in _NAMES)
-        if told:  # less than all of it: a caller may have written out what goes without saying
-            return {"op": "test", "path": told[0][0], "value": told[0][1]}
+        scalars = sorted(_scalars(value, element), key=lambda leaf: leaf[0].rpartition("/")[2] not in _NAMES)
+        if scalars:  # less than all of it: a caller may have written out what goes without saying
+            return {"op": "test", "path": scalars[0][0], "value": scalars[0][1]}
     return {"op": "test", "path": element, "value": value}
 
 

@@ -22,8 +22,8 @@ _MOST_DIGITS = 30
 
 def quantity(text: Any) -> float | None:
     """Return a quantity in base units (cores, bytes, pieces), null for what is none."""
-    found = _read(text)
-    return None if found is None else float(found)
+    number = _read(text)
+    return None if number is None else float(number)
 
 
 def quantity_text(number: float, like: Any) -> str | None:
@@ -31,17 +31,17 @@ def quantity_text(number: float, like: Any) -> str | None:
 
     `like` decides between binary (`Mi`) and decimal (`M`, `m`); the largest suffix that leaves an integer is taken.
     """
-    wanted = Decimal(repr(float(number))).normalize()
+    value = Decimal(repr(float(number))).normalize()
     match = _QUANTITY.fullmatch(str(like).strip())
     binary = match is not None and match[3] in _BINARY
     # A little noise of binary floating point is not part of the number: nothing smaller than a nano can be said.
-    wanted = wanted.quantize(_DECIMAL["n"]) if abs(wanted) < 10**15 else wanted
+    value = value.quantize(_DECIMAL["n"]) if abs(value) < 10**15 else value
     units = {"": Decimal(1), **_BINARY} if binary else _DECIMAL
     largest = units.get((match and match[3]) or "", Decimal(1)) if not binary else units["Ei"]
-    for suffix, unit in sorted(units.items(), key=lambda one: one[1], reverse=True):
+    for suffix, unit in sorted(units.items(), key=lambda suffix_unit: suffix_unit[1], reverse=True):
         if unit > max(largest, Decimal(1)):
             continue  # 2000 stays 2000, and becomes 2k only beside another k
-        count = wanted / unit
+        count = value / unit
         if count == count.to_integral_value():
             return f"{count:f}".partition(".")[0] + suffix
     return None
@@ -50,15 +50,15 @@ def quantity_text(number: float, like: Any) -> str | None:
 def _read(text: Any) -> Decimal | None:
     if not isinstance(text, (str, int, float)):
         return None
-    written = str(text).strip()
-    found = _QUANTITY.fullmatch(written) if len(written) <= _MOST_DIGITS else None
-    if found is None:
+    stripped = str(text).strip()
+    match = _QUANTITY.fullmatch(stripped) if len(stripped) <= _MOST_DIGITS else None
+    if match is None:
         return None
     try:
-        number = Decimal(found[1])
+        number = Decimal(match[1])
     except InvalidOperation:
         return None
-    if found[2]:
-        return number * Decimal(10) ** int(found[2])
-    suffix = found[3] or ""
+    if match[2]:
+        return number * Decimal(10) ** int(match[2])
+    suffix = match[3] or ""
     return number * (_BINARY.get(suffix) or _DECIMAL[suffix])

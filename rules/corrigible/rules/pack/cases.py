@@ -51,15 +51,15 @@ def load_cases(rule_file: Path) -> tuple[Case, ...]:
 
 
 def _exchange(source: Source, text: CaseText, index: int) -> Exchange:
-    asked, answered = text.request, text.response
-    body = orjson.dumps(answered.body)
-    if answered.body_file is not None:
+    asked, response = text.request, text.response
+    body = orjson.dumps(response.body)
+    if response.body_file is not None:
         try:
-            body = (source.path.parent / answered.body_file).read_bytes()
+            body = (source.path.parent / response.body_file).read_bytes()
         except OSError as problem:
-            said = f"{answered.body_file} cannot be read: {problem.strerror}"
-            raise source.error((index, "response", "body_file"), said) from None
-    headers = {"content-type": "application/json", **{k.lower(): v for k, v in answered.headers.items()}}
+            message = f"{response.body_file} cannot be read: {problem.strerror}"
+            raise source.error((index, "response", "body_file"), message) from None
+    headers = {"content-type": "application/json", **{k.lower(): v for k, v in response.headers.items()}}
     request = Request(
         asked.method if protocol_of(asked.method) is Protocol.GRPC else asked.method.upper(),  # a gRPC method is a name
         asked.path,
@@ -69,25 +69,25 @@ def _exchange(source: Source, text: CaseText, index: int) -> Exchange:
         asked.form,
     )
     name = f"case-{index}"
-    return Exchange(request, answered.status, headers, body, name, text.started, text.elapsed)
+    return Exchange(request, response.status, headers, body, name, text.started, text.elapsed)
 
 
-def differences(claimed: Any, said: Json, where: str = "") -> Iterator[str]:
+def differences(claimed: Any, actual: Json, path: str = "") -> Iterator[str]:
     """Yield what differs. Of maps the claimed members count, lists are compared element by element."""
     if isinstance(claimed, Mapping):
-        if not isinstance(said, Mapping):
-            yield f"{where or '/'}: expected a map, got {said!r}"
+        if not isinstance(actual, Mapping):
+            yield f"{path or '/'}: expected a map, got {actual!r}"
             return
         for name, inner in claimed.items():
-            if name in said:
-                yield from differences(inner, said[name], f"{where}/{name}")
+            if name in actual:
+                yield from differences(inner, actual[name], f"{path}/{name}")
             elif inner is not None:
-                yield f"{where}/{name}: absent, expected {inner!r}"
+                yield f"{path}/{name}: absent, expected {inner!r}"
     elif isinstance(claimed, list):
-        if not isinstance(said, list) or len(claimed) != len(said):
-            yield f"{where}: expected {len(claimed)} elements, got {said!r}"
+        if not isinstance(actual, list) or len(claimed) != len(actual):
+            yield f"{path}: expected {len(claimed)} elements, got {actual!r}"
             return
-        for index, (one, other) in enumerate(zip(claimed, said, strict=True)):
-            yield from differences(one, other, f"{where}/{index}")
-    elif claimed != said or isinstance(claimed, bool) != isinstance(said, bool):
-        yield f"{where}: expected {claimed!r}, got {said!r}"
+        for index, (claimed_item, other) in enumerate(zip(claimed, actual, strict=True)):
+            yield from differences(claimed_item, other, f"{path}/{index}")
+    elif claimed != actual or isinstance(claimed, bool) != isinstance(actual, bool):
+        yield f"{path}: expected {claimed!r}, got {actual!r}"

@@ -50,18 +50,18 @@ def built_in() -> dict[str, Path]:
 
 def find_pack(name_or_path: str | Path) -> Path:
     """Return the folder of a built-in pack or of any folder. Raises AuthoringError with the likely name."""
-    known = built_in()
-    if str(name_or_path) in known:
-        return known[str(name_or_path)]
+    packs = built_in()
+    if str(name_or_path) in packs:
+        return packs[str(name_or_path)]
     path = Path(name_or_path)
     if (path / MANIFEST).is_file():
         return path
     if path.is_dir():
         raise AuthoringError(Place(path / MANIFEST), "a pack folder needs this file")
-    names = ", ".join(known)
+    names = ", ".join(packs)
     raise AuthoringError(
         Place(path),
-        f"no built-in pack and no folder of that name; built in: {names}{suggest_spelling(str(name_or_path), known)}",
+        f"no built-in pack and no folder of that name; built in: {names}{suggest_spelling(str(name_or_path), packs)}",
     )
 
 
@@ -140,9 +140,9 @@ def _functions(manifest: Source, text: PackText, lint: list[AuthoringError]) -> 
             errors.append(manifest.error(trail, f'"{key}" is no signature such as remaining(charge)'))
             continue
         name, parameters = parts
-        taken = next((word for word in (name, *parameters) if word in RESERVED or word in SCOPE), None)
-        if taken is not None or name in BUILT_IN or name in functions:
-            errors.append(manifest.error(trail, f'"{taken or name}" is a name that every rule has'))
+        taken_word = next((word for word in (name, *parameters) if word in RESERVED or word in SCOPE), None)
+        if taken_word is not None or name in BUILT_IN or name in functions:
+            errors.append(manifest.error(trail, f'"{taken_word or name}" is a name that every rule has'))
             continue
         try:
             body = expand(expression, functions)

@@ -25,37 +25,37 @@ def page(pack: Pack) -> str:
 
 def _section(rule: Rule) -> list[str]:
     lines = [f"## {rule.title}", "", f"`{rule.version}`, {rule.status}. {rule.diagnosis}", ""]
-    lines += [f"- {text}" for text in _heard(rule)]
+    lines += [f"- {text}" for text in _match_lines(rule)]
     lines += [f"- Asks `GET {question.get.text}`" for question in rule.questions]
-    lines += [f"- {text}" for entry in rule.entries for text in _said(entry)]
+    lines += [f"- {text}" for entry in rule.entries for text in _entry_lines(entry)]
     lines += ["", *(f"<{reference}>" for reference in rule.references), ""]
     return lines
 
 
-def _heard(rule: Rule) -> Iterator[str]:
+def _match_lines(rule: Rule) -> Iterator[str]:
     on = rule.match
-    for name, wanted in (
+    for name, values in (
         ("operation", on.operations),
         ("status", on.statuses),
         ("code", on.codes),
         ("type", sorted(on.types)),
         ("param", sorted(on.params)),
     ):
-        if wanted:
-            yield f"On {name} {', '.join(f'`{value}`' for value in wanted)}"
+        if values:
+            yield f"On {name} {', '.join(f'`{value}`' for value in values)}"
     if on.message is not None:
         yield f"On a message like `{on.message.text}`"
     if rule.when is not None:
         yield f"When `{rule.when.text}`"
 
 
-def _said(entry: Entry) -> Iterator[str]:
+def _entry_lines(entry: Entry) -> Iterator[str]:
     match entry:
         case SuggestionSpec():
             condition = f" if `{entry.condition.text}`" if entry.condition is not None else ""
             yield f"**{entry.action}**{condition}: {entry.message}"
         case SuggestionGroup():
             for member in entry.members:
-                yield from _said(member)
+                yield from _entry_lines(member)
         case SuggestionLoop():
-            yield from _said(entry.member)
+            yield from _entry_lines(entry.member)

@@ -19,44 +19,44 @@ from corrigible.schema.exchange import Json, Protocol, Request
 from .nearness import is_same
 
 
-def _these(said: str) -> frozenset[str]:
-    return frozenset(said.split())
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
-MONEY: Final = _these(
+MONEY: Final = _word_set(
     "currency currencies amount amounts price cost fee fees total subtotal balance tax discount payment charge"
     " refund payout"
 )
-IDENTITY: Final = _these(
+IDENTITY: Final = _word_set(
     "account accounts customer customers user users username login email emails owner owners tenant"
     " organization organisation recipient recipients"
     " assignee assignees reviewer reviewers payee beneficiary destination principal merchant"
 )
-PERMISSION: Final = _these(
+PERMISSION: Final = _word_set(
     "role roles scope scopes permission permissions privilege privileges privileged access admin administrator"
     " grant grants verb verbs policy acl allow deny"
 )
-DELETION: Final = _these(
+DELETION: Final = _word_set(
     "delete deleted deletion remove removed force purge destroy prune overwrite wipe cascade propagation"
 )
-VISIBILITY: Final = _these("visibility visible private public publish published secret hidden shared share sharing")
+VISIBILITY: Final = _word_set("visibility visible private public publish published secret hidden shared share sharing")
 WORDS: Final = MONEY | IDENTITY | PERMISSION | DELETION | VISIBILITY
 """The vocabulary: a name of which one word is among these decides."""
 
-_DESCRIBING: Final = _these(
+_DESCRIBING: Final = _word_set(
     "type types kind reason description behavior behaviour format interval label labels note comment mode url"
     " count options metadata"
 )
 """Last words of names that say something about it and decide nothing: `payment_method_types`, `refund_reason`."""
 
-_DELETING: Final = DELETION | _these("revoke drop erase terminate")
+_DELETING: Final = DELETION | _word_set("revoke drop erase terminate")
 """Words of an operation that takes something away."""
 
-_PAYING: Final = _these(
+_PAYING: Final = _word_set(
     "pay payment payments charge charges refund refunds transfer transfers payout payouts capture withdraw"
     " withdrawal withdrawals topup topups"
 )
-_PARTIES: Final = _these("id ids to from source target destination plan customer card bank")
+_PARTIES: Final = _word_set("id ids to from source target destination plan customer card bank")
 """Words of names that say, where money moves, whose it is and where it goes."""
 
 READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -74,14 +74,14 @@ def decides(name: str, request: Request, more: Collection[str] = ()) -> bool:
         return False
     if name in more or deletes(request):
         return True
-    said = words(name)
-    if not said or said[-1] in _DESCRIBING:
+    name_words = words(name)
+    if not name_words or name_words[-1] in _DESCRIBING:
         return False
-    if said[-1] == "policy" and len(said) > 1:
-        said = said[:-1]  # a restartPolicy is none of access
-    if not WORDS.isdisjoint(said):
+    if name_words[-1] == "policy" and len(name_words) > 1:
+        name_words = name_words[:-1]  # a restartPolicy is none of access
+    if not WORDS.isdisjoint(name_words):
         return True
-    return not _PARTIES.isdisjoint(said) and not _PAYING.isdisjoint(_called(request))
+    return not _PARTIES.isdisjoint(name_words) and not _PAYING.isdisjoint(_called(request))
 
 
 def guessed(patch: Sequence[Mapping[str, Json]], request: Request, more: Collection[str] = ()) -> bool:

@@ -31,7 +31,7 @@ _DIGITS = 32
 """Of a longer number the text counts."""
 
 
-def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
+def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
     """Whether `other` is `one` converted without loss: another type, notation or encoding of the same value.
 
     `"500"` is 500, `"true"` is true, `"a,b"` is `["a", "b"]`, an element is the list of it, an object is its JSON text
@@ -52,10 +52,10 @@ def says_the_same(one: Json, other: Json, depth: int = 0) -> bool:
     match one, other:
         case (list(), Mapping()) | (Mapping(), list()):
             items, members = (one, other) if isinstance(one, list) else (other, one)
-            return _numbered(members) == items or (len(items) == 1 and says_the_same(items[0], members, depth + 1))
+            return _numbered(members) == items or (len(items) == 1 and is_same_value(items[0], members, depth + 1))
         case Mapping(), str():
             return bool(spelling.document(other, dict) == one) or _is_mended(other, one)
-        case list(), _ if len(one) == 1 and says_the_same(one[0], other, depth + 1):
+        case list(), _ if len(one) == 1 and is_same_value(one[0], other, depth + 1):
             return True
         case list(), str() if len(other) <= _LONGEST:
             return spelling.document(other, list) == one or _listed(one, other) or _is_mended(other, one)

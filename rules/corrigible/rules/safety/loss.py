@@ -19,7 +19,7 @@ from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.schema.edit import same_json, same_text
 from corrigible.schema.exchange import Json, Request
 
-from .equivalence import is_respelled, says_the_same
+from .equivalence import is_respelled, is_same_value
 
 _REPRESENTATION = frozenset({"content-type", "content-encoding", "accept", "accept-encoding", "prefer", "user-agent"})
 """Headers that say how a request is written or how its answer shall be, not what is wished."""
@@ -115,26 +115,26 @@ class _Comparison:
 
     def of_scalars(self, patch: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
         """Return what a patch loses that only sets scalar members, and at most one to another value; else None."""
-        lost: str | None = None
+        losses: str | None = None
         pair: tuple[Json, Json] = (None, None)
         for op in patch:
             if op["op"] == "test":
                 continue
             pointer = op["path"]
-            _, where, *rest = pointer.split("/")
-            members = getattr(self.before, where, None)
+            _, part, *rest = pointer.split("/")
+            members = getattr(self.before, part, None)
             if op["op"] != "replace" or len(rest) != 1 or "~" in pointer or type(members) is not dict:
                 return None
-            name = rest[0].lower() if where == "headers" else rest[0]
+            name = rest[0].lower() if part == "headers" else rest[0]
             old, new = members.get(name, MISSING), op["value"]
             if type(old) not in _SCALARS or type(new) not in _SCALARS:
                 return None
-            if (where == "headers" and name in _REPRESENTATION) or self._kept(name, pointer, old, new):
+            if (part == "headers" and name in _REPRESENTATION) or self._kept(name, pointer, old, new):
                 continue
-            if lost is not None:
+            if losses is not None:
                 return None
-            lost, pair = pointer, (old, new)
-        return () if lost is None or self._names(*pair) else (lost,)
+            losses, pair = pointer, (old, new)
+        return () if losses is None or self._names(*pair) else (losses,)
 
     def compare(self, name: str, pointer: str, old: Json, new: Json, depth: int = 0) -> None:
         """Tell what of `old` is not in `new` at its place, and what is new there."""
@@ -161,14 +161,18 @@ class _Comparison:
 
     def paths(self, old: str, new: str) -> None:
         """Compare paths by segment: what the new one does not hold, wherever it stands, is gone."""
-        there = [unquote(segment) for segment in new.split("/") if segment]
+        segments = [unquote(segment) for segment in new.split("/") if segment]
         was = [unquote(segment) for segment in old.split("/") if segment]
-        gone = [s for s in was if s not in there and not any(one not in was and is_respelled(s, one) for one in there)]
+        removed = [
+            s
+            for s in was
+            if s not in segments and not any(part not in was and is_respelled(s, part) for part in segments)
+        ]
         if self.before.method in ("GET", "HEAD"):  # another version of the API reads the same thing
-            gone = [segment for segment in gone if not _VERSION.fullmatch(segment)]
-        gone = [segment for segment in gone if segment not in self._version()]
-        self.lost += [Leaf("/path", segment) for segment in gone]
-        self.gained += [Leaf("/path", segment) for segment in there if segment not in was]
+            removed = [segment for segment in removed if not _VERSION.fullmatch(segment)]
+        removed = [segment for segment in removed if segment not in self._version()]
+        self.lost += [Leaf("/path", segment) for segment in removed]
+        self.gained += [Leaf("/path", segment) for segment in segments if segment not in was]
 
     def _version(self) -> list[str]:
         """Return the segments of the path that name a version which may be another one."""
@@ -206,7 +210,7 @@ class _Comparison:
 
     def _kept(self, name: str, pointer: str, old: Json, new: Json) -> bool:
         loose = self.before.form or pointer.startswith(("/query", "/headers"))
-        if (same_text if loose else same_json)(old, new) or says_the_same(old, new) or is_respelled(old, new):
+        if (same_text if loose else same_json)(old, new) or is_same_value(old, new) or is_respelled(old, new):
             return True
         if pointer.startswith("/headers/if-") and isinstance(old, str) and new == f'"{old}"':
             return True  # an entity tag is a quoted string (RFC 9110 section 8.8.3)
@@ -226,10 +230,10 @@ class _Comparison:
         free = dict.fromkeys(range(len(new)))
         open_ones: list[int] = []
         for index, element in enumerate(old):
-            there = places.get(_key(element))
-            if there:
-                del free[there.pop(0)]
-            elif there is None or not isinstance(element, str | Mapping):
+            indexes = places.get(_key(element))
+            if indexes:
+                del free[indexes.pop(0)]
+            elif indexes is None or not isinstance(element, str | Mapping):
                 open_ones.append(index)
         for index in sorted(open_ones, key=lambda index: index not in free):  # those that kept their place first
             other = index if index in free else next(iter(free), None)
@@ -257,23 +261,23 @@ class _Comparison:
             return False
         if not isinstance(old, str | int) or not isinstance(new, str | int) or not re.search("[A-Za-z]", f"{old}{new}"):
             return False  # of two numbers one does not name the other
-        return any(_shows(seen, old, new) for seen in self.survival.seen)
+        return any(_shows(observation, old, new) for observation in self.survival.seen)
 
 
 def _unpaired(lost: Sequence[Leaf], gained: Sequence[Leaf]) -> tuple[list[Leaf], list[Leaf]]:
     """Return what is left once equal values are each other, in their order."""
-    there: dict[bytes, deque[Leaf]] = {}
+    gained_by_value: dict[bytes, deque[Leaf]] = {}
     for one in gained:
-        there.setdefault(_key(one.value), deque()).append(one)
+        gained_by_value.setdefault(_key(one.value), deque()).append(one)
     left = []
     for leaf in lost:
-        equal = there.get(_key(leaf.value))
+        equal = gained_by_value.get(_key(leaf.value))
         if equal:
             equal.popleft()
         else:
             left.append(leaf)
-    kept = {id(one) for same in there.values() for one in same}
-    return left, [one for one in gained if id(one) in kept]
+    paired = {id(leaf) for same in gained_by_value.values() for leaf in same}
+    return left, [leaf for leaf in gained if id(leaf) in paired]
 
 
 def _key(value: Json) -> bytes:
@@ -294,7 +298,7 @@ def _leaves(value: Json, pointer: str, depth: int = 0) -> Iterator[Leaf]:
 
 def _moved(old: Leaf, new: Leaf) -> bool:
     """Whether a value stands elsewhere now; under a name that was put right its own spelling may be, too."""
-    if same_json(old.value, new.value) or says_the_same(old.value, new.value):
+    if same_json(old.value, new.value) or is_same_value(old.value, new.value):
         return True
     names = old.pointer.rpartition("/")[2], new.pointer.rpartition("/")[2]
     return is_respelled(old.value, new.value) and is_respelled(*names)
@@ -303,43 +307,47 @@ def _moved(old: Leaf, new: Leaf) -> bool:
 def _effects(operations: Sequence[Json]) -> dict[str, Leaf] | None:
     """Return what each operation of a JSON patch does and the value it does it with; None for any other list."""
     out: dict[str, Leaf] = {}
-    for index, one in enumerate(operations):
-        if not (isinstance(one, Mapping) and isinstance(one.get("op"), str) and isinstance(one.get("path"), str)):
+    for index, operation in enumerate(operations):
+        if not (
+            isinstance(operation, Mapping)
+            and isinstance(operation.get("op"), str)
+            and isinstance(operation.get("path"), str)
+        ):
             return None
-        verb = "put" if one["op"] in ("add", "replace") else one["op"]
-        if "value" not in one:
-            out[f"{verb} {one.get('from', '')} {one['path']}"] = Leaf(f"/body/{index}", one["path"])
-        for leaf in _leaves(one["value"], "") if "value" in one else ():
-            out[f"{verb} {one['path']}{leaf.pointer}"] = Leaf(f"/body/{index}/value{leaf.pointer}", leaf.value)
+        verb = "put" if operation["op"] in ("add", "replace") else operation["op"]
+        if "value" not in operation:
+            out[f"{verb} {operation.get('from', '')} {operation['path']}"] = Leaf(f"/body/{index}", operation["path"])
+        for leaf in _leaves(operation["value"], "") if "value" in operation else ():
+            out[f"{verb} {operation['path']}{leaf.pointer}"] = Leaf(f"/body/{index}/value{leaf.pointer}", leaf.value)
     return out or None
 
 
-def _shows(seen: Seen, old: str | int, new: Json) -> bool:
-    asked = re.sub(r"[?&=]", "/", unquote(seen.path)) + "/"
-    if f"/{old}/" in asked:
-        return any(same_text(value, new) for _, value in _bounded(seen.answer))
-    return _in_one_object(seen.answer, old, new)
+def _shows(observation: Seen, old: str | int, new: Json) -> bool:
+    observed_path = re.sub(r"[?&=]", "/", unquote(observation.path)) + "/"
+    if f"/{old}/" in observed_path:
+        return any(same_text(value, new) for _, value in _bounded(observation.answer))
+    return _in_one_object(observation.answer, old, new)
 
 
-def _bounded(answer: Json) -> Iterator[Leaf]:
-    for count, leaf in enumerate(_leaves(answer, "")):
+def _bounded(document: Json) -> Iterator[Leaf]:
+    for count, leaf in enumerate(_leaves(document, "")):
         if count == _MOST_SEEN:
             return
         yield leaf
 
 
-def _in_one_object(answer: Json, old: str | int, new: Json) -> bool:
+def _in_one_object(document: Json, old: str | int, new: Json) -> bool:
     """Whether some object has both values among its own members and those of its members."""
     names: dict[str, set[str]] = {}
-    for leaf in _bounded(answer):
+    for leaf in _bounded(document):
         if isinstance(leaf.value, list | Mapping):
             continue
-        for what, wanted in (("old", old), ("new", new)):
-            if same_text(leaf.value, wanted) or (what == "old" and is_respelled(leaf.value, wanted)):
+        for key, value in (("old", old), ("new", new)):
+            if same_text(leaf.value, value) or (key == "old" and is_respelled(leaf.value, value)):
                 owner = leaf.pointer.rpartition("/")[0]
                 for place in (owner, owner.rpartition("/")[0]) if owner and not _is_listed(owner) else (owner,):
-                    names.setdefault(place, set()).add(what)
-    return any(len(both) == 2 for both in names.values())
+                    names.setdefault(place, set()).add(key)
+    return any(len(keys) == 2 for keys in names.values())
 
 
 def _is_listed(pointer: str) -> bool:

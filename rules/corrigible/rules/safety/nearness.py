@@ -55,7 +55,7 @@ def all_near(text: str, candidates: Sequence[Any]) -> list[str]:
     least = min(distance(text, candidate) for candidate in near)
     # Of abbreviations and words in another order the slips say little: there the likeness decides, with a margin.
     alike = max(_NEAR, best - _MARGIN) if least > _AFFIX else math.inf
-    goes_on = least == 1 and _is_begun_by(wanted, near)
+    goes_on = least == 1 and _is_prefix(wanted, near)
     kept = [
         one
         for one in known
@@ -80,9 +80,9 @@ def letters(text: str) -> str:
     return re.sub(r"[\W_]", "", text).casefold()
 
 
-def is_same(one: str, other: str) -> bool:
+def is_same(first: str, other: str) -> bool:
     """Whether two texts are one but for case and separators: that is a spelling and no guess."""
-    return letters(one) == letters(other)
+    return letters(first) == letters(other)
 
 
 def distance(text: str, candidate: str) -> int:
@@ -90,11 +90,11 @@ def distance(text: str, candidate: str) -> int:
 
     What goes on from one of the two, or leads to it, is two away at most, however long: an ending was left out.
     """
-    one, other = letters(text), letters(candidate)
-    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    first, other = letters(text), letters(candidate)
+    shorter, longer = (first, other) if len(first) <= len(other) else (other, first)
     if len(shorter) >= _SHORTEST and (longer.startswith(shorter) or longer.endswith(shorter)):
-        return min(_AFFIX, OSA.distance(one, other, score_cutoff=_AFFIX))
-    return OSA.distance(one, other)
+        return min(_AFFIX, OSA.distance(first, other, score_cutoff=_AFFIX))
+    return OSA.distance(first, other)
 
 
 _AFFIX: Final = 2
@@ -102,59 +102,61 @@ _AFFIX: Final = 2
 
 def is_slip(name: str, other: str) -> bool:
     """Whether a name is another but for a slip of the fingers (one letter in four), separators, or a plural."""
-    one, two = sorted((letters(name), letters(other)), key=len)
-    most = max(1, len(one) // 4)
-    return is_plural(one, two) or OSA.distance(one, two, score_cutoff=most) <= most
+    shorter, two = sorted((letters(name), letters(other)), key=len)
+    most = max(1, len(shorter) // 4)
+    return is_plural(shorter, two) or OSA.distance(shorter, two, score_cutoff=most) <= most
 
 
 def is_plural(name: str, other: str) -> bool:
     """Whether one of two names is the other's plural."""
-    one, two = sorted((letters(name), letters(other)), key=len)
-    return len(one) > 1 and two in (one + "s", one + "es", one.removesuffix("y") + "ies")
+    shorter, two = sorted((letters(name), letters(other)), key=len)
+    return len(shorter) > 1 and two in (shorter + "s", shorter + "es", shorter.removesuffix("y") + "ies")
 
 
-def _is_begun_by(wanted: str, near: Sequence[str]) -> bool:
+def _is_prefix(name: str, near: Sequence[str]) -> bool:
     """Whether all that is one letter away is the text with an ending, no plural.
 
     `create` is then no slip for `created`: it may as well be the first word of `create_pending`.
     """
-    plain = [letters(one) for one in near if distance(wanted, one) == 1]
-    text = letters(wanted)
-    return len(text) >= _SHORTEST and all(one.startswith(text) and not is_plural(one, text) for one in plain)
+    plain = [letters(candidate) for candidate in near if distance(name, candidate) == 1]
+    text = letters(name)
+    return len(text) >= _SHORTEST and all(
+        candidate.startswith(text) and not is_plural(candidate, text) for candidate in plain
+    )
 
 
-def _is_as_near(wanted: str, candidate: str, least: int, near: bool) -> bool:
+def _is_as_near(name: str, candidate: str, least: int, near: bool) -> bool:
     """Whether a candidate is not farther away than the best, whatever letter it begins with."""
-    one, other = letters(wanted), letters(candidate)
-    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    first, other = letters(name), letters(candidate)
+    shorter, longer = (first, other) if len(first) <= len(other) else (other, first)
     if len(longer) - len(shorter) > least and shorter not in longer:
         return False
-    away = distance(wanted, candidate)
+    away = distance(name, candidate)
     if away > least or near:
         return away <= least
     same = away <= 1 or 2 * away < len(shorter) or longer.startswith(shorter)
-    return same and not _other_numbers(wanted, _plain(candidate))
+    return same and not _other_numbers(name, _plain(candidate))
 
 
-def _other_numbers(wanted: str, shape: str) -> bool:
-    numbers = _NUMBER.findall(wanted)
+def _other_numbers(name: str, shape: str) -> bool:
+    numbers = _NUMBER.findall(name)
     others = _NUMBER.findall(shape) if numbers else []
     return len(numbers) == len(others) and numbers != others
 
 
-def _nearness(wanted: str, shape: str) -> float:
+def _nearness(name: str, shape: str) -> float:
     """Return 2 for the same but for separators, down to 0 for nothing in common."""
-    joined, whole = wanted.replace("_", ""), shape.replace("_", "")
+    joined, whole = name.replace("_", ""), shape.replace("_", "")
     if not joined or not whole:
         return 0.0
     if joined == whole:
         return _SAME
-    if _other_numbers(wanted, shape):
+    if _other_numbers(name, shape):
         return 0.0
-    words, found = wanted.split("_"), shape.split("_")
-    if len(words) == len(found):
-        return min(_word_nearness(word, other) for word, other in zip(words, found, strict=True))
-    if len(words) > 1 and all(any(_stems(word, other) for other in found) for word in words):
+    words, shape_words = name.split("_"), shape.split("_")
+    if len(words) == len(shape_words):
+        return min(_word_nearness(word, other) for word, other in zip(words, shape_words, strict=True))
+    if len(words) > 1 and all(any(_stems(word, other) for other in shape_words) for word in words):
         return 0.85
     score = Indel.normalized_similarity(joined, whole) if joined[0] == whole[0] else 0.0
     return float(score) if score >= 0.85 else 0.0
@@ -177,8 +179,8 @@ def _word_nearness(word: str, other: str) -> float:
     return float(score)
 
 
-def _shared_beginning(one: str, other: str) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+def _shared_beginning(first: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(first, other, strict=False)) if a != b), min(len(first), len(other)))
 
 
 @cached(8192)

@@ -95,10 +95,10 @@ def document(value: Json, kind: type) -> Json:
     if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
         return None
     try:
-        held = orjson.loads(value)
+        parsed = orjson.loads(value)
     except orjson.JSONDecodeError:
         return None
-    return held if isinstance(held, kind) else None
+    return parsed if isinstance(parsed, kind) else None
 
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -307,7 +307,7 @@ _OF_ANY_LENGTH: Final = frozenset({"byte", "uri", "url"})
 def respelled(value: Json, name: str) -> list[Spelling]:
     """Return how a value may be spelled in a format: one way, several that differ in meaning, or none."""
     out: dict[Json, Spelling] = {}
-    for spelled in _WAYS[name](value) if name in _WAYS else _trimmed(value):
+    for spelled in _CONVERSIONS[name](value) if name in _CONVERSIONS else _trimmed(value):
         if is_format(str(spelled.value), name) is not False or not isinstance(spelled.value, str):
             out.setdefault(spelled.value, spelled)
     return list(out.values())
@@ -329,15 +329,15 @@ def _as_uuid(value: Json) -> list[Spelling]:
 
 def _as_tuuid(value: Json) -> list[Spelling]:
     """Spell a UUID without its dashes."""
-    return [Spelling(str(one.value).replace("-", "")) for one in _as_uuid(value)]
+    return [Spelling(str(spelling.value).replace("-", "")) for spelling in _as_uuid(value)]
 
 
 def _as_email(value: Json) -> list[Spelling]:
     if not isinstance(value, str):
         return []
     text = value.strip()
-    named = re.fullmatch(r"[^<>]*<\s*([^<>\s]+)\s*>", text)
-    return [Spelling((named[1] if named else text).removeprefix("mailto:"))]
+    match = re.fullmatch(r"[^<>]*<\s*([^<>\s]+)\s*>", text)
+    return [Spelling((match[1] if match else text).removeprefix("mailto:"))]
 
 
 def _as_uri(value: Json) -> list[Spelling]:
@@ -358,8 +358,10 @@ def _as_host(value: Json) -> list[Spelling]:
     if "://" not in text:
         return [Spelling(text.removesuffix("."))]
     split = urlsplit(text)
-    lost = bool(split.path.strip("/") or split.query or split.port)
-    return [Spelling(split.hostname, "what is not the host is left out" if lost else "")] if split.hostname else []
+    loses_parts = bool(split.path.strip("/") or split.query or split.port)
+    return (
+        [Spelling(split.hostname, "what is not the host is left out" if loses_parts else "")] if split.hostname else []
+    )
 
 
 def _as_base64(value: Json) -> list[Spelling]:
@@ -375,7 +377,7 @@ def _as_base64(value: Json) -> list[Spelling]:
     return [Spelling(padded), encoded] if _BASE64.fullmatch(padded) else [encoded]
 
 
-_WAYS: Final[dict[str, Callable[[Json], list[Spelling]]]] = {
+_CONVERSIONS: Final[dict[str, Callable[[Json], list[Spelling]]]] = {
     "date": as_date,
     "date-time": as_moment,
     "uuid": _as_uuid,

@@ -11,7 +11,7 @@ from typing import Any
 from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.schema.exchange import Json, Request
 
-from .equivalence import says_the_same
+from .equivalence import is_same_value
 
 _DEEPEST = 100
 _ZERO: tuple[Any, ...] = (None, False, 0, "", [], {})
@@ -20,7 +20,7 @@ _MOST_TRIED = 64
 """Elements of a list in which the one that was sent is looked for."""
 
 
-def dropped(sent: Request, answer: Json, *, unanswered: Sequence[str] = ()) -> tuple[str, ...]:
+def dropped(sent: Request, stored: Json, *, unanswered: Sequence[str] = ()) -> tuple[str, ...]:
     """Return pointers into a request document to each value in the body that an answer does not hold.
 
     Defaults that the answer has besides do not count; neither do nulls that remove something, zero values that it
@@ -28,8 +28,8 @@ def dropped(sent: Request, answer: Json, *, unanswered: Sequence[str] = ()) -> t
     """
     skipped = tuple(f"/body{pointer}" for pointer in unanswered)
     if sent.method == "PATCH" and isinstance(sent.body, list):
-        return tuple(_undone(sent.body, answer))
-    return tuple(p for p in _unheld(sent.body, answer, "/body") if not _is_under(p, skipped))
+        return tuple(_undone(sent.body, stored))
+    return tuple(p for p in _unheld(sent.body, stored, "/body") if not _is_under(p, skipped))
 
 
 def in_the_original(pointers: Sequence[str], sent: Request, original: Request) -> list[str]:
@@ -42,7 +42,7 @@ def in_the_original(pointers: Sequence[str], sent: Request, original: Request) -
             continue
         value = resolve(document, pointer)
         for place, old in _leaves(original.body, "/body"):
-            if says_the_same(old, value) and resolve(document, place) is MISSING:
+            if is_same_value(old, value) and resolve(document, place) is MISSING:
                 out[place] = None
                 break
     return list(out)
@@ -52,27 +52,27 @@ def _is_under(pointer: str, places: Sequence[str]) -> bool:
     return any(pointer == place or pointer.startswith(f"{place}/") for place in places)
 
 
-def _unheld(sent: Json, answer: Json, pointer: str, depth: int = 0) -> Iterator[str]:
-    if _is_zero(sent) and (answer is MISSING or _is_zero(answer)):
+def _unheld(sent: Json, stored: Json, pointer: str, depth: int = 0) -> Iterator[str]:
+    if _is_zero(sent) and (stored is MISSING or _is_zero(stored)):
         return
-    if depth > _DEEPEST or answer is MISSING:
+    if depth > _DEEPEST or stored is MISSING:
         yield from (place for place, value in _leaves(sent, pointer) if not _is_zero(value))
-    elif isinstance(sent, Mapping) and isinstance(answer, Mapping):
+    elif isinstance(sent, Mapping) and isinstance(stored, Mapping):
         for name, inner in sent.items():
-            yield from _unheld(inner, answer.get(name, MISSING), f"{pointer}/{escape(str(name))}", depth + 1)
-    elif isinstance(sent, list) and isinstance(answer, list):
+            yield from _unheld(inner, stored.get(name, MISSING), f"{pointer}/{escape(str(name))}", depth + 1)
+    elif isinstance(sent, list) and isinstance(stored, list):
         for index, inner in enumerate(sent):
-            yield from _element(inner, answer, index, f"{pointer}/{index}", depth)
-    elif not says_the_same(sent, answer):
+            yield from _element(inner, stored, index, f"{pointer}/{index}", depth)
+    elif not is_same_value(sent, stored):
         yield from (place for place, _ in _leaves(sent, pointer))
 
 
-def _element(sent: Json, answer: Sequence[Any], index: int, pointer: str, depth: int) -> Iterator[str]:
+def _element(sent: Json, stored: Sequence[Any], index: int, pointer: str, depth: int) -> Iterator[str]:
     """Look for an element where it stood, then at the other places: a list may be kept as a set."""
-    here = answer[index : index + 1]
-    others = [one for place, one in enumerate(answer[:_MOST_TRIED]) if place != index]
+    same_place = stored[index : index + 1]
+    others = [element for place, element in enumerate(stored[:_MOST_TRIED]) if place != index]
     best: list[str] | None = None
-    for candidate in (*here, *others):
+    for candidate in (*same_place, *others):
         missing = list(_unheld(sent, candidate, pointer, depth + 1))
         if not missing:
             return
@@ -81,20 +81,20 @@ def _element(sent: Json, answer: Sequence[Any], index: int, pointer: str, depth:
     yield from best if best is not None else (place for place, _ in _leaves(sent, pointer))
 
 
-def _undone(operations: Sequence[Json], answer: Json) -> Iterator[str]:
+def _undone(operations: Sequence[Json], stored: Json) -> Iterator[str]:
     """Yield what operations of a JSON patch put, where an answer does not show it."""
-    for index, one in enumerate(operations):
-        place = one.get("path") if isinstance(one, Mapping) else None
-        if not isinstance(one, Mapping) or not isinstance(place, str):
+    for index, operation in enumerate(operations):
+        place = operation.get("path") if isinstance(operation, Mapping) else None
+        if not isinstance(operation, Mapping) or not isinstance(place, str):
             return
-        if one.get("op") in ("add", "replace"):
+        if operation.get("op") in ("add", "replace"):
             parent, _, last = place.rpartition("/")
-            there = resolve(answer, parent)
+            value = resolve(stored, parent)
             pointer = f"/body/{index}/value"
-            if last == "-" or isinstance(there, list):
-                yield from _element(one.get("value"), there if isinstance(there, list) else [], 0, pointer, 0)
+            if last == "-" or isinstance(value, list):
+                yield from _element(operation.get("value"), value if isinstance(value, list) else [], 0, pointer, 0)
             else:
-                yield from _unheld(one.get("value"), resolve(answer, place), pointer)
+                yield from _unheld(operation.get("value"), resolve(stored, place), pointer)
 
 
 def _is_zero(value: Json) -> bool:

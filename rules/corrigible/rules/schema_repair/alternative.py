@@ -17,7 +17,7 @@ from .trim_schema import trim_schema
 _MOST: Final = 3
 
 
-def wanted_by_all(violation: SchemaViolation) -> SchemaViolation | None:
+def required_by_all(violation: SchemaViolation) -> SchemaViolation | None:
     """Return the member that every form requires and the object lacks, as a violation of its own."""
     forms = _forms(violation)
     lacking = [_lacking(form, violation.value) for form in forms]
@@ -25,7 +25,7 @@ def wanted_by_all(violation: SchemaViolation) -> SchemaViolation | None:
     if not common:
         return None
     name = common[0]
-    declared = dict.fromkeys(str(one) for form in forms for one in _properties(form))
+    declared = dict.fromkeys(str(name) for form in forms for name in _properties(form))
     schema = _joined([_properties(form).get(name) for form in forms])
     return SchemaViolation(f"{violation.pointer}/{escape(name)}", "required", schema, MISSING, tuple(declared))
 
@@ -75,8 +75,8 @@ def _schema(value: Json) -> Schema:
 
 def _joined(schemas: Sequence[Json]) -> Schema:
     """Return one schema for a member that several forms describe: together their values, or the first one's schema."""
-    known = [_schema(schema) for schema in schemas]
-    values = [value for schema in known for value in choices(schema) if not isinstance(value, list | dict)]
-    if all(choices(schema) for schema in known):
+    known_schemas = [_schema(schema) for schema in schemas]
+    values = [value for schema in known_schemas for value in choices(schema) if not isinstance(value, list | dict)]
+    if all(choices(schema) for schema in known_schemas):
         return {"enum": list(dict.fromkeys(values))}
-    return known[0] if all(schema == known[0] for schema in known) else {}
+    return known_schemas[0] if all(schema == known_schemas[0] for schema in known_schemas) else {}

@@ -28,10 +28,10 @@ def first_violation(value: Json, schema: Schema, *, text: bool = False) -> str |
     value, nor does an unknown format: `is_fully_checked` is False for such schemas.
     """
     validator = _validator(schema)
-    seen = read(value, [schema], schema, single=False) if text else value
-    if validator is None or validator.is_valid(seen):
+    decoded = read(value, [schema], schema, single=False) if text else value
+    if validator is None or validator.is_valid(decoded):
         return None
-    broken = {str(error.schema_path[0]) for error in validator.iter_errors(seen)}
+    broken = {str(error.schema_path[0]) for error in validator.iter_errors(decoded)}
     return min(broken, key=lambda keyword: (_FIRST.get(keyword, len(_FIRST)), keyword))
 
 
@@ -70,11 +70,11 @@ def _validator(schema: Schema) -> Validator | None:
         text = orjson.dumps(schema)
     except TypeError:  # a number of more than 64 bits
         return _compiled(schema)
-    return _kept(text)
+    return _cached_validator(text)
 
 
 @functools.lru_cache(maxsize=1024)
-def _kept(text: bytes) -> Validator | None:
+def _cached_validator(text: bytes) -> Validator | None:
     return _compiled(orjson.loads(text))
 
 
@@ -97,13 +97,15 @@ _FORMATS_JUDGED: Final = spelling.FORMATS | {
 }
 
 
-def same(one: Json, other: Json, *, text: bool = False) -> bool:
+def same(first: Json, other: Json, *, text: bool = False) -> bool:
     """JSON equality: 1 equals 1.0, true equals neither; where scalars are text, also by their text."""
-    if text and not isinstance(one, dict | list) and not isinstance(other, dict | list):
-        return scalar_text(one) == scalar_text(other)
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return (type(one) is type(other) and bool(one == other)) or (_plain(one) and _plain(other) and bool(one == other))
+    if text and not isinstance(first, dict | list) and not isinstance(other, dict | list):
+        return scalar_text(first) == scalar_text(other)
+    if isinstance(first, bool) or isinstance(other, bool):
+        return first is other
+    return (type(first) is type(other) and bool(first == other)) or (
+        _plain(first) and _plain(other) and bool(first == other)
+    )
 
 
 def _plain(value: Json) -> bool:

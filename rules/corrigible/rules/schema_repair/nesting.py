@@ -164,18 +164,18 @@ def _edited(
     violation: SchemaViolation,
     request: Request,
     moves: list[tuple[str, str]],
-    made: list[Operation] | None = None,
+    operations: list[Operation] | None = None,
     *,
     sure: bool,
     leads: bool = True,
 ) -> Moved | None:
     document = request.document()
     tests: list[Operation] = []
-    ops: list[Operation] = [*(made or ())]
+    ops: list[Operation] = [*(operations or ())]
     try:
         for source, target in moves:
             # `move` fails where the member is gone; the test is for members inside a list.
-            tests += [one for one in guards(document, source, resolve(document, source)) if one not in tests]
+            tests += [guard for guard in guards(document, source, resolve(document, source)) if guard not in tests]
             ops.append({"op": "move", "from": source, "path": target})
         guarded(document, [*tests, *ops])
     except PatchError:
@@ -191,27 +191,31 @@ def _objects(schema: Schema) -> list[tuple[str, Schema]]:
     objects_by_name: list[tuple[str, Schema]] = []
     for name, inner in properties.items() if isinstance(properties, Mapping) else ():
         branches = [inner, *(inner.get("anyOf") or ())] if isinstance(inner, Mapping) else []
-        objects = [one for one in branches if isinstance(one, Mapping) and isinstance(one.get("properties"), Mapping)]
+        objects = [
+            branch
+            for branch in branches
+            if isinstance(branch, Mapping) and isinstance(branch.get("properties"), Mapping)
+        ]
         if len(objects) == 1 and "object" in (types(objects[0]) or ("object",)):
             objects_by_name.append((str(name), objects[0]))
     return objects_by_name
 
 
-def _takes(schema: Schema, name: str, value: Json, there: Json, request: Request) -> bool:
+def _takes(schema: Schema, name: str, value: Json, existing: Json, request: Request) -> bool:
     """Whether an object declares a member that is not there yet, and takes the value as it is."""
     properties = schema.get("properties")
     if (
         not isinstance(properties, Mapping)
         or name not in properties
-        or not (there is None or isinstance(there, Mapping))
+        or not (existing is None or isinstance(existing, Mapping))
     ):
         return False
     inner = properties[name]
-    if (isinstance(there, Mapping) and name in there) or not isinstance(inner, Mapping) or value is None:
+    if (isinstance(existing, Mapping) and name in existing) or not isinstance(inner, Mapping) or value is None:
         return False
     return first_violation(value, inner, text=request.form) is None
 
 
 def _required(schema: Schema | None) -> frozenset[str]:
     names = (schema or {}).get(REQUIRED, (schema or {}).get("required"))
-    return frozenset(str(one) for one in names) if isinstance(names, list | tuple) else frozenset()
+    return frozenset(str(name) for name in names) if isinstance(names, list | tuple) else frozenset()

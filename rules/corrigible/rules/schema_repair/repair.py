@@ -67,7 +67,7 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
             return _without_duplicates(violation, request)
         case _ if violation.value is MISSING:
             return None
-        case "anyOf" | "oneOf" if (inner := alternative.wanted_by_all(violation)) is not None:
+        case "anyOf" | "oneOf" if (inner := alternative.required_by_all(violation)) is not None:
             return _missing(inner, request, group)
         case "anyOf" | "oneOf" if (choice := alternative.chosen(violation, request, group)) is not None:
             return choice
@@ -76,16 +76,18 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
         case "maxItems":
             return ask(violation, request, "Say which elements to keep.", schema=_to_keep(violation))
         case _:
-            return _mended(violation, request, group)
+            return _repaired_value(violation, request, group)
 
 
-def _mended(violation: SchemaViolation, request: Request, group: str) -> Proposal:
+def _repaired_value(violation: SchemaViolation, request: Request, group: str) -> Proposal:
     if is_secret(violation.pointer, violation.value):
         return ask(violation, request, _ASK_VALUE)
     place = place_of(violation.pointer, request)
     spellings = repair_value(violation.keyword, violation.value, violation.schema, place)[: _MOST_ALTERNATIVES + 1]
-    replacements = [_replaced(violation, request, one) for one in spellings[:_MOST_ALTERNATIVES]] if spellings else []
-    edits = [one for one in replacements if one is not None]
+    replacements = (
+        [_replaced(violation, request, spelling) for spelling in spellings[:_MOST_ALTERNATIVES]] if spellings else []
+    )
+    edits = [replacement for replacement in replacements if replacement is not None]
     if len(spellings) == 1 and edits:
         return Proposal(edits)
     if len(edits) > 1 and len(spellings) <= _MOST_ALTERNATIVES:
@@ -210,14 +212,14 @@ def given(schema: Mapping[str, Json]) -> Json:
 def _added(request: Request, pointer: str, value: Json) -> list[Operation]:
     """Return the operations that add a member, and the object it belongs into where that is missing too."""
     document = request.document()
-    place, made = pointer, value
+    place, new_value = pointer, value
     parent = place.rpartition("/")[0]
     while parent.count("/") >= 1 and resolve(document, parent) in (MISSING, None):
-        made = {segments(place)[-1]: made}
+        new_value = {segments(place)[-1]: new_value}
         place, parent = parent, parent.rpartition("/")[0]
     if pointer.startswith("/headers/"):
-        made = scalar_text(made)
-    return guarded_edit(request, place, MISSING, {"op": "add", "path": place, "value": made})
+        new_value = scalar_text(new_value)
+    return guarded_edit(request, place, MISSING, {"op": "add", "path": place, "value": new_value})
 
 
 def _members_to_ask(schema: Mapping[str, Json]) -> list[tuple[str, Mapping[str, Json]]]:
@@ -239,8 +241,8 @@ def _without_duplicates(violation: SchemaViolation, request: Request) -> Proposa
     if not isinstance(items, list):
         return None
     again = duplicates(items, text=place_of(violation.pointer, request).text)
-    counted = {*types(violation.schema.get("items") or {})} & {"integer", "number"}
-    structured = any(isinstance(items[index], list | dict | int | float) for index in again) or bool(counted)
+    numeric_types = {*types(violation.schema.get("items") or {})} & {"integer", "number"}
+    structured = any(isinstance(items[index], list | dict | int | float) for index in again) or bool(numeric_types)
     structured = structured or violation.schema.get(IS_LIST) is True
     if not again or is_secret(violation.pointer, items) or len(again) > _MOST_DROPPED:
         return ask(violation, request, "Send each element once.")
@@ -259,9 +261,9 @@ def _to_keep(violation: SchemaViolation) -> Mapping[str, Json]:
     items: Sequence[Json] = violation.value if isinstance(violation.value, list) else ()
     schema = dict(trim_schema(violation.schema))
     plain: Iterable[Json] = [item for item in items if not isinstance(item, list | dict)]
-    kept = list(dict.fromkeys(plain))
-    if kept and len(kept) == len(items) <= _MOST_NAMED and not is_secret(violation.pointer, violation.value):
-        schema["items"] = {"enum": kept}
+    distinct = list(dict.fromkeys(plain))
+    if distinct and len(distinct) == len(items) <= _MOST_NAMED and not is_secret(violation.pointer, violation.value):
+        schema["items"] = {"enum": distinct}
     return schema
 
 

@@ -76,9 +76,9 @@ def rounded(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     return [_number(near, "the nearest multiple is sent")]
 
 
-def _number(made: Decimal, assumes: str) -> Spelling:
-    whole = made == made.to_integral_value()
-    return Spelling(int(made) if whole else float(made), assumes)
+def _number(number: Decimal, assumes: str) -> Spelling:
+    whole = number == number.to_integral_value()
+    return Spelling(int(number) if whole else float(number), assumes)
 
 
 def longest_span(value: Json, schema: Schema, place: Place) -> list[Spelling]:

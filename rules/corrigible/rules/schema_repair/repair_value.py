@@ -44,7 +44,7 @@ _STEPS = 3
 
 
 def _first(keyword: str, value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    way = _WAYS.get(keyword)
+    way = _REPAIRS.get(keyword)
     return [] if way is None else way(value, schema, place)
 
 
@@ -61,16 +61,16 @@ def _settled(options: list[Spelling], schema: Schema, place: Place, steps: int) 
             further = _first(keyword, option.value, schema, place)
             joined = [Spelling(f.value, _and(option.assumes, f.assumes)) for f in further]
             settled = _settled(joined, schema, place, steps - 1)
-        out += [one for one in settled if not any(_identical(one.value, other.value) for other in out)]
+        out += [spelling for spelling in settled if not any(_identical(spelling.value, other.value) for other in out)]
     return out
 
 
-def _identical(one: Json, other: Json) -> bool:
-    return type(one) is type(other) and bool(one == other)
+def _identical(first: Json, other: Json) -> bool:
+    return type(first) is type(other) and bool(first == other)
 
 
-def _and(one: str, other: str) -> str:
-    return "; ".join(dict.fromkeys(part for part in (one, other) if part))
+def _and(first: str, other: str) -> str:
+    return "; ".join(dict.fromkeys(part for part in (first, other) if part))
 
 
 # Closed lists
@@ -81,26 +81,26 @@ PREFIX = "x-prefix"
 
 
 def _chosen(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    listed = [one for one in choices(schema) if one is not None]
+    listed = [choice for choice in choices(schema) if choice is not None]
     if isinstance(value, dict) or value is None:
         return []
     if isinstance(value, list):
         return [Spelling(value[0])] if len(value) == 1 and not isinstance(value[0], list | dict) else []
     text = scalar_text(value).strip()
-    scalars = {scalar_text(one): one for one in listed if not isinstance(one, list | dict)}
+    scalars = {scalar_text(value): value for value in listed if not isinstance(value, list | dict)}
     if text in scalars:
         return [Spelling(scalars[text])]
     letters = _letters(text)
     begins = _letters(str(schema.get(PREFIX, "")))
-    bare = [one for name, one in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
-    if len(bare) == 1:
-        return [Spelling(bare[0])]
+    matches = [value for name, value in scalars.items() if letters and _letters(name) in (letters, begins + letters)]
+    if len(matches) == 1:
+        return [Spelling(matches[0])]
     if not isinstance(value, str):
         only = [] if isinstance(value, bool) or "const" not in schema else [schema["const"]]
-        return [Spelling(one, _ONLY) for one in only]
-    begun = _initials(text)
+        return [Spelling(value, _ONLY) for value in only]
+    initials = _initials(text)
     similar = all_near(text, list(scalars))
-    if not any(begun <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
+    if not any(initials <= _initials(name) or name[:1].casefold() == text[:1].casefold() for name in similar):
         similar = []
     near = [Spelling(scalars[name]) for name in _with_second(text, similar, scalars)]
     if not near and "const" in schema:
@@ -134,7 +134,11 @@ def _cast(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     out: list[Spelling] = []
     for kind in _ORDER:
         if kind in allowed:
-            out += [one for one in _CASTS[kind](value, schema, place) if _fits_somehow(one.value, schema, place)]
+            out += [
+                spelling
+                for spelling in _CASTS[kind](value, schema, place)
+                if _fits_somehow(spelling.value, schema, place)
+            ]
             if out:
                 break
     return out
@@ -182,9 +186,9 @@ def _scalar(value: Json, schema: Schema, place: Place, cast: Callable[[Json], Js
     if isinstance(value, list):
         inner = [cast(item) for item in value]
         assumes = "" if len(value) == 1 else "one of the values is sent"
-        return [Spelling(one, assumes) for one in inner] if len(value) <= _MOST_CHOICES and None not in inner else []
-    made = cast(value)
-    return [] if made is None else [Spelling(made)]
+        return [Spelling(item, assumes) for item in inner] if len(value) <= _MOST_CHOICES and None not in inner else []
+    converted = cast(value)
+    return [] if converted is None else [Spelling(converted)]
 
 
 _MOST_CHOICES = 3
@@ -193,8 +197,8 @@ _MOST_CHOICES = 3
 def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     if value is None or not place.wraps:
         return []
-    if (held := spelling.document(value, list)) is not None:
-        return [Spelling(held)]
+    if (parsed := spelling.document(value, list)) is not None:
+        return [Spelling(parsed)]
     if isinstance(value, Mapping):
         keys = list(value)
         if keys and keys == [str(index) for index in range(len(keys))]:
@@ -202,8 +206,8 @@ def _to_array(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     readings = [[value]]
     if isinstance(value, str) and "," in value:
         readings.append([part.strip() for part in value.split(",") if part.strip()])
-    out = [one for items in readings for one in _items(items, schema, place)]
-    whole = [one for one in out if first_violation(one.value, schema, text=place.text) is None]
+    out = [spelling for items in readings for spelling in _items(items, schema, place)]
+    whole = [spelling for spelling in out if first_violation(spelling.value, schema, text=place.text) is None]
     return whole or out
 
 
@@ -224,8 +228,8 @@ def _items(items: list[Json], schema: Schema, place: Place) -> list[Spelling]:
 
 
 def _to_object(value: Json, schema: Schema, place: Place) -> list[Spelling]:
-    if (held := spelling.document(value, dict)) is not None:
-        return [Spelling(held)]
+    if (parsed := spelling.document(value, dict)) is not None:
+        return [Spelling(parsed)]
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
         return [Spelling(value[0])]
     if place.wraps and not place.text and (named := _only_text(schema)) and isinstance(value, str) and value.strip():
@@ -325,15 +329,15 @@ def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelling]:
                 continue
             if "object" in types(inner) and isinstance(value, int) and not isinstance(value, bool):
                 return []  # a number is rather the id of such an object than its name
-            for one in repair_value(broken, value, inner, place):
-                if not any(same(one.value, other.value) for other in repairs):
-                    repairs.append(one)
-    return [one for one in repairs if not one.assumes] or repairs
+            for repaired in repair_value(broken, value, inner, place):
+                if not any(same(repaired.value, other.value) for other in repairs):
+                    repairs.append(repaired)
+    return [repair for repair in repairs if not repair.assumes] or repairs
 
 
-_Way = Callable[[Json, Schema, Place], list[Spelling]]
+_Repair = Callable[[Json, Schema, Place], list[Spelling]]
 
-_WAYS: Final[Mapping[str, _Way]] = {
+_REPAIRS: Final[Mapping[str, _Repair]] = {
     "enum": _chosen,
     "const": _chosen,
     "type": _cast,

@@ -64,7 +64,7 @@ def guarded_edit(request: Request, pointer: str, old: Json, operation: Operation
     return ops
 
 
-_TELLING: Final = ("name", "id", "key", "path", "type", "title")
+_IDENTIFYING: Final = ("name", "id", "key", "path", "type", "title")
 
 
 def _identified(document: Mapping[str, Json], element: str) -> Operation:
@@ -73,7 +73,7 @@ def _identified(document: Mapping[str, Json], element: str) -> Operation:
         plain = [
             name for name, inner in value.items() if _is_short(inner) and not is_secret(f"/body/{escape(name)}", inner)
         ]
-        name = next((name for name in _TELLING if name in plain), plain[0] if plain else None)
+        name = next((name for name in _IDENTIFYING if name in plain), plain[0] if plain else None)
         if name is not None:
             return {"op": "test", "path": f"{element}/{escape(name)}", "value": value[name]}
         if not value:
@@ -125,7 +125,7 @@ def effects(method: str) -> str:
 
 def options(edits: Sequence[Suggestion], group: str) -> Proposal:
     """Return a closed choice: the caller takes one of them."""
-    marked = [_grouped(one, {"id": f"{group}1", "relation": "one_of"}) for one in edits]
+    marked = [_grouped(edit, {"id": f"{group}1", "relation": "one_of"}) for edit in edits]
     return Proposal(marked, "intent_disambiguation")
 
 
@@ -153,7 +153,7 @@ def ask(
         "message": message,
         "parameters": {},
         "applicability": "HAS_PLACEHOLDERS",
-        "placeholders": [{"pointer": pointer, "ask": "user", "schema": dict(wanted)} for pointer, wanted in questions],
+        "placeholders": [{"pointer": pointer, "ask": "user", "schema": dict(schema)} for pointer, schema in questions],
         "safety": {"side_effects": effects(request.method), "changes_intent": False},
         "evidence": {"kind": "spec", "pointer": violation.pointer},
     }
@@ -175,8 +175,8 @@ def merged(request: Request, ops: Sequence[Operation]) -> dict[str, Json]:
             through_list = next(through_arrays(request.document(), path), None) is not None
             if parts[:1] != [into] or len(parts) < 2 or through_list or isinstance(value, list | dict):
                 return {}
-            here = out
+            node = out
             for part in parts[1:-1]:
-                here = here.setdefault(part, {})
-            here[parts[-1]] = value
+                node = node.setdefault(part, {})
+            node[parts[-1]] = value
     return out

@@ -11,7 +11,7 @@ _KEPT: Final = (
     *("type", "enum", "const", "default", "format", "pattern", "minimum", "maximum", "exclusiveMinimum"),
     *("exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "required"),
 )
-_SAID_BY_VALUES: Final = frozenset({"format", "pattern", "minLength", "maxLength"})
+_IMPLIED_BY_VALUES: Final = frozenset({"format", "pattern", "minLength", "maxLength"})
 """What a list of values makes needless."""
 _DEEPEST: Final = 2
 _MOST_VALUES: Final = 40
@@ -24,7 +24,7 @@ def trim_schema(schema: Mapping[str, Json], depth: int = 0) -> dict[str, Json]:
     if isinstance(listed := out.get("enum"), list) and len(listed) > _MOST_VALUES:
         del out["enum"]
     if "enum" in out:
-        out = {name: value for name, value in out.items() if name not in _SAID_BY_VALUES}
+        out = {name: value for name, value in out.items() if name not in _IMPLIED_BY_VALUES}
     if isinstance(pattern := out.get("pattern"), str) and len(pattern) > 200:
         del out["pattern"]
     if depth == _DEEPEST:
@@ -37,8 +37,8 @@ def trim_schema(schema: Mapping[str, Json], depth: int = 0) -> dict[str, Json]:
             out[name] = [trim_schema(part, depth + 1) for part in parts if isinstance(part, Mapping)]
     properties = schema.get("properties")
     if isinstance(properties, Mapping) and properties:
-        wanted = [name for name in out.get("required") or () if name in properties]
-        names = dict.fromkeys([*wanted, *properties])
+        required = [name for name in out.get("required") or () if name in properties]
+        names = dict.fromkeys([*required, *properties])
         out["properties"] = {
             name: trim_schema(properties[name], depth + 1) if isinstance(properties[name], Mapping) else {}
             for name in list(names)[:_MOST_MEMBERS]

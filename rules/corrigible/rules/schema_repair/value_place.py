@@ -23,11 +23,11 @@ class Place(NamedTuple):
 def place_of(pointer: str, request: Request) -> Place:
     """Return the facts of a value's place."""
     parts = segments(pointer)
-    where = parts[0] if parts else ""
+    part = parts[0] if parts else ""
     name = next((part for part in reversed(parts[1:]) if not part.isdecimal()), "")
     return Place(
         name=name,
-        text=where in ("query", "headers", "path") or (where == "body" and request.form),
+        text=part in ("query", "headers", "path") or (part == "body" and request.form),
         reads=request.method in ("GET", "HEAD"),
-        wraps=where == "body",
+        wraps=part == "body",
     )

@@ -28,8 +28,10 @@ def read(value: Json, schemas: Sequence[Json], root: Schema, *, single: bool = T
     if isinstance(value, str):
         return _scalar(value, schemas, root, single=single, depth=depth)
     if isinstance(value, bool | int | float):
-        seen = _scalar(scalar_text(value), schemas, root, single=single, depth=depth)
-        return value if seen == value or (isinstance(seen, str) and "string" not in _kinds(schemas, root)) else seen
+        scalar = _scalar(scalar_text(value), schemas, root, single=single, depth=depth)
+        return (
+            value if scalar == value or (isinstance(scalar, str) and "string" not in _kinds(schemas, root)) else scalar
+        )
     if isinstance(value, Mapping):
         return {
             name: read(inner, member(schemas, name, root), root, single=single, depth=depth + 1)

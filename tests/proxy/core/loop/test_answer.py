@@ -49,9 +49,9 @@ def test_no_values_are_left_once_structure_is_relaxed() -> None:
         type="intent_disambiguation",
         retry={"same_request": True, "after_seconds": 1, "idempotency_key": "new"},
     )
-    agent.refused(said=said)
-    agent.refused(said=said)
-    third = agent.refused(said=said)
+    agent.refused(feedback_sent=said)
+    agent.refused(feedback_sent=said)
+    third = agent.refused(feedback_sent=said)
     assert third is not None
     assert third["type"] == "recovery_guidance"
     assert third["retry"] == {"same_request": False, "after_seconds": 1, "idempotency_key": "new"}
@@ -73,9 +73,9 @@ def test_without_a_place_to_ask_about_it_is_only_a_signal(pointer: str) -> None:
 
 def test_what_was_tried_is_not_offered_again() -> None:
     agent = Agent()
-    agent.refused(said=feedback(*one_of(300, 200, 100)))
+    agent.refused(feedback_sent=feedback(*one_of(300, 200, 100)))
     second = agent.refused(
-        replace(REQUEST, body={**REQUEST.body, "amount": 300}), said=feedback(*one_of(300, 200, 100))
+        replace(REQUEST, body={**REQUEST.body, "amount": 300}), feedback_sent=feedback(*one_of(300, 200, 100))
     )
     assert second is not None
     assert second["loop"]["action"] == "next_alternative"
@@ -96,16 +96,16 @@ def test_a_question_may_be_answered_in_another_way() -> None:
     agent = Agent()
     asked = {"action": "MODIFY_PARAMS", "message": "m", "parameters": {}, "applicability": "HAS_PLACEHOLDERS"}
     said = feedback({**asked, "placeholders": [{"pointer": "/body/amount", "ask": "user"}]})
-    agent.refused(said=said)
-    second = agent.refused(replace(REQUEST, body={**REQUEST.body, "amount": 7}), said=said)
+    agent.refused(feedback_sent=said)
+    second = agent.refused(replace(REQUEST, body={**REQUEST.body, "amount": 7}), feedback_sent=said)
     assert second is not None
     assert (second["loop"]["action"], second["suggestions"]) == ("none", said["suggestions"])
 
 
 def test_advice_that_was_not_followed_keeps_its_rank() -> None:
     agent = Agent()
-    agent.refused(said=feedback(*one_of(300, 200)))
-    second = agent.refused(said=feedback(*one_of(300, 200)))
+    agent.refused(feedback_sent=feedback(*one_of(300, 200)))
+    second = agent.refused(feedback_sent=feedback(*one_of(300, 200)))
     assert second is not None
     assert second["loop"]["action"] == "none"
     assert [s["patch"][0]["value"] for s in second["suggestions"]] == [300, 200]
@@ -115,8 +115,8 @@ def test_a_number_that_was_sent_as_text_is_not_tried_as_a_number() -> None:
     agent = Agent()
     said = feedback(edit("/body/amount", 500))
     sent = replace(REQUEST, body={**REQUEST.body, "amount": "500"})
-    agent.refused(sent, said=said)
-    second = agent.refused(sent, said=said)
+    agent.refused(sent, feedback_sent=said)
+    second = agent.refused(sent, feedback_sent=said)
     assert second is not None
     assert (second["loop"]["action"], second["suggestions"]) == ("none", said["suggestions"])
 
@@ -125,8 +125,8 @@ def test_what_is_no_alternative_stays() -> None:
     agent = Agent()
     first, second = one_of(300, 200)
     said = feedback(first, edit("/body/reason", "x"), second)
-    agent.refused(said=said)
-    answer = agent.refused(replace(REQUEST, body={**REQUEST.body, "amount": 300}), said=said)
+    agent.refused(feedback_sent=said)
+    answer = agent.refused(replace(REQUEST, body={**REQUEST.body, "amount": 300}), feedback_sent=said)
     assert answer is not None
     assert [s["patch"][0]["value"] for s in answer["suggestions"]] == ["x", 200]
 
@@ -163,9 +163,9 @@ def test_what_counts_as_tried(request_: Request, suggestions: list[dict[str, Any
 def test_the_end_of_the_road_stays_that_and_is_said_louder(action: str) -> None:
     agent = Agent()
     said = feedback({"action": action, "parameters": {"where": "/x"}}, recovery="terminal")
-    agent.refused(said=said)
+    agent.refused(feedback_sent=said)
     for attempt in range(2, 7):
-        answer = agent.refused(said=said)
+        answer = agent.refused(feedback_sent=said)
         assert answer is not None
         loop = answer.pop("loop")
         if attempt < 4:
@@ -180,9 +180,9 @@ def test_the_end_of_the_road_stays_that_and_is_said_louder(action: str) -> None:
 def test_what_is_done_calls_for_nobody() -> None:
     agent = Agent()
     said = feedback({"action": "ALREADY_DONE", "parameters": {"where": "/x"}}, recovery="terminal")
-    agent.refused(said=said)
+    agent.refused(feedback_sent=said)
     for attempt in range(2, 7):
-        answer = agent.refused(said=said)
+        answer = agent.refused(feedback_sent=said)
         assert answer is not None
         loop = answer.pop("loop")
         assert (loop["attempt"], loop["action"], answer) == (attempt, "none", said)
@@ -192,7 +192,7 @@ def test_what_is_done_calls_for_nobody() -> None:
 def test_waiting_is_repeating_until_it_is_too_much(retry: dict[str, Json], last: int) -> None:
     agent = Agent()
     said = feedback({"action": "WAIT_AND_RETRY", "parameters": {}}, recovery="transient", retry=retry)
-    answers = [agent.refused(said=said) for _ in range(last)]
+    answers = [agent.refused(feedback_sent=said) for _ in range(last)]
     assert [one and one["loop"]["action"] for one in answers] == [None, *["none"] * (last - 2), "escalate"]
     assert [one is not None and "retry" in one for one in answers] == [False, *[True] * (last - 2), False]
 
@@ -200,7 +200,7 @@ def test_waiting_is_repeating_until_it_is_too_much(retry: dict[str, Json], last:
 def test_a_pace_for_edits_gives_them_no_more_attempts() -> None:
     agent = Agent()
     said = feedback(retry={"same_request": False, "max_attempts": 6})
-    actions = [answer and answer["loop"]["action"] for answer in (agent.refused(said=said) for _ in range(4))]
+    actions = [answer and answer["loop"]["action"] for answer in (agent.refused(feedback_sent=said) for _ in range(4))]
     assert actions == [None, "none", "relax_structure", "escalate"]
 
 

@@ -18,9 +18,9 @@ def test_whoever_guesses_at_the_place_that_was_asked_for_goes_in_circles() -> No
     asked = {"action": "MODIFY_PARAMS", "message": "m", "parameters": {}, "applicability": "HAS_PLACEHOLDERS"}
     said = feedback({**asked, "placeholders": [{"pointer": "/body/reason", "ask": "user"}]})
     guesses = [replace(REQUEST, body={**REQUEST.body, "reason": guess}) for guess in ("a", "b", "c", "d")]
-    assert [agent.attempt(guess, said=said) for guess in guesses] == [1, 2, 3, 4]
+    assert [agent.attempt(guess, feedback_sent=said) for guess in guesses] == [1, 2, 3, 4]
     elsewhere = [replace(REQUEST, body={**REQUEST.body, "tags": [guess]}) for guess in ("a", "b")]
-    assert [Agent().attempt(guess, said=said) for guess in elsewhere] == [1, 1]
+    assert [Agent().attempt(guess, feedback_sent=said) for guess in elsewhere] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_which_requests_are_of_one_task(wanted: int, change: dict[str, Any]) -> 
 def test_what_was_suggested_may_change_too() -> None:
     agent = Agent()
     said = feedback(edit("/body/reason", "fraud"), edit("/body/tags/-", "c"))
-    agent.refused(said=said)
+    agent.refused(feedback_sent=said)
     after = replace(REQUEST, body={**REQUEST.body, "reason": "fraud", "tags": ["a", "b", "c"]})
     assert agent.attempt(after) == 2
     assert agent.attempt(REQUEST) == 3, "and back again, though nothing of that was suggested now"
@@ -59,13 +59,13 @@ def test_what_was_suggested_may_change_too() -> None:
 def test_an_element_that_goes_moves_those_behind_it() -> None:
     agent = Agent()
     said = feedback({"action": "MODIFY_PARAMS", "parameters": {}, "patch": [{"op": "remove", "path": "/body/tags/0"}]})
-    agent.refused(said=said)
+    agent.refused(feedback_sent=said)
     assert agent.attempt(replace(REQUEST, body={**REQUEST.body, "tags": ["b"]})) == 2
 
 
 def test_another_path_is_another_task_unless_it_was_suggested() -> None:
     agent = Agent()
-    agent.refused(said=feedback(edit("/path", "/charges/2/refunds"), edit("/body/amount", 1)))
+    agent.refused(feedback_sent=feedback(edit("/path", "/charges/2/refunds"), edit("/body/amount", 1)))
     assert agent.attempt(replace(REQUEST, path="/charges/3/refunds")) == 1
     assert agent.attempt(replace(REQUEST, path="/charges/2/refunds")) == 2
     assert agent.attempt(REQUEST) == 3
@@ -95,9 +95,9 @@ def test_a_path_may_be_one_of_several_mistakes() -> None:
 def test_advice_of_no_place_is_no_progress(first: dict[str, Json], then: dict[str, Json]) -> None:
     agent, bare = Agent(), (Violation("invalid", "Validation failed", ""),)
     said = [feedback({"action": "MODIFY_PARAMS", "parameters": parameters}) for parameters in (first, then)]
-    agent.refused(said=said[0], about=bare)
+    agent.refused(feedback_sent=said[0], about=bare)
     again = replace(REQUEST, body={**REQUEST.body, "request_id": "2"})
-    assert agent.attempt(again, said=said[1], about=bare) == 2
+    assert agent.attempt(again, feedback_sent=said[1], about=bare) == 2
 
 
 def test_tasks_that_share_credentials_are_counted_apart() -> None:
@@ -150,7 +150,7 @@ def test_four_mistakes_of_one_caller_in_one_reading_are_no_loop() -> None:
     for text, name in zip(said, list(query), strict=True):
         asked = feedback({**ask, "placeholders": [{"pointer": "/query", "ask": "user"}]})
         request = Request("GET", "/things", dict(query))
-        assert agent.attempt(request, said=asked, about=[Violation("invalid", text, "")]) == 1
+        assert agent.attempt(request, feedback_sent=asked, about=[Violation("invalid", text, "")]) == 1
         query[name] = "1"
 
 
@@ -159,11 +159,15 @@ def test_other_advice_is_progress_where_the_refusal_names_no_place() -> None:
     places = ["amount", "reason", "tags"]
     request = REQUEST
     for place in places:
-        assert agent.attempt(request, said=feedback(edit(f"/body/{place}", "new")), about=bare) == 1
+        assert agent.attempt(request, feedback_sent=feedback(edit(f"/body/{place}", "new")), about=bare) == 1
         request = replace(request, body={**request.body, place: "new"})
-    assert agent.attempt(request, said=feedback(edit("/body/tags", "newer")), about=bare) == 2
-    assert agent.attempt(request, said=feedback(edit("/body/note", "x")), about=bare) == 3  # the same request again
-    assert agent.attempt(REQUEST, said=feedback(edit("/body/amount", "new")), about=bare) == 2  # and back to the first
+    assert agent.attempt(request, feedback_sent=feedback(edit("/body/tags", "newer")), about=bare) == 2
+    assert (
+        agent.attempt(request, feedback_sent=feedback(edit("/body/note", "x")), about=bare) == 3
+    )  # the same request again
+    assert (
+        agent.attempt(REQUEST, feedback_sent=feedback(edit("/body/amount", "new")), about=bare) == 2
+    )  # and back to the first
 
 
 def test_going_back_and_forth_is_stopped_at_the_fourth_time_of_either() -> None:

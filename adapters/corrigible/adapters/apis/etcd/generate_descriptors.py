@@ -40,9 +40,11 @@ def generate(protos: Path) -> tuple[descriptor_pb2.FileDescriptorSet, dict[str, 
         command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{folder}", f"-I{googleapis}"]
         subprocess.run([*command, "--include_imports", f"--descriptor_set_out={out}", _FILES[0]], check=True)
         compiled = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
-    kept = descriptor_pb2.FileDescriptorSet(file=[file for file in compiled.file if file.name in _FILES])
-    paths = dict(sorted(entry for file in kept.file for service in file.service for entry in _paths(file, service)))
-    for file in kept.file:
+    descriptors = descriptor_pb2.FileDescriptorSet(file=[file for file in compiled.file if file.name in _FILES])
+    paths = dict(
+        sorted(entry for file in descriptors.file for service in file.service for entry in _paths(file, service))
+    )
+    for file in descriptors.file:
         own = [needed for needed in file.dependency if needed in _FILES]
         del file.dependency[:]
         file.dependency.extend(own)
@@ -51,7 +53,7 @@ def generate(protos: Path) -> tuple[descriptor_pb2.FileDescriptorSet, dict[str, 
         for service in file.service:
             for method in service.method:
                 method.ClearField("options")
-    return kept, paths
+    return descriptors, paths
 
 
 def _shout(enums: list[Any], messages: list[Any]) -> None:

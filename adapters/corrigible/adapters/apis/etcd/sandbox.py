@@ -35,8 +35,8 @@ def _is_ready(port: int) -> bool:
         connection = http.client.HTTPConnection(HOST, port, timeout=5)
         try:
             connection.request("GET", "/health")
-            answer = connection.getresponse()
-            return answer.status == 200 and b'"true"' in answer.read()
+            response = connection.getresponse()
+            return response.status == 200 and b'"true"' in response.read()
         finally:
             connection.close()
     except (OSError, http.client.HTTPException):

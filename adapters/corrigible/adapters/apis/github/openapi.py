@@ -31,7 +31,10 @@ class GitHubDescription:
         if not base:
             return self.plain.schema_violations(request, operation, at)
         violations = self.plain.schema_violations(replace(request, path=path), operation, at)
-        return [_under(one, base, request.path) if one.keyword == "path" else one for one in violations]
+        return [
+            _under(violation, base, request.path) if violation.keyword == "path" else violation
+            for violation in violations
+        ]
 
     def declares(self, operation: str, name: str) -> bool:
         return self.plain.declares(operation, name)
@@ -68,7 +71,7 @@ class GitHubDescription:
 
 
 def _under(wrong: SchemaViolation, base: str, path: str) -> SchemaViolation:
-    schema: dict[str, Any] = {**wrong.schema, "enum": [base + one for one in wrong.schema["enum"]]}
+    schema: dict[str, Any] = {**wrong.schema, "enum": [base + allowed_path for allowed_path in wrong.schema["enum"]]}
     return wrong._replace(schema=schema, value=path)
 
 

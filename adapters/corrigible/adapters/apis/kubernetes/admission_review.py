@@ -15,7 +15,7 @@ from corrigible.schema.exchange import Exchange, Json, Request
 
 _GROUP = "admission.k8s.io/"
 _METHODS = {"CREATE": "POST", "UPDATE": "PUT", "DELETE": "DELETE", "CONNECT": "POST"}
-_ASKING = "kube-apiserver-admission"
+_API_SERVER_AGENT = "kube-apiserver-admission"
 """The User-Agent of an API server that calls a webhook."""
 _OWN_ROOTS = frozenset({"api", "apis", "openapi", "version", "healthz", "livez", "readyz", "metrics", "logs"})
 _FILLED_IN = frozenset({"creationTimestamp", "resources", "securityContext", "status", "strategy"})
@@ -29,7 +29,7 @@ def may_refuse(method: str, path: str, headers: Mapping[str, str]) -> bool:
     if method != "POST":
         return False
     root = path.lstrip("/").partition("/")[0]
-    return headers.get("user-agent", "").startswith(_ASKING) or root not in _OWN_ROOTS
+    return headers.get("user-agent", "").startswith(_API_SERVER_AGENT) or root not in _OWN_ROOTS
 
 
 def present(exchange: Exchange) -> Exchange | None:
@@ -124,16 +124,16 @@ def _path(question: Mapping[str, Any], resource: Mapping[str, Any], operation: s
 
 def _status(webhook: str, refusal: Json) -> dict[str, Any]:
     """Return the Status that the API server makes of a denial (apiserver's admission/plugin/webhook/errors)."""
-    given = dict(refusal) if isinstance(refusal, dict) else {}
+    answer_status = dict(refusal) if isinstance(refusal, dict) else {}
     denied = f'admission webhook "{webhook.strip("/") or "webhook"}" denied the request'
-    text = given.get("message") or given.get("reason")
-    code = given.get("code")
-    refused = isinstance(code, int) and code >= _LEAST_REFUSAL
+    text = answer_status.get("message") or answer_status.get("reason")
+    code = answer_status.get("code")
+    is_refusal = isinstance(code, int) and code >= _LEAST_REFUSAL
     return {
-        **given,
+        **answer_status,
         "kind": "Status",
         "apiVersion": "v1",
         "status": "Failure",
         "message": f"{denied}: {text}" if text else f"{denied} without explanation",
-        "code": code if refused else _LEAST_REFUSAL,
+        "code": code if is_refusal else _LEAST_REFUSAL,
     }

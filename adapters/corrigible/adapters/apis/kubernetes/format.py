@@ -57,7 +57,7 @@ class KubernetesFormat:
         denied = _WEBHOOK.match(refusal.text)
         if denied is not None:
             refusal = Refusal(exchange, body, denied["name"])
-        causes = [one for one in refusal.details.get("causes") or () if _complains(one, refusal.reason)]
+        causes = [cause for cause in refusal.details.get("causes") or () if _complains(cause, refusal.reason)]
         violations = [violation for cause in causes[:MOST_COMPLAINTS] for violation in _cause(refusal, cause)]
         if violations:
             return violations

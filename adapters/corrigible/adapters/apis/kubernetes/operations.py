@@ -75,14 +75,14 @@ def _table() -> Iterator[tuple[str, str]]:
 def _objects(collection: str) -> Iterator[tuple[str, str]]:
     for method, verb in _COLLECTION.items():
         yield f"{method} {collection}", verb
-    one = f"{collection}/{{name}}"
+    object_path = f"{collection}/{{name}}"
     for method, verb in _OBJECT.items():
-        yield f"{method} {one}", verb
+        yield f"{method} {object_path}", verb
     if collection.endswith("/namespaces"):
         return
     for name, verbs in _OWN.items():
         for method, operation in verbs.items():
-            yield f"{method} {one}/{name}", operation
+            yield f"{method} {object_path}/{name}", operation
     for method, verb in _ANY.items():
-        yield f"{method} {one}/{{subresource}}", f"{verb}-subresource"
-        yield f"{method} {one}/proxy/{{+path}}", "proxy"
+        yield f"{method} {object_path}/{{subresource}}", f"{verb}-subresource"
+        yield f"{method} {object_path}/proxy/{{+path}}", "proxy"

@@ -81,9 +81,9 @@ def apiserver(plugins: Iterable[str] = ()) -> Server:
     def command(port: int) -> Command:
         if find_spec("cryptography") is None:
             raise SandboxError(f"no package `cryptography`: {_EXTRA}")
-        wanted = [*plugins, *filter(None, os.environ.get(ADMISSION, "").split(","))]
+        enabled = [*plugins, *filter(None, os.environ.get(ADMISSION, "").split(","))]
         code = "import sys; from corrigible.adapters.apis.kubernetes.launch import launch; launch(*sys.argv[1:])"
-        return Command(python_arguments(code, str(port), str(find_apiserver()), str(find_etcd()), ",".join(wanted)))
+        return Command(python_arguments(code, str(port), str(find_apiserver()), str(find_etcd()), ",".join(enabled)))
 
     return Server(
         name="kube-apiserver",
@@ -111,9 +111,9 @@ def _is_ready(port: int) -> bool:
             headers = {"Authorization": f"Bearer {TOKENS['admin']}"}
             for path in ("/readyz", "/api/v1/namespaces/default"):
                 connection.request("GET", path, headers=headers)
-                answer = connection.getresponse()
-                answer.read()
-                if answer.status != 200:
+                response = connection.getresponse()
+                response.read()
+                if response.status != 200:
                     return False
             return True
         finally:

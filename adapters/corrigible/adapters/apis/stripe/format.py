@@ -57,9 +57,9 @@ class StripeFormat:
 def _violation(request: Request, error: Mapping[str, Json]) -> Violation:
     message, param = _text(error, "message"), _text(error, "param")
     under = parameters_at(request)
-    named = _named(message)
-    pointer = _pointer(request, under, param, named)
-    native = {**_NOTHING, "under": under, "named": named, "schema": _schema_place(pointer)}
+    name = _named(message)
+    pointer = _pointer(request, under, param, name)
+    native = {**_NOTHING, "under": under, "named": name, "schema": _schema_place(pointer)}
     if not _PLAIN.issuperset(error):
         native |= _extras(error)
     return Violation(
@@ -109,19 +109,19 @@ def _named(message: str) -> str:
     return next((text for text in match.groups() if text), "") if match is not None else ""
 
 
-def _pointer(request: Request, under: str, param: str, named: str) -> str:
+def _pointer(request: Request, under: str, param: str, name: str) -> str:
     """Return the place of the error in the request, empty where it is unclear.
 
     `param` is often an internal name (`id`, `intent`, `source`), so an identifier that the message names wins.
     """
-    written = parameter_pointer(param, under) if under == "/body" else _query_pointer(request.query, param)
-    if not named:
-        return written
+    parameter_place = parameter_pointer(param, under) if under == "/body" else _query_pointer(request.query, param)
+    if not name:
+        return parameter_place
     document = request.document()
-    there = resolve(document, written) if written else MISSING
-    if there != named:
-        return next(_places(document, named), written)
-    return written
+    value = resolve(document, parameter_place) if parameter_place else MISSING
+    if value != name:
+        return next(_places(document, name), parameter_place)
+    return parameter_place
 
 
 def _query_pointer(query: Mapping[str, Json], param: str) -> str:
@@ -139,15 +139,15 @@ def _places(document: Mapping[str, Json], value: str) -> Iterator[str]:
         yield "/headers/stripe-account"
 
 
-def _holding(value: Json, wanted: str, pointer: str) -> Iterator[str]:
-    if value == wanted:
+def _holding(value: Json, parameter_name: str, pointer: str) -> Iterator[str]:
+    if value == parameter_name:
         yield pointer
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _holding(inner, wanted, f"{pointer}/{escape(str(name))}")
+            yield from _holding(inner, parameter_name, f"{pointer}/{escape(str(name))}")
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _holding(inner, wanted, f"{pointer}/{index}")
+            yield from _holding(inner, parameter_name, f"{pointer}/{index}")
 
 
 def _schema_place(pointer: str) -> str:

@@ -150,12 +150,14 @@ class Account:
 
     def spent(self, role: str, day: date) -> int:
         """Return what a role refunded on a day."""
-        return sum(one.amount for one in self.refunds.values() if one.role == role and one.made_at.date() == day)
+        return sum(
+            refund.amount for refund in self.refunds.values() if refund.role == role and refund.made_at.date() == day
+        )
 
 
-def number(prefix: str, kept: dict[str, Any]) -> str:
+def number(prefix: str, existing: dict[str, Any]) -> str:
     """Return the next id of a kind."""
-    return f"{prefix}_{1001 + len(kept)}"
+    return f"{prefix}_{1001 + len(existing)}"
 
 
 def written(moment: datetime) -> str:

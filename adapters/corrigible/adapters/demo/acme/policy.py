@@ -44,15 +44,15 @@ class Policy(_Part):
     @property
     def evidence(self) -> frozenset[str]:
         """Every kind of evidence that some bank requires."""
-        return frozenset(member for wanted in self.disputes.values() for member in wanted)
+        return frozenset(member for evidence in self.disputes.values() for member in evidence)
 
-    def document(self, role: str, spent: int) -> dict[str, Any]:
+    def document(self, role: str, already_refunded: int) -> dict[str, Any]:
         """Return the policy as one caller may read it."""
         limits = self.roles.get(role)
-        refunds = None if limits is None else {**limits.model_dump(), "left_today": limits.per_day - spent}
+        refunds = None if limits is None else {**limits.model_dump(), "left_today": limits.per_day - already_refunded}
         reasons = [{"code": code, **reason.model_dump()} for code, reason in self.reasons.items()]
-        shown = self.model_dump(mode="json", include={"version", "currencies", "whole_only", "disputes"})
-        return {**shown, "reasons": reasons, "role": role, "refunds": refunds}
+        document = self.model_dump(mode="json", include={"version", "currencies", "whole_only", "disputes"})
+        return {**document, "reasons": reasons, "role": role, "refunds": refunds}
 
 
 @cache

@@ -38,17 +38,17 @@ class Processor:
 
     async def refund(self, charge: str, amount: int) -> str:
         """Refund a part of a charge and return the refund's id."""
-        known = self._left.pop(charge, None)  # if this fails, the amount is unknown
-        made = await self._call("POST", "/v1/refunds", {"charge": charge, "amount": str(amount)})
-        if known is not None:
-            self._left[charge] = known - amount
-        return str(made["id"])
+        remaining_amount = self._left.pop(charge, None)  # if this fails, the amount is unknown
+        refund = await self._call("POST", "/v1/refunds", {"charge": charge, "amount": str(amount)})
+        if remaining_amount is not None:
+            self._left[charge] = remaining_amount - amount
+        return str(refund["id"])
 
     async def _call(self, method: str, path: str, form: dict[str, str] | None = None) -> Any:
         try:
-            answer = await self._client.request(method, path, data=form)
-            if answer.is_success:
-                return answer.json()
+            response = await self._client.request(method, path, data=form)
+            if response.is_success:
+                return response.json()
         except (httpx.HTTPError, ValueError):
             raise _unavailable() from None
         raise _unavailable()

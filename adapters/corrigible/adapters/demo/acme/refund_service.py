@@ -88,14 +88,14 @@ class RefundService:
 
     async def _payments(self, call: ServiceCall) -> Document:
         order = call.query.get("order")
-        chosen = [one for one in call.account.payments.values() if order in (None, one.order)]
-        return {"object": "list", "data": [await self._shown(one) for one in chosen]}
+        chosen = [payment for payment in call.account.payments.values() if order in (None, payment.order)]
+        return {"object": "list", "data": [await self._shown(payment) for payment in chosen]}
 
     async def _quote(self, call: ServiceCall) -> Document:
         payment = _find(call.account.payments, call.path["payment"], "payment")
         lines = []
-        for one in call.query.get("lines", "").split(","):
-            sku, _, quantity = one.rpartition(":")
+        for line_id in call.query.get("lines", "").split(","):
+            sku, _, quantity = line_id.rpartition(":")
             if not quantity.isdecimal() or not any(line.sku == sku for line in payment.lines):
                 raise refuse(422, "line_unknown", "The payment has no line of this kind.", "query.lines")
             lines.append(request.Returned(sku=sku, quantity=int(quantity)))
@@ -163,10 +163,10 @@ class RefundService:
         return approval.document()
 
     async def _answer_dispute(self, call: ServiceCall) -> Document:
-        answered = request.read(request.Answered, call.body)
+        answer = request.read(request.Answered, call.body)
         dispute = _find(call.account.disputes, call.path["dispute"], "dispute")
-        judge_evidence(answered, dispute, self.now)
-        dispute.evidence = answered.evidence.model_dump(exclude_none=True)
+        judge_evidence(answer, dispute, self.now)
+        dispute.evidence = answer.evidence.model_dump(exclude_none=True)
         dispute.status = "under_review"
         dispute.version += 1
         return dispute.document()
@@ -263,10 +263,10 @@ def _permit(operation: str, role: str) -> None:
         raise refuse(403, "role_not_permitted", "This role may not do this.")
 
 
-def _find(kept: Mapping[str, Kept], name: str, kind: str, place: str = "path") -> Kept:
-    if name not in kept:
+def _find(collection: Mapping[str, Kept], name: str, kind: str, place: str = "path") -> Kept:
+    if name not in collection:
         raise _missing(kind, place)
-    return kept[name]
+    return collection[name]
 
 
 def _missing(kind: str, place: str) -> Refused:
@@ -281,7 +281,7 @@ def _pending(call: ServiceCall) -> Approval:
     return approval
 
 
-def _listed(kept: Iterable[Documented], query: Mapping[str, str]) -> Document:
-    documents = [one.document() for one in kept]
+def _listed(resources: Iterable[Documented], query: Mapping[str, str]) -> Document:
+    documents = [resource.document() for resource in resources]
     payment = query.get("payment")
-    return {"object": "list", "data": [one for one in documents if payment in (None, one["payment"])]}
+    return {"object": "list", "data": [document for document in documents if payment in (None, document["payment"])]}

@@ -67,8 +67,8 @@ class Billing:
                 self.service.account(caller[1]), caller[2], parameters, query, body, key and key.decode("latin-1")
             )
             return *await self.service.perform(operation, call), ()
-        except Refused as refused:
-            return refused.status, refused.document(), ()
+        except Refused as error:
+            return error.status, error.document(), ()
 
 
 def billing(processor: Processor, now: datetime = NOW) -> Billing:

@@ -92,7 +92,7 @@ class Knowledge:
     def kind_of(self, name: str) -> str | None:
         """Return the kind whose longest name occurs in `name`, or None for what is not known here."""
         text = normal(name)
-        return next((kind for known, kind in self._names if has_words(text, known)), None)
+        return next((kind for name, kind in self._names if has_words(text, name)), None)
 
     def contains(self, name: str) -> frozenset[str]:
         """Return what diets may exclude about an ingredient."""

@@ -57,4 +57,4 @@ def tasks() -> tuple[Task, ...]:
 
 def task(id: str) -> Task:
     """Return one task by its id."""
-    return next(found for found in tasks() if found.id == id)
+    return next(candidate for candidate in tasks() if candidate.id == id)

@@ -14,18 +14,18 @@ _BYTES: Final = 4 << 30
 
 def run_child(command: Sequence[str], option: str) -> subprocess.CompletedProcess[bytes]:
     """Run a command that calls `confine` with what `option` names: a pipe, open as long as this process lives."""
-    theirs, ours = os.pipe()
+    write_end, read_end = os.pipe()
     try:
         return subprocess.run(
-            [*command, option, str(theirs)],
+            [*command, option, str(write_end)],
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            pass_fds=[theirs],
+            pass_fds=[write_end],
             check=False,
         )
     finally:
-        os.close(theirs)
-        os.close(ours)
+        os.close(write_end)
+        os.close(read_end)
 
 
 def confine(pipe: int) -> None:
@@ -35,10 +35,10 @@ def confine(pipe: int) -> None:
         import resource
     except ImportError:  # no POSIX
         return
-    for what, most in ((resource.RLIMIT_CPU, _SECONDS), (resource.RLIMIT_AS, _BYTES)):
-        hard = resource.getrlimit(what)[1]
+    for limit, most in ((resource.RLIMIT_CPU, _SECONDS), (resource.RLIMIT_AS, _BYTES)):
+        hard = resource.getrlimit(limit)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (most, most))
+        resource.setrlimit(limit, (most, most))
 
 
 def _end_with(pipe: int) -> None:

@@ -53,7 +53,7 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
         record = {
             "method": method.upper(),
             "path": template,
-            "parameters": [{k: v for k, v in one.items() if k != "multiple"} for one in parameters],
+            "parameters": [{k: v for k, v in parameter.items() if k != "multiple"} for parameter in parameters],
             "body": _body(files, schemas, operation, file),
             "refusals": _refusals(files, codes, operation, file),
         }
@@ -92,18 +92,21 @@ def _version(document: Mapping[str, Json], path: Path) -> str:
 def _bounded(schemas: Schemas, records: Mapping[str, Any], path: Path) -> None:
     """Raise AuthoringError for a schema that judging one value with has no end: each level of its `allOf` doubles."""
     widths = Widths({"$defs": {f"s{number}": inner for number, inner in enumerate(schemas.definitions)}})
-    named = [(*place, inner) for place, inner in zip(schemas.places(), schemas.definitions, strict=True)]
+    named_schemas = [(*place, inner) for place, inner in zip(schemas.places(), schemas.definitions, strict=True)]
     for name, record in records.items():
-        named += [(path, f"parameter {one['name']} of {name}", one["schema"]) for one in record.get("parameters", ())]
+        named_schemas += [
+            (path, f"parameter {parameter['name']} of {name}", parameter["schema"])
+            for parameter in record.get("parameters", ())
+        ]
         media = record.get("body", {}).get("media", {})
-        named += [(path, f"the body of {name}", one["schema"]) for one in media.values()]
-    for file, what, schema in named:
+        named_schemas += [(path, f"the body of {name}", medium["schema"]) for medium in media.values()]
+    for file, place, schema in named_schemas:
         try:
             widths.of(schema)
         except ValueError as problem:
-            raise AuthoringError(Place(file), f"{what}: {problem}") from None
+            raise AuthoringError(Place(file), f"{place}: {problem}") from None
         except RecursionError:
-            raise AuthoringError(Place(file), f"{what}: references are nested too deep") from None
+            raise AuthoringError(Place(file), f"{place}: references are nested too deep") from None
 
 
 def _operations(
@@ -135,10 +138,10 @@ def _bases(document: Mapping[str, Json], *nearer: Mapping[str, Json]) -> list[st
 
 def _shape(template: str, parameters: list[dict[str, Any]]) -> str:
     """Return the template, with `{+name}` for a last variable that takes several segments."""
-    for one in parameters:
-        last = "{" + str(one["name"]) + "}"
-        if one.get("multiple") and template.endswith("/" + last):
-            return template.removesuffix(last) + "{+" + str(one["name"]) + "}"
+    for parameter in parameters:
+        last = "{" + str(parameter["name"]) + "}"
+        if parameter.get("multiple") and template.endswith("/" + last):
+            return template.removesuffix(last) + "{+" + str(parameter["name"]) + "}"
     return template
 
 
@@ -152,22 +155,22 @@ def _parameters(
             if not isinstance(parameter, Mapping) or parameter.get("in") not in ("path", "query", "header"):
                 continue
             name = str(parameter.get("name"))
-            kept: dict[str, Any] = {"name": name, "in": parameter["in"]}
+            shape: dict[str, Any] = {"name": name, "in": parameter["in"]}
             if parameter.get("required") is True:
-                kept["required"] = True
+                shape["required"] = True
             for key in ("style", "explode", "allowEmptyValue"):
                 if key in parameter:
-                    kept[key] = parameter[key]
+                    shape[key] = parameter[key]
             if parameter.get("x-multi-segment") is True:
-                kept["multiple"] = True
+                shape["multiple"] = True
             schema = parameter.get("schema")
             content = parameter.get("content")
             if schema is None and isinstance(content, Mapping) and content:
                 media, inner = next(iter(content.items()))
                 schema = inner.get("schema") if isinstance(inner, Mapping) else None
-                kept["json" if "json" in str(media) else "opaque"] = True
-            kept["schema"] = schemas.translated(schema, where)
-            parameters[(kept["in"], name.lower() if kept["in"] == "header" else name)] = kept
+                shape["json" if "json" in str(media) else "opaque"] = True
+            shape["schema"] = schemas.translated(schema, where)
+            parameters[(shape["in"], name.lower() if shape["in"] == "header" else name)] = shape
     yield from parameters.values()
 
 
@@ -179,17 +182,17 @@ def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], f
     for name, documented in (body.get("content") or {}).items():
         if not isinstance(documented, Mapping):
             continue
-        kept: dict[str, Json] = {"schema": schemas.translated(documented.get("schema") or {}, where)}
+        shape: dict[str, Json] = {"schema": schemas.translated(documented.get("schema") or {}, where)}
         encoding = documented.get("encoding")
         if isinstance(encoding, Mapping):
             styles = {
-                inner: {key: how[key] for key in ("style", "explode", "contentType") if key in how}
-                for inner, how in encoding.items()
-                if isinstance(how, Mapping)
+                inner: {key: rule[key] for key in ("style", "explode", "contentType") if key in rule}
+                for inner, rule in encoding.items()
+                if isinstance(rule, Mapping)
             }
             if any(styles.values()):
-                kept["encoding"] = styles
-        media[str(name).partition(";")[0].strip().lower()] = kept
+                shape["encoding"] = styles
+        media[str(name).partition(";")[0].strip().lower()] = shape
     return {"required": body.get("required") is True, "media": media}
 
 
@@ -199,8 +202,8 @@ def _refusals(files: SourceFiles, codes: Codes, operation: Mapping[str, Json], f
     refusals: dict[str, Json] = {}
     for status, response in responses.items() if isinstance(responses, Mapping) else ():
         if _REFUSAL.fullmatch(str(status)):
-            answer, where = files.followed(response, file)
-            refusals[str(status).upper() if str(status) != "default" else "default"] = codes.of(answer, where)
+            document, where = files.followed(response, file)
+            refusals[str(status).upper() if str(status) != "default" else "default"] = codes.of(document, where)
     return refusals
 
 

@@ -21,9 +21,9 @@ class Codes:
         self._files = files
         self._known: dict[tuple[Path, str], frozenset[str]] = {}
 
-    def of(self, answer: Json, file: Path) -> int | None:
+    def of(self, response: Json, file: Path) -> int | None:
         """Return the place of the list of codes that an answer's schema allows, None where it names none."""
-        content = answer.get("content") if isinstance(answer, Mapping) else None
+        content = response.get("content") if isinstance(response, Mapping) else None
         codes: set[str] = set()
         for media in content.values() if isinstance(content, Mapping) else ():
             if isinstance(media, Mapping):

@@ -183,14 +183,14 @@ class Schemas:
         references = [inner.get("$ref") if isinstance(inner, Mapping) else None for inner in node[key]]
         chosen = {str(ref).rpartition("/")[2]: index for index, ref in enumerate(references) if ref}
         mapping = discriminator.get("mapping")
-        named: dict[str, int] = {}
+        indexes: dict[str, int] = {}
         for value, target in mapping.items() if isinstance(mapping, Mapping) else ():
             if target in references:
-                named[str(value)] = references.index(target)
+                indexes[str(value)] = references.index(target)
             elif target in chosen:
-                named[str(value)] = chosen[target]
+                indexes[str(value)] = chosen[target]
         # A schema that is mapped goes by that value alone.
-        branches = {**{name: index for name, index in chosen.items() if index not in named.values()}, **named}
+        branches = {**{name: index for name, index in chosen.items() if index not in indexes.values()}, **indexes}
         if len(set(branches.values())) == len(node[key]):
             out["discriminator"] = {"propertyName": discriminator["propertyName"], "branches": branches}
 

@@ -83,15 +83,15 @@ class SourceFiles:
         for file, document in self._read.items():
             waiting = [document]
             while waiting:
-                here = waiting.pop()
-                if isinstance(here, Mapping):
-                    reference = here.get("$ref")
+                node = waiting.pop()
+                if isinstance(node, Mapping):
+                    reference = node.get("$ref")
                     place = reference.partition("#")[0] if isinstance(reference, str) else ""
                     if place and not self.may_read(place, file):
                         places.setdefault(place)
-                    waiting += here.values()
-                elif isinstance(here, list):
-                    waiting += here
+                    waiting += node.values()
+                elif isinstance(node, list):
+                    waiting += node
         return list(places)
 
     def read(self, uri: str) -> Json:
@@ -145,8 +145,8 @@ def _not_too_deep(document: Json, file: Path) -> Json:
     for _ in range(DEEPEST + 1):
         level = [
             inner
-            for one in level
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for node in level
+            for inner in (node.values() if isinstance(node, dict) else node)
             if isinstance(inner, (dict, list))
         ]
         if not level:
@@ -164,5 +164,5 @@ def digest(path: Path) -> str:
 
 
 def _unreadable(path: Path, problem: OSError) -> AuthoringError:
-    why = "no such file" if isinstance(problem, FileNotFoundError) else f"cannot be read: {problem.strerror}"
-    return AuthoringError(Place(path), why)
+    reason = "no such file" if isinstance(problem, FileNotFoundError) else f"cannot be read: {problem.strerror}"
+    return AuthoringError(Place(path), reason)

@@ -59,7 +59,7 @@ class Part(NamedTuple):
         return out
 
 
-def part_of(instance: Json, known: Known) -> Part:
+def part_of(instance: Json, costs: Known) -> Part:
     """Return the part of a large instance that is looked at: what is declared, and some of what is alike.
 
     Of the elements of a long array those that do not fit. Raises Exhausted where it is still too much.
@@ -78,7 +78,7 @@ def part_of(instance: Json, known: Known) -> Part:
         if isinstance(value, Mapping):
             out = {}
             spend(1 + len(value) // _VALUES_A_STEP)
-            names = known.declared(path)
+            names = costs.declared(path)
             declared = [name for name in value if name in names]
             others = list(islice((name for name in value if name not in names), room))
             left -= len(others)
@@ -87,7 +87,7 @@ def part_of(instance: Json, known: Known) -> Part:
             out = []
             some: Sequence[int] = range(min(len(value), room))
             if len(value) > room:
-                some = elements[path] = _not_fitting(value, known.fits(path), room)
+                some = elements[path] = _not_fitting(value, costs.fits(path), room)
             left -= len(some)
             waiting += [(value[index], (*path, place), out, None) for place, index in enumerate(some)]
         if key is None:

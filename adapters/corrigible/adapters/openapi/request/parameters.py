@@ -56,17 +56,19 @@ def query_object(
         return sent, []
     free = {
         name
-        for one in declared
-        if one.get("explode", True) and one.get("style", "form") == "form"
-        for part in parts(one["schema"], root)
+        for parameter in declared
+        if parameter.get("explode", True) and parameter.get("style", "form") == "form"
+        for part in parts(parameter["schema"], root)
         for name in part.get("properties", ())
     }
     return sent, [name for name in left if name not in free]
 
 
-def _sent(one: Mapping[str, Any], left: dict[str, Json], heads: Mapping[str, list[str]], root: Schema) -> Sent | None:
-    name, schema = one["name"], one["schema"]
-    style = one.get("style", "form")
+def _sent(
+    parameter: Mapping[str, Any], left: dict[str, Json], heads: Mapping[str, list[str]], root: Schema
+) -> Sent | None:
+    name, schema = parameter["name"], parameter["schema"]
+    style = parameter.get("style", "form")
     head = name.removesuffix("[]")
     bracketed = heads.get(head, ())
     if style == "deepObject" or head != name or any(sent in left for sent in bracketed):
@@ -77,16 +79,16 @@ def _sent(one: Mapping[str, Any], left: dict[str, Json], heads: Mapping[str, lis
         return None
     value = left.pop(name)
     place = {"": name}
-    if one.get(JSON):
+    if parameter.get(JSON):
         try:
             return Sent(orjson.loads(value) if isinstance(value, str) else value, place, JSON, value)
         except orjson.JSONDecodeError:
             return Sent(value, place, JSON, value)
-    if one.get("allowEmptyValue") and value == "":
+    if parameter.get("allowEmptyValue") and value == "":
         return Sent(MISSING, place)
     if "array" in all_types(schema, root) and isinstance(value, str):
         delimiter = _DELIMITERS.get(style, ",")
-        joined = style != "form" or one.get("explode") is False
+        joined = style != "form" or parameter.get("explode") is False
         if joined and delimiter in value:
             return Sent(read(value.split(delimiter), [schema], root), place, delimiter)
         return Sent(read(value, [schema], root, single=style != "deepObject"), place)
@@ -109,11 +111,11 @@ def _bracketed(head: str, inside: Mapping[str, Json], left: dict[str, Json], sch
                 names[f"/{len(out)}"] = sent
                 out.append(element)
             continue
-        here = out
+        node = out
         for part in segments[:-1]:
-            here = here.setdefault(part, {}) if isinstance(here, dict) else {}
-        if isinstance(here, dict) and segments:
-            here[segments[-1]] = value
+            node = node.setdefault(part, {}) if isinstance(node, dict) else {}
+        if isinstance(node, dict) and segments:
+            node[segments[-1]] = value
         names[to_pointer(segments)] = sent
     return Sent(read(out, [schema], root), names, head="" if array else head)
 
@@ -131,9 +133,9 @@ def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path
     if parameter is None:
         return Spot(f"/query/{escape(name)}", query.get(name, MISSING))
     rest = list(path[1:])
-    written = parameter.head + "".join(f"[{part}]" for part in rest)
-    if parameter.head and rest and _is_absent(parameter.value, rest) and written not in query:
-        return Spot(f"/query/{escape(written)}", MISSING)
+    wire_name = parameter.head + "".join(f"[{part}]" for part in rest)
+    if parameter.head and rest and _is_absent(parameter.value, rest) and wire_name not in query:
+        return Spot(f"/query/{escape(wire_name)}", MISSING)
     while True:
         place = to_pointer(rest)
         if place in parameter.names:

@@ -81,21 +81,28 @@ class SchemaChecker:
         if self._validator.is_valid(instance):
             return []
         whole = size <= LARGE
-        known = Known(lambda path: self._declared(path).members, self._fitting)
-        part = Part(instance, size, {}) if whole else part_of(instance, known)
+        costs = Known(lambda path: self._declared(path).members, self._fitting)
+        part = Part(instance, size, {}) if whole else part_of(instance, costs)
         violations = self._broken(part, lambda path: locate(part.place(path)), whole=whole)
         return sorted(violations, key=lambda violation: violation.keyword != "additionalProperties")
 
     def _broken(self, part: Part, locate: Locate, *, whole: bool) -> list[SchemaViolation]:
-        seen, size, _ = part
-        spend(price(seen, self._told))
-        errors = list(self._teller.iter_errors(seen))
+        cost, size, _ = part
+        spend(price(cost, self._told))
+        errors = list(self._teller.iter_errors(cost))
         spend(len(errors) * (_AN_ERROR + size // _VALUES_OF_AN_ERROR))
-        violations = list(itertools.islice((one for error in errors for one in self._of(error, locate)), MOST))
+        violations = list(
+            itertools.islice(
+                (schema_violation for error in errors for schema_violation in self._of(error, locate)), MOST
+            )
+        )
         if not whole:
-            violations = [one for one in violations if not _is_only_of_part(one)]
-        violations = [one._replace(value=MISSING) if one.keyword == "required" else one for one in violations]
-        return [*self._respelt(violations, seen, locate), *violations, *self._too_long(part, locate)]
+            violations = [violation for violation in violations if not _is_only_of_part(violation)]
+        violations = [
+            violation._replace(value=MISSING) if violation.keyword == "required" else violation
+            for violation in violations
+        ]
+        return [*self._respelt(violations, cost, locate), *violations, *self._too_long(part, locate)]
 
     def _too_long(self, part: Part, locate: Locate) -> Iterator[SchemaViolation]:
         """Yield arrays that have too many elements, which of a part cannot be seen."""
@@ -159,10 +166,10 @@ class SchemaChecker:
 
     def _object(self, path: tuple[str, ...]) -> _Object:
         schemas = at(self.schema, path)
-        named = declared(schemas, self.schema)
-        members = {name: inner for name, inner in named.items() if inner is not False}
+        properties = declared(schemas, self.schema)
+        members = {name: inner for name, inner in properties.items() if inner is not False}
         required = [
-            one for schema in schemas for part in parts(schema, self.schema) for one in part.get("required", ())
+            name for schema in schemas for part in parts(schema, self.schema) for name in part.get("required", ())
         ]
         closed = {
             "type": "object",
@@ -231,10 +238,10 @@ class SchemaChecker:
         )
 
     def _walked(self, path: Path) -> Json:
-        here: Any = self._told
+        node: Any = self._told
         for part in path:
-            here = here[int(part)] if isinstance(here, list) else here[str(part)]
-        return here
+            node = node[int(part)] if isinstance(node, list) else node[str(part)]
+        return node
 
     def _alternatives(self, error: jsonschema_rs.ValidationError, locate: Locate) -> Iterator[SchemaViolation]:
         schema = self._walked(error.schema_path[:-1])
@@ -247,15 +254,15 @@ class SchemaChecker:
         if unnamed is not None:
             yield unnamed
             return
-        left = _in_question(schema, branches, error.instance, self.schema)
+        left = _candidate_branches(schema, branches, error.instance, self.schema)
         distances = {index: _distance(contexts[index], len(error.instance_path)) for index in left}
         best = [index for index in left if distances[index] == min(distances.values())]
-        if len(best) < len(left) and _is_none_begun(
+        if len(best) < len(left) and _is_choice_of_members(
             [contexts[index] for index in left], [target(branches[index], self.schema) for index in left], error
         ):
             best = left
         if len(best) > 1:
-            best = self._told_apart(best, branches, error.instance) or best
+            best = self._prefer_array(best, branches, error.instance) or best
         if len(best) == 1:
             for inner in contexts[best[0]]:
                 yield from self._of(inner, locate)
@@ -302,7 +309,7 @@ class SchemaChecker:
         spot = locate(contexts[0][0].instance_path)
         return SchemaViolation(spot.pointer, "enum", {"enum": list(dict.fromkeys(values))}, spot.value)
 
-    def _told_apart(self, best: list[int], branches: Sequence[Json], value: Json) -> list[int]:
+    def _prefer_array(self, best: list[int], branches: Sequence[Json], value: Json) -> list[int]:
         """Of alternatives that refuse a scalar by its type, prefer the array that would hold it as its one element."""
         if isinstance(value, list | dict):
             return []
@@ -323,7 +330,7 @@ def _is_only_of_part(violation: SchemaViolation) -> bool:
     return violation.keyword in _TOO_FEW or (violation.keyword == "required" and violation.value is not MISSING)
 
 
-def _is_none_begun(
+def _is_choice_of_members(
     contexts: Sequence[Sequence[jsonschema_rs.ValidationError]],
     alternatives: Sequence[Schema],
     error: jsonschema_rs.ValidationError,
@@ -333,11 +340,15 @@ def _is_none_begun(
         kind: Any = inner.kind
         if kind.name != "required" or inner.instance_path != error.instance_path:
             return False
-    wanted = {str(name) for alternative in alternatives for name in alternative.get("required", ())}
-    return isinstance(error.instance, Mapping) and wanted.isdisjoint(error.instance) and len(wanted) <= _MOST_ASKED
+    required = {str(name) for alternative in alternatives for name in alternative.get("required", ())}
+    return (
+        isinstance(error.instance, Mapping)
+        and required.isdisjoint(error.instance)
+        and len(required) <= _MOST_CANDIDATES
+    )
 
 
-_MOST_ASKED: Final = 6
+_MOST_CANDIDATES: Final = 6
 
 
 def _complete(alternative: dict[str, Json], names: Mapping[str, Json], root: Schema) -> dict[str, Json]:
@@ -358,7 +369,7 @@ def _below(pointer: str, name: str | int) -> str:
     return f"{pointer}/{escape(str(name))}"
 
 
-def _in_question(schema: Json, branches: Sequence[Json], instance: Json, root: Schema) -> list[int]:
+def _candidate_branches(schema: Json, branches: Sequence[Json], instance: Json, root: Schema) -> list[int]:
     """Return the alternatives in question: the one that a discriminating member names, else all that set a value."""
     chosen = _named_branch(schema, instance)
     if chosen is not None:
@@ -379,12 +390,12 @@ def _in_question(schema: Json, branches: Sequence[Json], instance: Json, root: S
 
 
 def _named_branch(schema: Json, instance: Json) -> int | None:
-    said = schema.get("discriminator") if isinstance(schema, Mapping) else None
-    if said is None or not isinstance(instance, Mapping):
+    discriminator = schema.get("discriminator") if isinstance(schema, Mapping) else None
+    if discriminator is None or not isinstance(instance, Mapping):
         return None
-    value = instance.get(said["propertyName"])
-    found = said["branches"].get(value) if isinstance(value, str) else None
-    return found if isinstance(found, int) else None
+    value = instance.get(discriminator["propertyName"])
+    branch = discriminator["branches"].get(value) if isinstance(value, str) else None
+    return branch if isinstance(branch, int) else None
 
 
 _MOST_FORMS: Final = 4
@@ -405,8 +416,8 @@ def _listed(schema: Json, root: Schema) -> list[Json] | None:
     """Return the closed list of values of a member, None where it has none."""
     if not isinstance(schema, Mapping):
         return None
-    said = target(schema, root)
-    listed = [said["const"]] if "const" in said else said.get("enum")
+    resolved = target(schema, root)
+    listed = [resolved["const"]] if "const" in resolved else resolved.get("enum")
     return listed if isinstance(listed, list) else None
 
 

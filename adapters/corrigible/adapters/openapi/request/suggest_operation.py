@@ -57,7 +57,7 @@ class OperationSuggester:
         if match is not None:
             # A variable that takes all that is left may have taken a misspelt path.
             return self._near_path(method, path) if any("/" in value for value in match[1].values()) else None
-        others = [one for one in self._methods if self._operations.find(one, path) is not None]
+        others = [method for method in self._methods if self._operations.find(method, path) is not None]
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
             return wrong
@@ -101,8 +101,8 @@ class OperationSuggester:
         if near is None:
             return None
         parts = path.split("/")
-        meant = [one for one in near.schema["enum"] if _exchanged(parts, one.split("/")) == [value]]
-        return near._replace(schema={"enum": meant}) if meant else None
+        exchanged = [path for path in near.schema["enum"] if _exchanged(parts, path.split("/")) == [value]]
+        return near._replace(schema={"enum": exchanged}) if exchanged else None
 
     def _literal(self, method: str, path: str, value: str) -> list[str]:
         """Return the methods that have a path as it is written, where this one takes a word of it for a value."""
@@ -122,8 +122,8 @@ class OperationSuggester:
         if not costs:
             return None
         least = min(costs.values())
-        near = [one for one, cost in costs.items() if cost == least]
-        near.sort(key=lambda one: OSA.distance(path, one))
+        near = [path for path, cost in costs.items() if cost == least]
+        near.sort(key=lambda candidate: OSA.distance(path, candidate))
         return SchemaViolation("/path", "path", {"enum": near[:_MOST]}, path)
 
     def _variants(self, parts: list[str]) -> Iterator[tuple[int, list[str]]]:

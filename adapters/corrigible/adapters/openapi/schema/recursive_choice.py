@@ -100,19 +100,21 @@ def _recursive(definitions: Mapping[str, Json]) -> set[str]:
 def _references(value: Json) -> Iterator[str]:
     waiting = [value]
     while waiting:
-        here = waiting.pop()
-        if isinstance(here, Mapping):
-            if isinstance(here.get("$ref"), str):
-                yield here["$ref"].rpartition("/")[2]
-            waiting += here.values()
-        elif isinstance(here, list):
-            waiting += here
+        node = waiting.pop()
+        if isinstance(node, Mapping):
+            if isinstance(node.get("$ref"), str):
+                yield node["$ref"].rpartition("/")[2]
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
 
 
 def _rewritten(schema: Json, root: Schema, recursive: set[str]) -> Json:
     if isinstance(schema, list):
-        made = [_rewritten(inner, root, recursive) for inner in schema]
-        return schema if all(one is other for one, other in zip(made, schema, strict=True)) else made
+        rewritten = [_rewritten(inner, root, recursive) for inner in schema]
+        return (
+            schema if all(new_item is other for new_item, other in zip(rewritten, schema, strict=True)) else rewritten
+        )
     if not isinstance(schema, Mapping):
         return schema
     out = {
@@ -138,18 +140,24 @@ def _choice(
     alternatives: Sequence[Json], branches: Sequence[Json], root: Schema, discriminator: Json
 ) -> list[dict[str, Json]]:
     """Return the schemas of a choice: one alternative at least may be meant, and where only one may be, that one."""
-    seen = [_plain_to_see(one, root) for one in alternatives]
+    seen = [_cheap_constraints(alternative, root) for alternative in alternatives]
     closed = _closed_member(seen, discriminator)
     out: list[dict[str, Json]] = []
     if closed is not None:
         name, values = closed
-        listed = [value for one in values for value in one]
-        kind = {"type": "object"} if all(one.get("type") == "object" for one in seen) else {}
+        listed = [value for value_list in values for value in value_list]
+        kind = {"type": "object"} if all(alternative.get("type") == "object" for alternative in seen) else {}
         out.append({**kind, "required": [name], "properties": {name: {"enum": listed}}})
-        meant = [{"required": [name], "properties": {name: {"enum": one}}} for one in values]
-        return [*out, *({CHOSEN: True, "if": one, "then": then} for one, then in zip(meant, branches, strict=True))]
+        conditions = [{"required": [name], "properties": {name: {"enum": value}}} for value in values]
+        return [
+            *out,
+            *(
+                {CHOSEN: True, "if": condition, "then": then}
+                for condition, then in zip(conditions, branches, strict=True)
+            ),
+        ]
     # The types of members distinguish alternatives if exactly one has them right; else the types are what is wrong.
-    typed = [_plain_to_see(one, root, typed=True) for one in alternatives]
+    typed = [_cheap_constraints(alternative, root, typed=True) for alternative in alternatives]
     out.append({"anyOf": seen})
     for index, branch in enumerate(branches):
         alone = [_alone(typed, index), {"allOf": [{"not": {"anyOf": typed}}, _alone(seen, index)]}]
@@ -157,12 +165,12 @@ def _choice(
     return out
 
 
-def _alone(shown: Sequence[Json], index: int) -> dict[str, Json]:
+def _alone(alternatives: Sequence[Json], index: int) -> dict[str, Json]:
     """Return what holds where one of several holds and no other."""
-    return {"allOf": [shown[index], {"not": {"anyOf": [*shown[:index], *shown[index + 1 :]]}}]}
+    return {"allOf": [alternatives[index], {"not": {"anyOf": [*alternatives[:index], *alternatives[index + 1 :]]}}]}
 
 
-def _plain_to_see(schema: Json, root: Schema, *, typed: bool = False) -> dict[str, Json]:
+def _cheap_constraints(schema: Json, root: Schema, *, typed: bool = False) -> dict[str, Json]:
     """Return the constraints of an alternative that exclude it at a glance: a subset of its own."""
     keys = ("const", "enum", "type") if typed else ("const", "enum")
     out: dict[str, Any] = {}
@@ -177,10 +185,10 @@ def _plain_to_see(schema: Json, root: Schema, *, typed: bool = False) -> dict[st
         required.update(dict.fromkeys(part.get("required", ())))
         for name, inner in part.get("properties", {}).items():
             if isinstance(inner, Mapping) and name not in members:
-                said = target(inner, root)
-                shown = {key: said[key] for key in keys if key in said}
-                if shown:
-                    members[name] = shown
+                resolved = target(inner, root)
+                fields = {key: resolved[key] for key in keys if key in resolved}
+                if fields:
+                    members[name] = fields
     if required:
         out["required"] = list(required)
     if members:
@@ -188,25 +196,27 @@ def _plain_to_see(schema: Json, root: Schema, *, typed: bool = False) -> dict[st
     return out
 
 
-def _closed_member(seen: Sequence[Mapping[str, Json]], discriminator: Json) -> tuple[str, list[list[Json]]] | None:
+def _closed_member(
+    alternatives: Sequence[Mapping[str, Json]], discriminator: Json
+) -> tuple[str, list[list[Json]]] | None:
     """Return the member whose value alone names the alternative, and the values that name each."""
     if isinstance(discriminator, Mapping):
-        values: list[list[Json]] = [[] for _ in seen]
+        values: list[list[Json]] = [[] for _ in alternatives]
         for value, index in discriminator["branches"].items():
             if index < len(values):
                 values[index].append(value)
         if all(values):
             return discriminator["propertyName"], values
-    for name in seen[0].get("required", ()):
-        listed = [_values(one, name) for one in seen]
-        told = [repr((kind_of(value), value)) for values in listed for value in values]
-        if all(listed) and len(told) == len(set(told)):
+    for name in alternatives[0].get("required", ()):
+        listed = [_values(alternative, name) for alternative in alternatives]
+        texts = [repr((kind_of(value), value)) for values in listed for value in values]
+        if all(listed) and len(texts) == len(set(texts)):
             return name, listed
     return None
 
 
-def _values(shown: Mapping[str, Json], name: str) -> list[Json]:
-    if name not in shown.get("required", ()):
+def _values(schema: Mapping[str, Json], name: str) -> list[Json]:
+    if name not in schema.get("required", ()):
         return []
-    said = shown.get("properties", {}).get(name, {})
-    return [said["const"]] if "const" in said else list(said.get("enum", ()))
+    member = schema.get("properties", {}).get(name, {})
+    return [member["const"]] if "const" in member else list(member.get("enum", ()))

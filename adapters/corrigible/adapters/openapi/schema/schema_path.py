@@ -32,10 +32,10 @@ def target(schema: Schema, root: Schema) -> Schema:
 
 def at(root: Schema, path: Sequence[str | int]) -> list[Json]:
     """Return the schemas that hold at a place of an instance, none where it is undeclared."""
-    here: list[Json] = [root]
+    nodes: list[Json] = [root]
     for name in path:
-        here = member(here, str(name), root)
-    return here
+        nodes = member(nodes, str(name), root)
+    return nodes
 
 
 def declared(schemas: Sequence[Json], root: Schema) -> dict[str, Json]:
@@ -61,13 +61,13 @@ def small(schema: Json, root: Schema, depth: int = _SHALLOW) -> dict[str, Json]:
         return {} if schema is not False else {"not": {}}
     out: dict[str, Json] = {}
     for part in parts(schema, root, alternatives=False):
-        out = _merged(out, _own(part, root, depth))
+        out = _merged(out, _own_constraints(part, root, depth))
     if depth <= 0:
         out.pop("required", None)
     return out
 
 
-def _own(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
+def _own_constraints(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
     """Return a schema's own constraints without those it refers to."""
     out: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
     if depth <= 0:
@@ -86,10 +86,10 @@ def _own(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:
     return out
 
 
-def _merged(one: dict[str, Json], other: Mapping[str, Json]) -> dict[str, Json]:
-    out = {**one, **other}
-    if "properties" in one and "properties" in other:
-        out["properties"] = {**one["properties"], **other["properties"]}
-    if "required" in one and "required" in other:
-        out["required"] = list(dict.fromkeys([*one["required"], *other["required"]]))
+def _merged(schema: dict[str, Json], other: Mapping[str, Json]) -> dict[str, Json]:
+    out = {**schema, **other}
+    if "properties" in schema and "properties" in other:
+        out["properties"] = {**schema["properties"], **other["properties"]}
+    if "required" in schema and "required" in other:
+        out["required"] = list(dict.fromkeys([*schema["required"], *other["required"]]))
     return out

@@ -56,7 +56,7 @@ def in_extensions(subject: Subject) -> Iterator[Finding]:
 
 def _errors(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     listed = body.get("errors")
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [error for error in listed if isinstance(error, dict)] if isinstance(listed, list) else []
 
 
 def errors_kept(subject: Subject) -> Iterator[Finding]:
@@ -81,13 +81,16 @@ def next_request(subject: Subject) -> Iterator[Finding]:
 
 def _together(errors: list[dict[str, Any]]) -> Json | None:
     """Return what several errors say as one feedback, in their order."""
-    said = [error["extensions"][MEMBER] for error in errors if MEMBER in (error.get("extensions") or {})]
-    if len(said) < 2:
-        return said[0] if said else None
-    return {**said[0], "suggestions": [one for each in said for one in each.get("suggestions", ())]}
+    feedbacks = [error["extensions"][MEMBER] for error in errors if MEMBER in (error.get("extensions") or {})]
+    if len(feedbacks) < 2:
+        return feedbacks[0] if feedbacks else None
+    return {
+        **feedbacks[0],
+        "suggestions": [suggestion for each in feedbacks for suggestion in each.get("suggestions", ())],
+    }
 
 
-def _said(subject: Subject) -> Iterator[AnnotatedError]:
+def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject):
         feedback = _together(_errors(body_of(response)))
         if feedback is not None:
@@ -108,8 +111,8 @@ def successes(subject: Subject) -> Iterator[Finding]:
     """An answer without errors passes to the byte."""
     if subject.upstream is None:
         raise NotApplicable("what an answer without errors is like is only known of the suite's own upstream")
-    for what, said in _SUCCESSES.items():
-        yield from found("SRF-TRN-01", what, subject.both(_ASKED, said), _ASKED)
+    for name, upstream_answer in _SUCCESSES.items():
+        yield from found("SRF-TRN-01", name, subject.both(_ASKED, upstream_answer), _ASKED)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
@@ -122,5 +125,5 @@ CHECKS: Final = (
     _check("errors-kept", "Errors and data stay", errors_kept, "SRF-GQL-01", "SRF-TRN-03"),
     _check("next-request", "Feedback leads where it may", next_request, "SRF-COR-14"),
     _check("successes", "Answers without errors pass", successes, "SRF-TRN-01"),
-    *judged.checks("graphql", PROFILE, _said, frozenset({"producer", "proxy"})),
+    *judged.checks("graphql", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
 )

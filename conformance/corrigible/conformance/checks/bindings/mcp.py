@@ -49,9 +49,9 @@ def kind_kept(subject: Subject) -> Iterator[Finding]:
     for vector, request, response in refusals(subject):
         native, body = vector.answer["body"], body_of(response)
         for names in (("jsonrpc",), ("id",), ("result", "isError"), ("error", "code"), ("error", "message")):
-            expected, said = _at(native, *names), _at(body, *names)
-            if type(expected) is not type(said) or expected != said:
-                yield Finding("SRF-MCP-01", f"{'.'.join(names)} changed", expected, said, request)
+            expected, actual = _at(native, *names), _at(body, *names)
+            if type(expected) is not type(actual) or expected != actual:
+                yield Finding("SRF-MCP-01", f"{'.'.join(names)} changed", expected, actual, request)
         if response.status != vector.answer["status"]:
             yield Finding("SRF-TRN-03", "the status code changed", vector.answer["status"], response.status, request)
 
@@ -96,10 +96,10 @@ def _item(item: Json, request: HttpRequest) -> Iterator[Finding]:
         yield Finding("SRF-MCP-02", "an added item is no text item", {"type": "text", "text": "{...}"}, item, request)
         return
     try:
-        said = json.loads(text)
+        document = json.loads(text)
     except ValueError:
-        said = None
-    if not (isinstance(said, dict) and isinstance(said.get(MEMBER), dict)):
+        document = None
+    if not (isinstance(document, dict) and isinstance(document.get(MEMBER), dict)):
         yield Finding(
             "SRF-MCP-02", f"an added text item is no JSON object with {MEMBER}", {MEMBER: "..."}, text, request
         )
@@ -109,9 +109,9 @@ def structured_content(subject: Subject) -> Iterator[Finding]:
     """structuredContent is described by the tool's outputSchema: it stays, and none is made."""
     for vector, request, response in refusals(subject):
         expected = _at(vector.answer["body"], "result", "structuredContent")
-        said = _at(body_of(response), "result", "structuredContent")
-        if expected != said:
-            yield Finding("SRF-MCP-03", "structuredContent is not what the tool gave", expected, said, request)
+        content = _at(body_of(response), "result", "structuredContent")
+        if expected != content:
+            yield Finding("SRF-MCP-03", "structuredContent is not what the tool gave", expected, content, request)
 
 
 def next_request(subject: Subject) -> Iterator[Finding]:
@@ -122,7 +122,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
             yield from leads(vector, feedback, vector.request, request)
 
 
-def _said(subject: Subject) -> Iterator[AnnotatedError]:
+def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject):
         feedback = find(body_of(response))
         if feedback is not None:
@@ -155,8 +155,8 @@ def successes(subject: Subject) -> Iterator[Finding]:
     """Results that are no errors, lists and streams pass to the byte."""
     if subject.upstream is None:
         raise NotApplicable("what a result without fault is like is only known of the suite's own upstream")
-    for what, (asked, said) in _SUCCESSES.items():
-        yield from found("SRF-TRN-01", what, subject.both(asked, said), asked)
+    for name, (request, upstream_answer) in _SUCCESSES.items():
+        yield from found("SRF-TRN-01", name, subject.both(request, upstream_answer), request)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
@@ -171,5 +171,5 @@ CHECKS: Final = (
     _check("structured-content", "structuredContent stays the tool's", structured_content, "SRF-MCP-03"),
     _check("next-request", "Feedback leads where it may", next_request, "SRF-COR-14"),
     _check("successes", "Results without fault pass", successes, "SRF-TRN-01"),
-    *judged.checks("mcp", PROFILE, _said, frozenset({"producer", "proxy"})),
+    *judged.checks("mcp", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
 )

@@ -35,20 +35,20 @@ def _media(response: HttpResponse) -> str:
 def extension(subject: Subject) -> Iterator[Finding]:
     """Feedback is a member of the problem object, in a problem document."""
     for by in error_requests(subject):
-        one = send_error_request(subject, by, subject.caller())
-        body = body_of(one.got)
-        if one.feedback is None:
+        refusal = send_error_request(subject, by, subject.caller())
+        body = body_of(refusal.got)
+        if refusal.feedback is None:
             continue  # that it is missing is judged where feedback is counted
-        if _media(one.got) != MEDIA:
+        if _media(refusal.got) != MEDIA:
             sentence = f"{by.name}: feedback came in another media type"
-            yield Finding("SRF-PRB-01", sentence, MEDIA, _media(one.got), one.sent)
+            yield Finding("SRF-PRB-01", sentence, MEDIA, _media(refusal.got), refusal.sent)
         if not isinstance(body.get(MEMBER), dict):
             sentence = f"{by.name}: feedback is no extension member of the problem"
-            yield Finding("SRF-PRB-01", sentence, [*body, MEMBER], sorted(body), one.sent)
+            yield Finding("SRF-PRB-01", sentence, [*body, MEMBER], sorted(body), refusal.sent)
         for name, kind in _TYPES.items():
             if name in body and not isinstance(body[name], kind):
                 sentence = f"{by.name}: {name} is of no type that RFC 9457 gives it"
-                yield Finding("SRF-PRB-01", sentence, str(kind), body[name], one.sent)
+                yield Finding("SRF-PRB-01", sentence, str(kind), body[name], refusal.sent)
 
 
 def kept(subject: Subject) -> Iterator[Finding]:
@@ -62,8 +62,8 @@ def kept(subject: Subject) -> Iterator[Finding]:
         if _media(native) != MEDIA:
             raise CouldNotTell(f"{by.name}: the upstream gave no problem document")
         if native.header("content-type") != response.header("content-type"):
-            expected, said = native.header("content-type"), response.header("content-type")
-            yield Finding("SRF-PRB-01", f"{by.name}: the media type changed", expected, said, request)
+            expected, actual = native.header("content-type"), response.header("content-type")
+            yield Finding("SRF-PRB-01", f"{by.name}: the media type changed", expected, actual, request)
         for difference in differences(native.body, response.body, grown=frozenset({""})):
             yield finding("SRF-PRB-01", difference, request)
 

@@ -49,12 +49,12 @@ def _in_mode(request: Request, mode: str, **more: str) -> HttpRequest:
     return sent(Request(request.method, request.path, {"mode": mode, **more}, request.headers, request.body))
 
 
-def _ask(subject: Subject, request: HttpRequest, answer: Mapping[str, Any]) -> HttpResponse:
+def _ask(subject: Subject, request: HttpRequest, upstream_answer: Mapping[str, Any]) -> HttpResponse:
     """Return the subject's answer. In front of this API a proxy leaves `mode` to it, and is asked by `Prefer`."""
     if subject.upstream is None:
         return answered(subject.through(request))
     mode = request.target.partition("mode=")[2].partition("&")[0]
-    return answered(subject.through(request.adding(("Prefer", f"recovery-feedback={mode}")), script(answer)))
+    return answered(subject.through(request.adding(("Prefer", f"recovery-feedback={mode}")), script(upstream_answer)))
 
 
 def refusals(subject: Subject, mode: str) -> Iterator[tuple[Exchange, HttpRequest, HttpResponse]]:
@@ -98,9 +98,9 @@ def errors_listed(subject: Subject) -> Iterator[Finding]:
             if not isinstance(listed, list) or not listed:
                 yield Finding("SRF-RCP-02", f"a refusal in mode {mode} lists no {ERRORS}", "[...]", listed, request)
                 continue
-            for one in listed:
-                if not (isinstance(one, dict) and _text(one.get("code")) and _text(one.get("message"))):
-                    yield Finding("SRF-RCP-02", "an error has no text as its code and message", sent=request, got=one)
+            for error in listed:
+                if not (isinstance(error, dict) and _text(error.get("code")) and _text(error.get("message"))):
+                    yield Finding("SRF-RCP-02", "an error has no text as its code and message", sent=request, got=error)
 
 
 def _text(value: Json) -> bool:
@@ -110,51 +110,51 @@ def _text(value: Json) -> bool:
 def both_endpoints(subject: Subject) -> Iterator[Finding]:
     """Both operations refuse, and both answer a refusal with feedback."""
     seen: dict[str, list[tuple[HttpRequest, HttpResponse]]] = {CONVERT: [], SUBSTITUTE: []}
-    for vector, asked, got in refusals(subject, "reflective"):
-        seen.setdefault(vector.request.path, []).append((asked, got))
-    for path, answers in seen.items():
-        spoke = [got for _, got in answers if MEMBER in body_of(got)]
+    for vector, request, response in refusals(subject, "reflective"):
+        seen.setdefault(vector.request.path, []).append((request, response))
+    for path, responses in seen.items():
+        spoke = [response for _, response in responses if MEMBER in body_of(response)]
         if not spoke:
-            asked, got = answers[0]
+            request, response = responses[0]
             yield Finding(
-                "SRF-RCP-03", f"{path} gives no {MEMBER} for any of its refusals", sent=asked, got=body_of(got)
+                "SRF-RCP-03", f"{path} gives no {MEMBER} for any of its refusals", sent=request, got=body_of(response)
             )
 
 
 def mode_names(subject: Subject) -> Iterator[Finding]:
     """The modes go by the original's names, and each says what it says there: nothing, what is wrong, what helps."""
     for vector in exchange(PROFILE):
-        said = {mode: _ask(subject, _in_mode(vector.request, mode), vector.answer) for mode in (*MODES, "verbose")}
-        for mode, got in said.items():
-            asked, body = _in_mode(vector.request, mode), body_of(got)
+        responses = {mode: _ask(subject, _in_mode(vector.request, mode), vector.answer) for mode in (*MODES, "verbose")}
+        for mode, response in responses.items():
+            request, body = _in_mode(vector.request, mode), body_of(response)
             if MEMBER in body and mode != "reflective":
-                yield Finding("SRF-COR-08", f"mode {mode} gives feedback", got=body[MEMBER], sent=asked)
+                yield Finding("SRF-COR-08", f"mode {mode} gives feedback", got=body[MEMBER], sent=request)
             if MEMBER not in body and mode == "reflective":
-                yield Finding("SRF-RCP-04", "mode reflective gives no feedback", MEMBER, sorted(body), asked)
-        traditional, verbose = body_of(said["traditional"]), body_of(said["traditional_verbose"])
+                yield Finding("SRF-RCP-04", "mode reflective gives no feedback", MEMBER, sorted(body), request)
+        traditional, verbose = body_of(responses["traditional"]), body_of(responses["traditional_verbose"])
         if traditional.get(ERRORS):
-            asked = _in_mode(vector.request, "traditional")
-            yield Finding("SRF-RCP-04", "mode traditional tells what is wrong", [], traditional[ERRORS], asked)
-        if body_of(said["verbose"]) != verbose:
-            asked = _in_mode(vector.request, "verbose")
+            request = _in_mode(vector.request, "traditional")
+            yield Finding("SRF-RCP-04", "mode traditional tells what is wrong", [], traditional[ERRORS], request)
+        if body_of(responses["verbose"]) != verbose:
+            request = _in_mode(vector.request, "verbose")
             yield Finding(
-                "SRF-RCP-04", "verbose and traditional_verbose differ", verbose, body_of(said["verbose"]), asked
+                "SRF-RCP-04", "verbose and traditional_verbose differ", verbose, body_of(responses["verbose"]), request
             )
 
 
 def same_rules(subject: Subject) -> Iterator[Finding]:
     """Strict validation is the default, and no mode changes what is found."""
     for vector in exchange(PROFILE):
-        found: dict[str, Json] = {}
+        by_operation: dict[str, Json] = {}
         for mode in ("traditional_verbose", "reflective"):
             for query in ({}, {"validation": "strict"}):
                 request = _in_mode(vector.request, mode, **query)
                 listed = body_of(_ask(subject, request, vector.answer)).get(ERRORS)
-                found["&".join([f"mode={mode}", *(f"{n}={v}" for n, v in query.items())])] = listed
-        first, *others = found.values()
+                by_operation["&".join([f"mode={mode}", *(f"{n}={v}" for n, v in query.items())])] = listed
+        first, *others = by_operation.values()
         if any(other != first for other in others):
             sentence = f"{vector.description} What is wrong depends on the mode, or on saying validation=strict"
-            yield Finding("SRF-RCP-05", sentence, first, found, _in_mode(vector.request, "reflective"))
+            yield Finding("SRF-RCP-05", sentence, first, by_operation, _in_mode(vector.request, "reflective"))
 
 
 def absent_on_success(subject: Subject) -> Iterator[Finding]:
@@ -172,7 +172,7 @@ def absent_on_success(subject: Subject) -> Iterator[Finding]:
 
 def action_names(subject: Subject) -> Iterator[Finding]:
     """The original's six actions, or base actions; those that are no base action name theirs."""
-    base = {str(one) for one in BASE_ACTIONS}
+    base = {str(base_action) for base_action in BASE_ACTIONS}
     for _, request, response in refusals(subject, "reflective"):
         for suggestion in _suggestions(body_of(response)):
             action = suggestion.get("action")
@@ -185,8 +185,12 @@ def action_names(subject: Subject) -> Iterator[Finding]:
 
 def _suggestions(body: Mapping[str, Any]) -> list[Any]:
     feedback = body.get(MEMBER)
-    found = feedback.get("suggestions") if isinstance(feedback, dict) else None
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    suggestions = feedback.get("suggestions") if isinstance(feedback, dict) else None
+    return (
+        [suggestion for suggestion in suggestions if isinstance(suggestion, dict)]
+        if isinstance(suggestions, list)
+        else []
+    )
 
 
 def next_request(subject: Subject) -> Iterator[Finding]:
@@ -201,7 +205,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
 _VOCABULARY: Final = {name: Registered("MODIFY_PARAMS", {}) for name in ACTIONS - {"MODIFY_PARAMS"}}
 
 
-def _said(subject: Subject) -> Iterator[AnnotatedError]:
+def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, response in refusals(subject, "reflective"):
         feedback = body_of(response).get(MEMBER)
         if feedback is not None:
@@ -209,8 +213,8 @@ def _said(subject: Subject) -> Iterator[AnnotatedError]:
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
-    both = frozenset({"producer", "proxy"})
-    return Check(f"recipe/{name}", title, requirements, run, profiles=frozenset({PROFILE}), roles=both)
+    roles = frozenset({"producer", "proxy"})
+    return Check(f"recipe/{name}", title, requirements, run, profiles=frozenset({PROFILE}), roles=roles)
 
 
 CHECKS: Final = (
@@ -222,5 +226,5 @@ CHECKS: Final = (
     _check("absent-on-success", "No feedback on success", absent_on_success, "SRF-COR-07"),
     _check("action-names", "The six actions", action_names, "SRF-RCP-06"),
     _check("next-request", "The next request is accepted", next_request, "SRF-COR-14"),
-    *judged.checks("recipe", PROFILE, _said, frozenset({"producer", "proxy"})),
+    *judged.checks("recipe", PROFILE, _annotated_errors, frozenset({"producer", "proxy"})),
 )

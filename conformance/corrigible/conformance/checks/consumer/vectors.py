@@ -37,10 +37,10 @@ def _ask(group: Group, subject: Subject) -> Iterator[Finding]:
     with StdioProgram(command, timeout=float(timeout), folder=Path(folder) if folder else None) as respondent:
         for number, vector in enumerate(group.vectors, start=1):
             question = whole_question(vector)
-            answer = respondent.ask(question)
+            response = respondent.ask(question)
             subject.note("asked of the reader", json.dumps(question, ensure_ascii=False))
-            subject.note("its answer", answer.said if isinstance(answer, NoAnswer) else json.dumps(answer))
-            problem = f"the reader {answer.said}." if isinstance(answer, NoAnswer) else complaint(vector, answer)
+            subject.note("its answer", response.said if isinstance(response, NoAnswer) else json.dumps(response))
+            problem = f"the reader {response.said}." if isinstance(response, NoAnswer) else complaint(vector, response)
             if problem is None:
                 continue
             for requirement in vector.requirements:
@@ -48,24 +48,24 @@ def _ask(group: Group, subject: Subject) -> Iterator[Finding]:
                     requirement,
                     f"{vector.description} But {problem} ({vector.id}, clause {vector.clause})",
                     expected=vector.expect,
-                    got=ABSENT if isinstance(answer, NoAnswer) else {k: v for k, v in answer.items() if k != "id"},
+                    got=ABSENT if isinstance(response, NoAnswer) else {k: v for k, v in response.items() if k != "id"},
                     line=f"echo {shlex.quote(json.dumps(question))} | {shlex.join(command)}",
                 )
-            failures += isinstance(answer, NoAnswer)
+            failures += isinstance(response, NoAnswer)
             if failures > _MOST_RESTARTS:
                 sentence = (
                     f"The reader failed to answer {failures} times: the vectors after {vector.id} were not asked."
                 )
-                yield from (Finding(one, sentence) for one in _required(group.vectors[number:]))
+                yield from (Finding(kind, sentence) for kind in _required(group.vectors[number:]))
                 return
 
 
 def _command(subject: Subject) -> list[str]:
-    given = subject.config.get("consumer")
-    if not isinstance(given, str) or not given.strip():
+    command = subject.config.get("consumer")
+    if not isinstance(command, str) or not command.strip():
         raise CouldNotTell("there is no reader to ask: `consumer` in the config file is the command that starts one")
     try:
-        return words(given, {"suite": str(SUITE), "python": sys.executable})
+        return words(command, {"suite": str(SUITE), "python": sys.executable})
     except UsageError as problem:
         raise CouldNotTell(str(problem)) from None
 
@@ -76,62 +76,65 @@ def whole_question(vector: Consumer) -> dict[str, Json]:
     return {**vector.question, "request": {**_EMPTY, "form": False, **request}}
 
 
-def complaint(vector: Consumer, answer: Mapping[str, Json]) -> str | None:
+def complaint(vector: Consumer, response: Mapping[str, Json]) -> str | None:
     """Say what is wrong with an answer, None where it is one that the vector allows."""
-    named = [name for name in OUTCOMES if name in answer]
-    if len(named) != 1:
-        return f"the answer has {' and '.join(named) or 'none'} of {', '.join(OUTCOMES)}: it is to have exactly one."
+    outcomes = [name for name in OUTCOMES if name in response]
+    if len(outcomes) != 1:
+        return f"the answer has {' and '.join(outcomes) or 'none'} of {', '.join(OUTCOMES)}: it is to have exactly one."
     allowed = (vector.expect, *vector.also_allowed)
-    problems = [_other(one, answer) for one in allowed]
+    problems = [_other(way, response) for way in allowed]
     return None if None in problems else f"{problems[0]}."
 
 
-def _other(expected: Mapping[str, Json], answer: Mapping[str, Json]) -> str | None:
+def _other(expected: Mapping[str, Json], response: Mapping[str, Json]) -> str | None:
     (kind,) = expected
-    (said,) = (name for name in OUTCOMES if name in answer)
-    if kind != said:
-        return f"the answer is {said} and not {kind}"
-    want, got = expected[kind], answer[kind]
+    (outcome,) = (name for name in OUTCOMES if name in response)
+    if kind != outcome:
+        return f"the answer is {outcome} and not {kind}"
+    want, actual = expected[kind], response[kind]
     if kind == "error":
         return None
-    if not isinstance(got, dict):
+    if not isinstance(actual, dict):
         return f"{kind} is no object"
     match kind:
         case "next":
-            return difference(_plain_next(want), _plain_next(got))
+            return difference(_plain_next(want), _plain_next(actual))
         case "terminal":
-            return difference(want, {name: got[name] for name in want if name in got})
+            return difference(want, {name: actual[name] for name in want if name in actual})
         case _:
-            return _other_input(want, got)
+            return _other_input(want, actual)
 
 
-def _other_input(want: Mapping[str, Json], got: Mapping[str, Json]) -> str | None:
+def _other_input(want: Mapping[str, Json], actual: Mapping[str, Json]) -> str | None:
     """Compare what is named; whether a confirmation is asked for always counts."""
-    if bool(got.get("confirm")) != bool(want.get("confirm")):
-        return "a confirmation is asked for" if got.get("confirm") else "no confirmation is asked for"
-    if "choices" in want and (other := difference(want["choices"], got.get("choices"), "/choices")):
+    if bool(actual.get("confirm")) != bool(want.get("confirm")):
+        return "a confirmation is asked for" if actual.get("confirm") else "no confirmation is asked for"
+    if "choices" in want and (other := difference(want["choices"], actual.get("choices"), "/choices")):
         return other
     if "placeholders" not in want:
         return None
-    found = got.get("placeholders")
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    placeholders = actual.get("placeholders")
+    if not isinstance(placeholders, list) or not all(isinstance(placeholder, dict) for placeholder in placeholders):
         return "/placeholders is no list of objects"
-    pairs = zip(want["placeholders"], found, strict=False)
-    named = [*({k: one[k] for k in w if k in one} for w, one in pairs), *found[len(want["placeholders"]) :]]
-    return difference(want["placeholders"], named, "/placeholders")
+    pairs = zip(want["placeholders"], placeholders, strict=False)
+    named_places = [
+        *({k: placeholder[k] for k in w if k in placeholder} for w, placeholder in pairs),
+        *placeholders[len(want["placeholders"]) :],
+    ]
+    return difference(want["placeholders"], named_places, "/placeholders")
 
 
 def _plain_next(following: Mapping[str, Json]) -> dict[str, Json]:
     steps = following.get("steps") or []
     return {
         "wait": following.get("wait") or 0,
-        "steps": [_plain(step) for step in steps] if isinstance(steps, list) else steps,
-        "request": _plain(following.get("request")),
+        "steps": [_normalized(step) for step in steps] if isinstance(steps, list) else steps,
+        "request": _normalized(following.get("request")),
         "new_idempotency_key": bool(following.get("new_idempotency_key")),
     }
 
 
-def _plain(request: Json) -> Json:
+def _normalized(request: Json) -> Json:
     """Return a request document with nothing left out and header names in lower case."""
     if not isinstance(request, dict):
         return request

@@ -52,8 +52,8 @@ class Calls:
         return self.signed(GrpcCall(method, messages, metadata), mode=mode)
 
     def signed(self, call: GrpcCall, *, mode: str | None = "reflective") -> GrpcCall:
-        asked = ((PREFERENCE, mode),) if mode is not None else ()
-        return call.adding(("authorization", self.subject.caller()[1]), *asked)
+        preference = ((PREFERENCE, mode),) if mode is not None else ()
+        return call.adding(("authorization", self.subject.caller()[1]), *preference)
 
     def through(self, call: GrpcCall, answer: Answer | Answering | None = None, *, timeout: float = 10.0) -> GrpcResult:
         """Call through the subject; the upstream answers as told, or as the shop."""
@@ -79,10 +79,15 @@ class Calls:
         return call.adding((CASE, case))
 
     def finding(
-        self, requirement: str, said: str, call: GrpcCall, expected: Json | Absent = ABSENT, got: Json | Absent = ABSENT
+        self,
+        requirement: str,
+        sentence: str,
+        call: GrpcCall,
+        expected: Json | Absent = ABSENT,
+        actual: Json | Absent = ABSENT,
     ) -> Finding:
         """Return a finding with the line that makes the call again."""
-        return Finding(requirement, said, expected, got, line=grpcurl(self.target.address, call))
+        return Finding(requirement, sentence, expected, actual, line=grpcurl(self.target.address, call))
 
 
 @contextmanager
@@ -94,8 +99,8 @@ def calling(subject: Subject) -> Iterator[Calls]:
     if not isinstance(upstream, GrpcUpstream):
         raise CouldNotTell("the suite is not behind this subject: the role proxy needs its own gRPC upstream")
     with (
-        GrpcClient(upstream.address, heard=noting(subject, "straight to the upstream")) as direct,
-        GrpcClient(subject.grpc, heard=noting(subject, "to the subject")) as target,
+        GrpcClient(upstream.address, listener=noting(subject, "straight to the upstream")) as direct,
+        GrpcClient(subject.grpc, listener=noting(subject, "to the subject")) as target,
     ):
         if not target.reachable(_TIMEOUT):
             raise CouldNotTell(f"nobody answers at {subject.grpc}")
@@ -113,7 +118,7 @@ def shown(metadata: Metadata) -> Json:
 
 
 def shown_messages(messages: tuple[bytes, ...]) -> Json:
-    return [f"{len(one)} bytes {one[:32].hex()}" for one in messages]
+    return [f"{len(message)} bytes {message[:32].hex()}" for message in messages]
 
 
 def differences(pair: Pair) -> Iterator[tuple[str, Json, Json]]:

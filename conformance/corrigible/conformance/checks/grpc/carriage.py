@@ -51,10 +51,10 @@ def successes_kept(subject: Subject) -> Iterable[Finding]:
         tried = [
             (
                 f"a {kind} call",
-                _kind(name, there),
+                _kind(name, upstream_form),
                 Answer(messages=_replies(back), initial=_METADATA, trailing=_METADATA),
             )
-            for kind, name, there, back in _KINDS
+            for kind, name, upstream_form, back in _KINDS
         ]
         unary = GrpcCall(f"/{SERVICE}/CreateOrder", (_LONG,))
         tried += [
@@ -67,10 +67,12 @@ def successes_kept(subject: Subject) -> Iterable[Finding]:
                 Answer(echo=True, compressed=True),
             ),
         ]
-        for said, sent, answer in tried:
+        for label, sent, answer in tried:
             pair = calls.both(calls.signed(sent), answer)
-            for what, expected, got in differences(pair):
-                yield calls.finding("SRF-TRN-01", f"Of {said} that went well, the {what} changed.", sent, expected, got)
+            for part, expected, actual in differences(pair):
+                yield calls.finding(
+                    "SRF-TRN-01", f"Of {label} that went well, the {part} changed.", sent, expected, actual
+                )
 
 
 def _replies(count: int) -> tuple[bytes, ...]:
@@ -83,7 +85,7 @@ def feedback_only_on_refusals(subject: Subject) -> Iterable[Finding]:
         result = calls.through(call := calls.sent("CreateOrder", _ORDER))
         if result.code == 0 and result.details:
             sentence = "A call that went well has feedback in its trailers."
-            yield calls.finding("SRF-COR-07", sentence, call, [], [one.hex() for one in result.details])
+            yield calls.finding("SRF-COR-07", sentence, call, [], [detail.hex() for detail in result.details])
 
 
 def every_kind(subject: Subject) -> Iterable[Finding]:
@@ -101,12 +103,12 @@ def every_kind(subject: Subject) -> Iterable[Finding]:
                 answers["behind messages"] = refusal(9, "enough", error_info("ANY"), messages=_replies(3))
             if there > 1:
                 answers["while the caller sends"] = Answer(9, "enough", read=2)
-            for where, answer in answers.items():
+            for label, answer in answers.items():
                 pair = calls.both(calls.signed(sent), answer)
-                for what, expected, got in differences(pair):
-                    if what in ("code", "message", "messages"):
-                        sentence = f"A {kind} call that is refused {where} ends with another {what}."
-                        yield calls.finding("SRF-GRP-04", sentence, sent, expected, got)
+                for part, expected, actual in differences(pair):
+                    if part in ("code", "message", "messages"):
+                        sentence = f"A {kind} call that is refused {label} ends with another {part}."
+                        yield calls.finding("SRF-GRP-04", sentence, sent, expected, actual)
         yield from _feedback_for_every_kind(calls)
 
 
@@ -125,33 +127,33 @@ def _feedback_for_every_kind(calls: Calls) -> Iterator[Finding]:
             sentence = f"A {kind} call of one message is refused for a known reason, and no feedback comes."
             yield calls.finding("SRF-GRP-04", sentence, sent)
     violation = bad_request(Violation("name", "NOT_AN_ORDER_NAME", "must begin with orders/"))
-    for where, answer in {
+    for label, answer in {
         "behind headers": refusal(3, "no", violation, headers_first=True, initial=(("x-early", "1"),)),
         "behind messages": refusal(3, "no", violation, messages=_replies(2)),
     }.items():
         result = calls.through(sent := calls.sent("WatchOrder", {"name": "1"}), answer)
         if result.code == 3 and result.feedback is None:
-            sentence = f"A refusal {where} is known, and no feedback comes."
+            sentence = f"A refusal {label} is known, and no feedback comes."
             yield calls.finding("SRF-GRP-04", sentence, sent)
 
 
 def unlisted_pass(subject: Subject) -> Iterable[Finding]:
     """Services that no description mentions: the upstream's are served, and only it says what it has not."""
     with calling(subject) as calls:
-        refused = refusal(5, "no such thing", error_info("ANY"))
+        refusal_answer = refusal(5, "no such thing", error_info("ANY"))
         tried = {
             "a call that goes well": Answer(messages=(b"\x08\x01",), trailing=(("x-mine", "1"),)),
             "a stream": Answer(messages=_replies(5), initial=(("x-mine", "1"),)),
-            "a refusal": refused,
+            "a refusal": refusal_answer,
         }
-        for where, answer in tried.items():
+        for label, answer in tried.items():
             for method in ("/unlisted.v1.Thing/Do", f"/{SERVICE}/Unlisted"):
                 call = calls.signed(GrpcCall(method, (b"\x0a\x01x",)), mode="none")
                 pair = calls.both(call, answer)
-                for what, expected, got in differences(pair):
-                    if what != "grpc-status-details-bin":
-                        sentence = f"{method} is in no description; of {where} the {what} changed."
-                        yield calls.finding("SRF-GRP-06", sentence, call, expected, got)
+                for part, expected, actual in differences(pair):
+                    if part != "grpc-status-details-bin":
+                        sentence = f"{method} is in no description; of {label} the {part} changed."
+                        yield calls.finding("SRF-GRP-06", sentence, call, expected, actual)
                 if pair.received is None:
                     sentence = f"{method} is in no description, and never reached the upstream."
                     yield calls.finding("SRF-GRP-06", sentence, call)
@@ -160,7 +162,7 @@ def unlisted_pass(subject: Subject) -> Iterable[Finding]:
             direct, through = calls.direct.send(call), calls.target.send(call)
             if (direct.code, direct.message) != (through.code, through.message):
                 sentence = f"The upstream has no {method}; what it says of that is not what arrives."
-                sides = ([named(one.code), one.message] for one in (direct, through))
+                sides = ([named(result.code), result.message] for result in (direct, through))
                 yield calls.finding("SRF-GRP-06", sentence, call, *sides)
 
 
@@ -172,12 +174,12 @@ def metadata_kept(subject: Subject) -> Iterable[Finding]:
             "headers and trailers": refusal(9, "no", error_info("ANY"), initial=_METADATA, trailing=_METADATA),
             "trailers behind messages": refusal(9, "no", messages=(b"",), trailing=_METADATA),
         }
-        for where, answer in answers.items():
+        for label, answer in answers.items():
             pair = calls.both(calls.sent("WatchOrder", {"name": "1"}), answer)
-            for what, expected, got in differences(pair):
-                if what in ("headers (initial metadata)", "trailing metadata"):
-                    sentence = f"The {what} of a refusal that is {where} changed."
-                    yield calls.finding("SRF-GRP-07", sentence, pair.sent, expected, got)
+            for part, expected, actual in differences(pair):
+                if part in ("headers (initial metadata)", "trailing metadata"):
+                    sentence = f"The {part} of a refusal that is {label} changed."
+                    yield calls.finding("SRF-GRP-07", sentence, pair.sent, expected, actual)
 
 
 def requests_kept(subject: Subject) -> Iterable[Finding]:
@@ -189,19 +191,21 @@ def requests_kept(subject: Subject) -> Iterable[Finding]:
             if pair.received is None or pair.asked is None:
                 yield calls.finding("SRF-TRN-12", f"A {kind} call never reached the upstream.", call)
                 continue
-            expected, got = _own(pair.asked.metadata), _own(pair.received.metadata)
-            missing = [entry for entry in expected if entry not in got]
-            kept = [entry for entry in got if entry in expected]
-            if missing or kept != expected:
+            expected, actual = _own_metadata(pair.asked.metadata), _own_metadata(pair.received.metadata)
+            missing = [entry for entry in expected if entry not in actual]
+            entries = [entry for entry in actual if entry in expected]
+            if missing or entries != expected:
                 sentence = f"The metadata of a {kind} call reaches the upstream changed."
-                yield calls.finding("SRF-TRN-12", sentence, call, shown(tuple(expected)), shown(tuple(got)))
+                yield calls.finding("SRF-TRN-12", sentence, call, shown(tuple(expected)), shown(tuple(actual)))
             if pair.asked.messages != pair.received.messages:
                 sentence = f"The messages of a {kind} call reach the upstream changed."
-                sides = (shown_messages(tuple(one.messages)) for one in (pair.asked, pair.received))
+                sides = (
+                    shown_messages(tuple(entry_received.messages)) for entry_received in (pair.asked, pair.received)
+                )
                 yield calls.finding("SRF-TRN-12", sentence, call, *sides)
 
 
-def _own(metadata: Metadata) -> list[tuple[str, str | bytes]]:
+def _own_metadata(metadata: Metadata) -> list[tuple[str, str | bytes]]:
     return [entry for entry in metadata if entry[0] not in ("user-agent", PREFERENCE)]
 
 
@@ -212,10 +216,10 @@ def preference_forwarded(subject: Subject) -> Iterable[Finding]:
             call = calls.scripted(calls.sent("CreateOrder", _ORDER, mode=mode), Answer(messages=(b"",)))
             calls.target.send(call)
             received = calls.upstream.received(str(call.value(CASE)))
-            got = received[0].value(PREFERENCE) if received else None
-            if got != mode:
+            value = received[0].value(PREFERENCE) if received else None
+            if value != mode:
                 sentence = f"The metadata {PREFERENCE}: {mode} of the caller does not reach the upstream."
-                yield calls.finding("SRF-NEG-04", sentence, call, mode, got)
+                yield calls.finding("SRF-NEG-04", sentence, call, mode, value)
 
 
 def streams_flow(subject: Subject) -> Iterable[Finding]:
@@ -301,9 +305,9 @@ def cancellation_passes(subject: Subject) -> Iterable[Finding]:
 def _arrived(calls: Calls, case: str) -> Any:
     until = time.monotonic() + _SOON
     while time.monotonic() < until:
-        found = calls.upstream.received(case)
-        if found and found[0].begun.wait(_SOON):
-            return found[0]
+        arrived = calls.upstream.received(case)
+        if arrived and arrived[0].begun.wait(_SOON):
+            return arrived[0]
         time.sleep(0.01)
     return None
 
@@ -320,13 +324,13 @@ def health_and_reflection(subject: Subject) -> Iterable[Finding]:
         ("reflection", GrpcCall(REFLECTION, (listing, by_name))),
     )
     with calling(subject) as calls:
-        for said, sent in tried:
+        for label, sent in tried:
             sent = calls.signed(sent, mode="none")
             direct, through = calls.direct.send(sent), calls.target.send(sent)
-            if _plain(direct) != _plain(through):
-                why = f"Asked for {said}, the subject answers otherwise than the upstream."
-                yield calls.finding("SRF-GRP-07", why, sent, _plain(direct), _plain(through))
+            if _comparable(direct) != _comparable(through):
+                sentence = f"Asked for {label}, the subject answers otherwise than the upstream."
+                yield calls.finding("SRF-GRP-07", sentence, sent, _comparable(direct), _comparable(through))
 
 
-def _plain(result: GrpcResult) -> list[object]:
+def _comparable(result: GrpcResult) -> list[object]:
     return [named(result.code), result.message, shown_messages(result.messages)]

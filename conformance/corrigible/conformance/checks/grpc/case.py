@@ -81,7 +81,7 @@ CASES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Attempt:
     """A case, made as somebody new."""
 
     case: Case
@@ -89,29 +89,35 @@ class Tried:
     got: GrpcResult
 
 
-def tried(calls: Calls) -> Iterator[Tried]:
+def tried(calls: Calls) -> Iterator[Attempt]:
     """Make every call through the subject, as the caller of a fresh shop."""
     for case in CASES:
         call = calls.sent(case.method, case.document)
-        yield Tried(case, call, calls.through(call))
+        yield Attempt(case, call, calls.through(call))
 
 
 def reasons(result: GrpcResult) -> frozenset[str]:
     """Return the shop's words for what is wrong."""
     from google.rpc import error_details_pb2 as known
 
-    found = set[str]()
+    found_reasons = set[str]()
     for detail in result.status.details if result.status is not None else ():
         if detail.Is(known.BadRequest.DESCRIPTOR):
-            found |= {one.reason for one in known.BadRequest.FromString(detail.value).field_violations}
+            found_reasons |= {
+                violation.reason for violation in known.BadRequest.FromString(detail.value).field_violations
+            }
         elif detail.Is(known.ErrorInfo.DESCRIPTOR):
-            found.add(known.ErrorInfo.FromString(detail.value).reason)
-    return frozenset(found)
+            found_reasons.add(known.ErrorInfo.FromString(detail.value).reason)
+    return frozenset(found_reasons)
 
 
-def following(call: GrpcCall, found: Next) -> GrpcCall:
+def following(call: GrpcCall, next_request: Next) -> GrpcCall:
     """Return the call that a reader makes next. Raises ParseError where it is none of the shop's."""
-    method = found.request.method if found.request.method.startswith("/") else f"/{found.request.method}"
+    method = (
+        next_request.request.method
+        if next_request.request.method.startswith("/")
+        else f"/{next_request.request.method}"
+    )
     if method not in grpc_shop.METHODS:
         raise json_format.ParseError(f"{method} is no method of the shop")
-    return GrpcCall(method, (grpc_shop.request(method, found.request.body or {}),), call.metadata)
+    return GrpcCall(method, (grpc_shop.request(method, next_request.request.body or {}),), call.metadata)

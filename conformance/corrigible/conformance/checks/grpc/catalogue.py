@@ -19,12 +19,12 @@ def _in(module: str, name: str) -> Callable[[Subject], Iterable[Finding]]:
 
     def run(subject: Subject) -> Iterable[Finding]:
         try:
-            found: Any = import_module(f".{module}", __package__)
+            module_checks: Any = import_module(f".{module}", __package__)
         except ModuleNotFoundError as missing:
             if (missing.name or "").partition(".")[0] not in ("grpc", "google", "grpc_reflection"):
                 raise
             raise CouldNotTell("the profile grpc needs grpcio: pip install 'corrigible[grpc]'") from None
-        findings: Iterable[Finding] = getattr(found, name)(subject)
+        findings: Iterable[Finding] = getattr(module_checks, name)(subject)
         return findings
 
     return run

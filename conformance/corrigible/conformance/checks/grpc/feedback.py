@@ -24,7 +24,7 @@ from corrigible.schema.exchange import Json
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 
 from .call import Calls, calling, differences
-from .case import CASES, Tried, following, reasons, tried
+from .case import CASES, Attempt, following, reasons, tried
 from .trace import grpcurl, request_document
 
 _STATUS: Final = {3: 400, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 14: 503}
@@ -46,12 +46,12 @@ _SHORT: Final = frozenset(
 
 def contract(*requirements: str) -> Callable[[Subject], Iterable[Finding]]:
     """Return a check that lets the judges of feedback look at every refusal."""
-    wanted = frozenset(requirements)
+    required = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
         with calling(subject) as calls:
-            for sent, got in _annotated(calls):
-                yield from _judged(calls, sent, got, wanted)
+            for sent, result in _annotated(calls):
+                yield from _findings_of(calls, sent, result, required)
 
     return run
 
@@ -67,24 +67,24 @@ cleanness = contract("SRF-SEC-02", "SRF-SEC-03", "SRF-SEC-05", "SRF-SEC-10")
 
 def _annotated(calls: Calls) -> Iterator[tuple[GrpcCall, GrpcResult]]:
     """Yield refusals with feedback. Raises NotApplicable where there is none."""
-    found = 0
-    several = [(one.sent, one.got) for one in tried(calls)]
+    count = 0
+    several = [(tried.sent, tried.got) for tried in tried(calls)]
     for name in ("CreateOrder", "WatchOrder"):
         sent = calls.sent(name, {"name": "orders/1"})
         several.append((sent, calls.through(sent, _exhausted(7))))
-    for sent, got in several:
-        if got.feedback is not None:
-            found += 1
-            yield sent, got
-    if not found:
+    for sent, result in several:
+        if result.feedback is not None:
+            count += 1
+            yield sent, result
+    if not count:
         raise NotApplicable("nothing that the shop refuses gets feedback")
 
 
-def _judged(calls: Calls, call: GrpcCall, result: GrpcResult, wanted: frozenset[str]) -> Iterator[Finding]:
-    told = AnnotatedError(
+def _findings_of(calls: Calls, call: GrpcCall, result: GrpcResult, required: frozenset[str]) -> Iterator[Finding]:
+    annotated = AnnotatedError(
         request_document(call), result.feedback, _STATUS.get(result.code, 400), secrets=_secrets(call)
     )
-    for finding in judged(told, wanted):
+    for finding in judged(annotated, required):
         if finding.requirement == "SRF-RTY-02" and call.method in _READING:
             continue  # over gRPC every call looks like one that writes
         yield replace(finding, sent=None, line=grpcurl(calls.target.address, call))
@@ -97,35 +97,35 @@ def _secrets(call: GrpcCall) -> tuple[str, ...]:
 def feedback_present(subject: Subject) -> Iterable[Finding]:
     """A message that the shop finds invalid gets feedback where the caller asks for it."""
     with calling(subject) as calls:
-        for one in tried(calls):
-            if one.got.code == 3 and one.got.feedback is None:
-                sentence = f"{one.case.title[0].upper()}{one.case.title[1:]} is refused, and no feedback comes."
-                yield calls.finding("SRF-COR-01", sentence, one.sent)
+        for attempt in tried(calls):
+            if attempt.got.code == 3 and attempt.got.feedback is None:
+                sentence = f"{attempt.case.title[0].upper()}{attempt.case.title[1:]} is refused, and no feedback comes."
+                yield calls.finding("SRF-COR-01", sentence, attempt.sent)
 
 
 def every_error(subject: Subject) -> Iterable[Finding]:
     """Several complaints get as many suggestions, or groups."""
     with calling(subject) as calls:
-        for one in tried(calls):
-            said: Json = (one.got.feedback or {}).get("suggestions", [])
-            groups = {(s.get("group") or {}).get("id", index) for index, s in enumerate(said)}
-            if one.got.feedback is not None and len(groups) < one.case.errors:
-                why = f"For {one.case.title} there are fewer suggestions than complaints."
-                yield calls.finding("SRF-COR-11", why, one.sent, one.case.errors, len(groups))
+        for attempt in tried(calls):
+            suggestions: Json = (attempt.got.feedback or {}).get("suggestions", [])
+            groups = {(s.get("group") or {}).get("id", index) for index, s in enumerate(suggestions)}
+            if attempt.got.feedback is not None and len(groups) < attempt.case.errors:
+                sentence = f"For {attempt.case.title} there are fewer suggestions than complaints."
+                yield calls.finding("SRF-COR-11", sentence, attempt.sent, attempt.case.errors, len(groups))
 
 
 def same_again(subject: Subject) -> Iterable[Finding]:
     """Two callers with the same call get the same."""
     with calling(subject) as calls:
-        for one, other in zip(tried(calls), tried(calls), strict=True):
-            before, after = (_without_loop(side.got.feedback) for side in (one, other))
+        for first, other in zip(tried(calls), tried(calls), strict=True):
+            before, after = (_without_loop(side.got.feedback) for side in (first, other))
             if before != after:
-                sentence = f"Two new callers meet {one.case.title} in the same way, and are told different things."
-                yield calls.finding("SRF-COR-10", sentence, one.sent, before, after)
+                sentence = f"Two new callers meet {first.case.title} in the same way, and are told different things."
+                yield calls.finding("SRF-COR-10", sentence, first.sent, before, after)
 
 
 def _without_loop(feedback: Mapping[str, Json] | None) -> Json:
-    return None if feedback is None else {name: said for name, said in feedback.items() if name != "loop"}
+    return None if feedback is None else {name: value for name, value in feedback.items() if name != "loop"}
 
 
 def other_modes(subject: Subject) -> Iterable[Finding]:
@@ -140,7 +140,7 @@ def other_modes(subject: Subject) -> Iterable[Finding]:
                     yield calls.finding("SRF-COR-08", sentence, call, None, dict(result.feedback))
                 if (result.code, reasons(result)) != (native.code, reasons(native)):
                     sentence = f"In the mode {mode}, {case.title} is refused otherwise."
-                    sides = ([one.code, *sorted(reasons(one))] for one in (native, result))
+                    sides = ([result.code, *sorted(reasons(result))] for result in (native, result))
                     yield calls.finding("SRF-COR-09", sentence, call, *sides)
 
 
@@ -155,8 +155,8 @@ def none_honoured(subject: Subject) -> Iterable[Finding]:
                 sentence = (
                     f"With recovery-feedback: none, the trailers of a refusal ({case.title}) are not the upstream's."
                 )
-                expected, got = ([one.hex() for one in side.details] for side in (direct, through))
-                yield calls.finding("SRF-NEG-01", sentence, call, expected, got)
+                expected, actual = ([one.hex() for one in side.details] for side in (direct, through))
+                yield calls.finding("SRF-NEG-01", sentence, call, expected, actual)
 
 
 def unknown_words(subject: Subject) -> Iterable[Finding]:
@@ -168,82 +168,86 @@ def unknown_words(subject: Subject) -> Iterable[Finding]:
                 result = calls.through(call := calls.sent(case.method, case.document, mode=word))
                 if (plain.code, _without_loop(plain.feedback)) != (result.code, _without_loop(result.feedback)):
                     sentence = f"The metadata recovery-feedback: {word} means nothing, and still changes the answer."
-                    expected, found = _without_loop(plain.feedback), _without_loop(result.feedback)
-                    yield calls.finding("SRF-NEG-05", sentence, call, expected, found)
+                    expected, actual = _without_loop(plain.feedback), _without_loop(result.feedback)
+                    yield calls.finding("SRF-NEG-05", sentence, call, expected, actual)
 
 
 def mended(subject: Subject) -> Iterable[Finding]:
     """What a reader makes of the feedback is not refused for the same reason again."""
     with calling(subject) as calls:
-        for one in tried(calls):
-            if one.got.feedback is not None and one.got.code:
-                yield from _mended(calls, one)
+        for attempt in tried(calls):
+            if attempt.got.feedback is not None and attempt.got.code:
+                yield from _repair_findings(calls, attempt)
 
 
-def _mended(calls: Calls, one: Tried) -> Iterator[Finding]:
-    case, sent = one.case, one.sent
+def _repair_findings(calls: Calls, attempt: Attempt) -> Iterator[Finding]:
+    case, sent = attempt.case, attempt.sent
     try:
-        found = apply(dict(one.got.feedback or {}), request_document(sent))
+        reading = apply(dict(attempt.got.feedback or {}), request_document(sent))
     except ReaderError as problem:
         yield calls.finding(
             "SRF-COR-14", f"For {case.title} a reader cannot read the feedback.", sent, None, str(problem)
         )
         return
     expected = {"next": Next, "terminal": Terminal, "ask": NeedsInput}.get(case.leads)
-    if expected is not None and not isinstance(found, expected):
+    if expected is not None and not isinstance(reading, expected):
         sentence = f"For {case.title} a reader of the feedback is led elsewhere."
-        yield calls.finding("SRF-COR-14", sentence, sent, case.leads, _led(found))
-    if not isinstance(found, Next):
+        yield calls.finding("SRF-COR-14", sentence, sent, case.leads, _led(reading))
+    if not isinstance(reading, Next):
         return
     try:
-        after = calls.direct.send(following(sent, found))
+        after = calls.direct.send(following(sent, reading))
     except (json_format.ParseError, TypeError, ValueError) as problem:
         sentence = f"For {case.title} the feedback leads to what is no message of the method."
-        yield calls.finding("SRF-OPS-05", sentence, sent, "a message of its type", f"{found.request.body}: {problem}")
+        yield calls.finding("SRF-OPS-05", sentence, sent, "a message of its type", f"{reading.request.body}: {problem}")
         return
-    again = (reasons(after) & reasons(one.got)) - case.left
+    again = (reasons(after) & reasons(attempt.got)) - case.left
     if again or (after.code and not case.left and case.leads != "anything"):
         sentence = f"What the feedback makes of {case.title} is refused again."
         yield calls.finding("SRF-COR-14", sentence, sent, "OK", [after.code, after.message, *sorted(reasons(after))])
 
 
-def _led(found: Next | Terminal | NeedsInput) -> Json:
-    match found:
+def _led(outcome: Next | Terminal | NeedsInput) -> Json:
+    match outcome:
         case Next():
-            return {"next": found.request.body}
+            return {"next": outcome.request.body}
         case Terminal():
-            return {"terminal": found.action}
+            return {"terminal": outcome.action}
         case _:
-            return {"ask": found.reason}
+            return {"ask": outcome.reason}
 
 
 def intent_flagged(subject: Subject) -> Iterable[Finding]:
     """Less, or over what somebody else wrote: that is not what was asked for."""
     with calling(subject) as calls:
-        for one in tried(calls):
-            said: Json = (one.got.feedback or {}).get("suggestions", [])
-            edits = [s for s in said if patch_of(s) or s.get("parameters")]
+        for attempt in tried(calls):
+            suggestions: Json = (attempt.got.feedback or {}).get("suggestions", [])
+            edits = [s for s in suggestions if patch_of(s) or s.get("parameters")]
             if (
-                one.case.flagged
-                and len(edits) >= one.case.errors
+                attempt.case.flagged
+                and len(edits) >= attempt.case.errors
                 and not any((s.get("safety") or {}).get("changes_intent") for s in edits)
             ):
-                why = f"For {one.case.title} another value is suggested than was asked for, without a word about it."
-                yield calls.finding("SRF-OPS-09", why, one.sent, {"changes_intent": True}, edits[0].get("safety"))
+                sentence = (
+                    f"For {attempt.case.title} another value is suggested than was asked for, without a word about it."
+                )
+                yield calls.finding(
+                    "SRF-OPS-09", sentence, attempt.sent, {"changes_intent": True}, edits[0].get("safety")
+                )
 
 
 def numbers_typed(subject: Subject) -> Iterable[Finding]:
     """Integers are integers, and those of 64 bits text, wherever a message is edited."""
     with calling(subject) as calls:
-        for sent, got in _annotated(calls):
+        for sent, result in _annotated(calls):
             method: Any = grpc_shop.METHODS[sent.method]
-            for index, one in enumerate((got.feedback or {}).get("suggestions", ())):
-                places = [("/body", one.get("parameters", {}))]
-                places += [(str(op.get("path")), op["value"]) for op in patch_of(one) if "value" in op]
+            for index, suggestion in enumerate((result.feedback or {}).get("suggestions", ())):
+                places = [("/body", suggestion.get("parameters", {}))]
+                places += [(str(op.get("path")), op["value"]) for op in patch_of(suggestion) if "value" in op]
                 for pointer, value in places:
-                    for place, expected, found in _mistyped(method.input_type, pointer, value):
+                    for place, expected, actual in _mistyped(method.input_type, pointer, value):
                         sentence = f"Suggestion {index} has another type at {place} than canonical proto-JSON."
-                        yield calls.finding("SRF-GRP-05", sentence, sent, expected, found)
+                        yield calls.finding("SRF-GRP-05", sentence, sent, expected, actual)
 
 
 def _mistyped(message: Any, pointer: str, value: Json) -> Iterator[tuple[str, str, Json]]:
@@ -267,8 +271,8 @@ def _walked(message: Any, field: Any, place: str, value: Json) -> Iterator[tuple
             yield from _walked(message, field, f"{place}/{index}", inner)
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            if message is not None and (known := _field(message, name)):
-                yield from _walked(known.message_type, known, f"{place}/{name}", inner)
+            if message is not None and (descriptor := _field(message, name)):
+                yield from _walked(descriptor.message_type, descriptor, f"{place}/{name}", inner)
     elif field is not None and value is not None:
         if field.type in _LONG and not (isinstance(value, str) and value.removeprefix("-").isdecimal()):
             yield place, "an integer as text", value
@@ -288,13 +292,13 @@ def _exhausted(seconds: int) -> Any:
 def waits_mirrored(subject: Subject) -> Iterable[Finding]:
     """RetryInfo is what the feedback says of waiting, and nobody is told to write twice."""
     with calling(subject) as calls:
-        spoken = 0
+        annotated_count = 0
         for name, seconds in (("GetOrder", 7), ("CreateOrder", 7), ("WatchOrder", 61)):
             call = calls.sent(name, {"name": "orders/1"})
             result = calls.through(call, _exhausted(seconds))
             if result.feedback is None:
                 continue
-            spoken += 1
+            annotated_count += 1
             retry: Json = result.feedback.get("retry") or {}
             after = retry.get("after_seconds")
             if result.feedback.get("recovery") != "terminal" and after != seconds:
@@ -303,7 +307,7 @@ def waits_mirrored(subject: Subject) -> Iterable[Finding]:
             if call.method not in _READING and retry.get("same_request") is True:
                 sentence = "The feedback says to repeat a call that writes: it may happen twice."
                 yield calls.finding("SRF-RTY-02", sentence, call, {"same_request": False}, dict(retry))
-        if not spoken:
+        if not annotated_count:
             raise NotApplicable("nothing is said about calls that are refused for their number")
 
 
@@ -318,26 +322,28 @@ def failed_look_ups(subject: Subject) -> Iterable[Finding]:
             (calls.sent("RefundOrder", {"order": "orders/77", "amountCents": "9"}), refusal(9, "too much", large)),
         ):
             pair = calls.both(sent, answer)
-            for what, expected, got in differences(pair):
-                if what in ("code", "message"):
-                    sentence = f"Nothing can be looked up for a refusal, and its {what} changes."
-                    yield calls.finding("SRF-TRN-08", sentence, sent, expected, got)
+            for part, expected, actual in differences(pair):
+                if part in ("code", "message"):
+                    sentence = f"Nothing can be looked up for a refusal, and its {part} changes."
+                    yield calls.finding("SRF-TRN-08", sentence, sent, expected, actual)
 
 
 def vectors(subject: Subject) -> Iterable[Finding]:
     """What the vectors of this profile say natively leads a reader to what they allow, where anything is said."""
     with calling(subject) as calls:
-        for one in vector.exchange("grpc"):
-            message = grpc_shop.request(one.request.method, one.request.body or {})
-            call = calls.signed(GrpcCall(one.request.method, (message,)))
-            details = [_detail(said) for said in one.answer.get("details", ())]
-            result = calls.through(call, refusal(one.answer["code"], one.answer["message"], *details))
+        for exchange in vector.exchange("grpc"):
+            message = grpc_shop.request(exchange.request.method, exchange.request.body or {})
+            call = calls.signed(GrpcCall(exchange.request.method, (message,)))
+            details = [_detail(document) for document in exchange.answer.get("details", ())]
+            result = calls.through(call, refusal(exchange.answer["code"], exchange.answer["message"], *details))
             if result.feedback is None:
                 continue
             # How a number is written is SRF-GRP-05's matter; here it counts where it leads.
-            if problem := vector.leads_to(one.allowed, _whole(result.feedback), one.request):
-                said = f"{one.id}: {problem}."
-                yield calls.finding("SRF-COR-14", said, call, [dict(way) for way in one.allowed], dict(result.feedback))
+            if problem := vector.leads_to(exchange.allowed, _whole(result.feedback), exchange.request):
+                sentence = f"{exchange.id}: {problem}."
+                yield calls.finding(
+                    "SRF-COR-14", sentence, call, [dict(way) for way in exchange.allowed], dict(result.feedback)
+                )
 
 
 def _whole(value: Json) -> Json:
@@ -353,6 +359,6 @@ def _whole(value: Json) -> Json:
             return value
 
 
-def _detail(said: Mapping[str, Json]) -> Any:
-    kind = getattr(error_details_pb2, str(said["@type"]).rpartition(".")[2])
-    return json_format.ParseDict({name: value for name, value in said.items() if name != "@type"}, kind())
+def _detail(document: Mapping[str, Json]) -> Any:
+    kind = getattr(error_details_pb2, str(document["@type"]).rpartition(".")[2])
+    return json_format.ParseDict({name: value for name, value in document.items() if name != "@type"}, kind())

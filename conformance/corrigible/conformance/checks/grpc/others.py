@@ -47,16 +47,16 @@ def others(subject: Subject) -> Iterable[Finding]:
         scripted = calls.scripted(calls.signed(call), Answer(3, "the order cannot be placed"))
         small = calls.sent("ListProducts", {})
 
-        def finding(sentence: str, expected: Json, got: Json) -> Finding:
-            return calls.finding("SRF-TRN-13", sentence, small, expected, got)
+        def finding(sentence: str, expected: Json, actual: Json) -> Finding:
+            return calls.finding("SRF-TRN-13", sentence, small, expected, actual)
 
         for _ in range(3):
             with _small_calls(subject, calls) as noted:
                 result = calls.target.send(scripted, timeout=LONGEST)
             if result.code == _DEADLINE:
-                said = "A message that unpacks to 48 MiB has no answer in ten seconds."
+                sentence = "A message that unpacks to 48 MiB has no answer in ten seconds."
                 expected = "an answer, or a refusal"
-                yield calls.finding("SRF-TRN-13", said, GrpcCall(call.method), expected, named(result.code))
+                yield calls.finding("SRF-TRN-13", sentence, GrpcCall(call.method), expected, named(result.code))
             yield from noted.findings("sends a message that unpacks to 48 MiB", finding)
 
 

@@ -34,7 +34,7 @@ _USUAL_SIZES: Final = (0, 1024, 2048, 3072, 4096, 5120, 6144, 7168)
 _WRONG_FIELD: Final = Violation("name", "NOT_AN_ORDER_NAME", "must begin with orders/")
 
 
-def _told(calls: Calls, answer: Answer, *, mode: str = "reflective") -> Pair:
+def _send_scripted(calls: Calls, answer: Answer, *, mode: str = "reflective") -> Pair:
     return calls.both(calls.sent("WatchOrder", {"name": "1"}, mode=mode), answer)
 
 
@@ -49,33 +49,33 @@ def status_kept(subject: Subject) -> Iterable[Finding]:
                 "behind a message": Answer(code, text, messages=(b"\x0a\x01a",)),
                 "with details": refusal(code, text, error_info("ANY")),
             }
-            for where, answer in answers.items():
-                yield from _code_and_message(calls, _told(calls, answer), where)
+            for label, answer in answers.items():
+                yield from _code_and_message(calls, _send_scripted(calls, answer), label)
         for text in _MESSAGES:
-            yield from _code_and_message(calls, _told(calls, Answer(5, text)), "with a message of any letters")
+            yield from _code_and_message(calls, _send_scripted(calls, Answer(5, text)), "with a message of any letters")
 
 
-def _code_and_message(calls: Calls, pair: Pair, where: str) -> Iterator[Finding]:
-    for what, expected, got in differences(pair):
-        if what in ("code", "message"):
-            sentence = f"The {what} of a refusal {where} is not the upstream's."
-            yield calls.finding("SRF-GRP-01", sentence, pair.sent, expected, got)
+def _code_and_message(calls: Calls, pair: Pair, label: str) -> Iterator[Finding]:
+    for part, expected, actual in differences(pair):
+        if part in ("code", "message"):
+            sentence = f"The {part} of a refusal {label} is not the upstream's."
+            yield calls.finding("SRF-GRP-01", sentence, pair.sent, expected, actual)
 
 
 def details_kept(subject: Subject) -> Iterable[Finding]:
     """Details of known and unknown kinds, many, twice the same, and none at all."""
     with calling(subject) as calls:
-        for said, details in _native_details():
+        for label, details in _native_details():
             for mode in _MODES:
-                pair = _told(calls, refusal(3, "no", *details), mode=mode)
-                yield from _details(calls, pair, said)
+                pair = _send_scripted(calls, refusal(3, "no", *details), mode=mode)
+                yield from _details(calls, pair, label)
         for code, text in ((3, "no"), (7, "not you")):
-            pair = _told(calls, Answer(code, text))
+            pair = _send_scripted(calls, Answer(code, text))
             status = pair.through.status
             if status is not None and (status.code, status.message) != (code, text):
                 told = {"code": status.code, "message": status.message}
-                why = "Where the upstream sends no details, the status in ours says something else than the call."
-                yield calls.finding("SRF-GRP-02", why, pair.sent, {"code": code, "message": text}, told)
+                sentence = "Where the upstream sends no details, the status in ours says something else than the call."
+                yield calls.finding("SRF-GRP-02", sentence, pair.sent, {"code": code, "message": text}, told)
 
 
 def _native_details() -> Iterator[tuple[str, list[Message]]]:
@@ -89,25 +89,27 @@ def _native_details() -> Iterator[tuple[str, list[Message]]]:
     yield "the same detail twice", [bad, bad]
 
 
-def _details(calls: Calls, pair: Pair, said: str) -> Iterator[Finding]:
+def _details(calls: Calls, pair: Pair, label: str) -> Iterator[Finding]:
     native, whole = pair.direct.status, pair.through.status
     if native is None or pair.direct.code != pair.through.code:
         return  # another check's business
     if whole is None:
-        why = f"The status of a refusal with {said} is gone, or cannot be read any more."
-        yield calls.finding("SRF-GRP-02", why, pair.sent, _types(native), None)
+        sentence = f"The status of a refusal with {label} is gone, or cannot be read any more."
+        yield calls.finding("SRF-GRP-02", sentence, pair.sent, _types(native), None)
         return
     count = len(native.details)
-    kept = [_bytes(one) for one in whole.details[:count]] == [_bytes(one) for one in native.details]
-    if not kept:
-        why = f"Of a refusal with {said}, the upstream's own do not come first, whole and in their order."
-        yield calls.finding("SRF-GRP-02", why, pair.sent, _types(native), _types(whole))
+    is_kept = [_bytes(detail) for detail in whole.details[:count]] == [_bytes(detail) for detail in native.details]
+    if not is_kept:
+        sentence = f"Of a refusal with {label}, the upstream's own do not come first, whole and in their order."
+        yield calls.finding("SRF-GRP-02", sentence, pair.sent, _types(native), _types(whole))
     elif (whole.code, whole.message) != (native.code, native.message):
-        why = f"The status around {said} has another code or message."
-        yield calls.finding("SRF-GRP-02", why, pair.sent, [native.code, native.message], [whole.code, whole.message])
-    elif [one.type_url.rpartition("/")[2] for one in whole.details[count:]] not in ([], [OURS]):
-        why = f"Behind {said} stands something else than one feedback."
-        yield calls.finding("SRF-GRP-02", why, pair.sent, [*_types(native), OURS], _types(whole))
+        sentence = f"The status around {label} has another code or message."
+        yield calls.finding(
+            "SRF-GRP-02", sentence, pair.sent, [native.code, native.message], [whole.code, whole.message]
+        )
+    elif [detail.type_url.rpartition("/")[2] for detail in whole.details[count:]] not in ([], [OURS]):
+        sentence = f"Behind {label} stands something else than one feedback."
+        yield calls.finding("SRF-GRP-02", sentence, pair.sent, [*_types(native), OURS], _types(whole))
 
 
 def _bytes(detail: Any) -> tuple[str, bytes]:
@@ -122,7 +124,7 @@ def room_kept(subject: Subject) -> Iterable[Finding]:
     """Native details of every size: little is added, and never past what clients take."""
     with calling(subject) as calls:
         for size in _SIZES:
-            pair = _told(calls, _sized(size))
+            pair = _send_scripted(calls, _sized(size))
             yield from _room(calls, pair, f"native details of about {size} bytes")
         items = [{"sku": f"unheard-{number}", "quantity": 99} for number in range(40)]
         call = calls.sent("CreateOrder", {"customerEmail": "A@EXAMPLE.COM", "items": items})
@@ -134,10 +136,14 @@ def room_kept(subject: Subject) -> Iterable[Finding]:
         ):
             for size in _USUAL_SIZES:
                 call = calls.scripted(calls.sent("WatchOrder", {"name": "1"}), _sized(size))
-                plain, got = direct.send(call), target.send(call)
-                if plain.code == 3 and got.code != 3:
-                    why = f"A client with the usual limits loses the status that stands beside details of {size} bytes."
-                    yield calls.finding("SRF-GRP-03", why, call, named(plain.code), f"{named(got.code)}: {got.message}")
+                plain, result = direct.send(call), target.send(call)
+                if plain.code == 3 and result.code != 3:
+                    sentence = (
+                        f"A client with the usual limits loses the status that stands beside details of {size} bytes."
+                    )
+                    yield calls.finding(
+                        "SRF-GRP-03", sentence, call, named(plain.code), f"{named(result.code)}: {result.message}"
+                    )
 
 
 def _sized(size: int) -> Answer:
@@ -145,18 +151,18 @@ def _sized(size: int) -> Answer:
     return refusal(3, "that is no name of an order", bad_request(_WRONG_FIELD), *filler)
 
 
-def _room(calls: Calls, pair: Pair, said: str) -> Iterator[Finding]:
-    native, got = pair.direct, pair.through
-    size = _weight(got) - _weight(native) if got.status is not None else 0
+def _room(calls: Calls, pair: Pair, label: str) -> Iterator[Finding]:
+    native, result = pair.direct, pair.through
+    size = _weight(result) - _weight(native) if result.status is not None else 0
     if size > MOST_ADDED:
-        why = f"Beside {said}, more is added than {MOST_ADDED} bytes."
-        yield calls.finding("SRF-GRP-03", why, pair.sent, f"<= {MOST_ADDED}", size)
-    if native.size > MOST_TRAILERS and got.size > native.size:
-        why = f"Beside {said} there is no room, and still something is added."
-        yield calls.finding("SRF-GRP-03", why, pair.sent, native.size, got.size)
-    elif native.size <= MOST_TRAILERS < got.size:
-        why = f"With {said}, the trailers grow past {MOST_TRAILERS} bytes, beyond which clients lose the status."
-        yield calls.finding("SRF-GRP-03", why, pair.sent, f"<= {MOST_TRAILERS}", got.size)
+        sentence = f"Beside {label}, more is added than {MOST_ADDED} bytes."
+        yield calls.finding("SRF-GRP-03", sentence, pair.sent, f"<= {MOST_ADDED}", size)
+    if native.size > MOST_TRAILERS and result.size > native.size:
+        sentence = f"Beside {label} there is no room, and still something is added."
+        yield calls.finding("SRF-GRP-03", sentence, pair.sent, native.size, result.size)
+    elif native.size <= MOST_TRAILERS < result.size:
+        sentence = f"With {label}, the trailers grow past {MOST_TRAILERS} bytes, beyond which clients lose the status."
+        yield calls.finding("SRF-GRP-03", sentence, pair.sent, f"<= {MOST_TRAILERS}", result.size)
 
 
 def _weight(result: GrpcResult) -> int:
@@ -173,13 +179,15 @@ def unread_refusals_kept(subject: Subject) -> Iterable[Finding]:
         ("two of them", Answer(3, "no", ((DETAILS, status_bytes(3, "a")), (DETAILS, status_bytes(3, "b"))))),
     )
     with calling(subject) as calls:
-        for said, answer in odd:
+        for label, answer in odd:
             for mode in _MODES:
-                pair = _told(calls, answer, mode=mode)
+                pair = _send_scripted(calls, answer, mode=mode)
                 if pair.direct.details != pair.through.details:
-                    why = f"Where grpc-status-details-bin is {said}, it is to pass as it came."
-                    expected, got = ([one.hex() for one in side.details] for side in (pair.direct, pair.through))
-                    yield calls.finding("SRF-TRN-02", why, pair.sent, expected, got)
+                    sentence = f"Where grpc-status-details-bin is {label}, it is to pass as it came."
+                    expected, actual = (
+                        [detail.hex() for detail in side.details] for side in (pair.direct, pair.through)
+                    )
+                    yield calls.finding("SRF-TRN-02", sentence, pair.sent, expected, actual)
 
 
 def own_feedback_kept(subject: Subject) -> Iterable[Finding]:
@@ -199,9 +207,9 @@ def own_feedback_kept(subject: Subject) -> Iterable[Finding]:
     )
     with calling(subject) as calls:
         for details in ([own], [bad_request(_WRONG_FIELD), own]):
-            pair = _told(calls, refusal(3, "that is no name of an order", *details))
+            pair = _send_scripted(calls, refusal(3, "that is no name of an order", *details))
             native, whole = pair.direct.status, pair.through.status
             if whole is None or [*map(_bytes, whole.details)] != [*map(_bytes, native.details)]:
-                why = "The upstream sends feedback of its own; it is changed, or another one stands beside it."
-                got = _types(whole) if whole is not None else None
-                yield calls.finding("SRF-TRN-07", why, pair.sent, _types(native), got)
+                sentence = "The upstream sends feedback of its own; it is changed, or another one stands beside it."
+                actual = _types(whole) if whole is not None else None
+                yield calls.finding("SRF-TRN-07", sentence, pair.sent, _types(native), actual)

@@ -29,7 +29,7 @@ _MOST: Final = 10
 
 def noting(subject: Subject, who: str) -> Callable[[GrpcCall, GrpcResult], None]:
     """Return what writes a call into the trace of a check."""
-    return lambda sent, got: subject.note(who, shown(sent, got))
+    return lambda sent, result: subject.note(who, shown(sent, result))
 
 
 def shown(call: GrpcCall, result: GrpcResult) -> str:
@@ -77,8 +77,8 @@ def grpcurl(address: str, call: GrpcCall) -> str:
     if call.method in grpc_shop.METHODS:
         words += ["-protoset", str(grpc_shop.DESCRIPTORS)]
         try:
-            said = [json.dumps(grpc_shop.request_document(call.method, one)) for one in call.messages]
+            messages = [json.dumps(grpc_shop.request_document(call.method, message)) for message in call.messages]
         except DecodeError:
-            said = []
-        words += ["-d", " ".join(said)]
+            messages = []
+        words += ["-d", " ".join(messages)]
     return shlex.join([*words, address, call.method.lstrip("/")])

@@ -36,24 +36,24 @@ _TURNS: Final = 4
 def no_word_obeyed(subject: Subject) -> Iterable[Finding]:
     """Payloads in messages, details, names of fields and metadata: none of them in the feedback."""
     with calling(subject) as calls:
-        spoken = 0
+        annotated_count = 0
         for number, payload in enumerate(payloads()):
             text, marks = payload.text, payload.markers
             if _IDENTIFIER.fullmatch(text):
                 continue  # a name may be repeated as one
-            for where, answer in _share(number, [*_poisoned(text)]):
+            for label, answer in _share(number, [*_poisoned(text)]):
                 result = calls.through(call := calls.sent("CreateOrder", _ORDER), answer)
                 if result.feedback is None:
                     continue
-                spoken += 1
+                annotated_count += 1
                 whole = json.dumps(result.feedback, ensure_ascii=False)
                 if any(mark in whole for mark in marks):
-                    sentence = f"Text that the upstream put into {where} stands in the feedback."
+                    sentence = f"Text that the upstream put into {label} stands in the feedback."
                     yield calls.finding("SRF-SEC-01", sentence, call, "none of it", dict(result.feedback))
-                if names := [name for one in _texts(result.feedback) for name in hidden(one)]:
-                    sentence = f"Characters that nobody sees came from {where} into the feedback."
+                if names := [name for text in _texts(result.feedback) for name in hidden(text)]:
+                    sentence = f"Characters that nobody sees came from {label} into the feedback."
                     yield calls.finding("SRF-SEC-02", sentence, call, "visible characters", names)
-        if not spoken:
+        if not annotated_count:
             raise NotApplicable("no refusal with free text gets feedback")
 
 
@@ -99,8 +99,8 @@ def _quota(text: str) -> Any:
 
 
 def _precondition(text: str) -> Any:
-    one = known.PreconditionFailure.Violation(type=text, subject=text, description=text)
-    return known.PreconditionFailure(violations=[one])
+    violation = known.PreconditionFailure.Violation(type=text, subject=text, description=text)
+    return known.PreconditionFailure(violations=[violation])
 
 
 def _texts(value: Json) -> Iterator[str]:
@@ -121,16 +121,16 @@ def secrets_stay(subject: Subject) -> Iterable[Finding]:
     with calling(subject) as calls:
         for place in places:
             reason = "UNKNOWN_PRODUCT" if place.endswith("sku") else "NOT_VALID"
-            answer = refusal(3, "no", bad_request(Violation(place, reason, "must be another one")))
+            refusal_answer = refusal(3, "no", bad_request(Violation(place, reason, "must be another one")))
             document = {**_ORDER, "accessToken": field}
             metadata = (("authorization", f"Bearer {token}"), ("x-api-key", key), ("cookie", f"session={key}"))
             message = request(path("CreateOrder"), document)
             call = GrpcCall(path("CreateOrder"), (message,), (*metadata, (PREFERENCE, "reflective")))
-            result = calls.through(call, answer)
+            result = calls.through(call, refusal_answer)
             whole = json.dumps(dict(result.feedback or {}), ensure_ascii=False)
-            for secret, what in zip(_SECRETS, ("the authorization", "an API key", "a secret field"), strict=True):
+            for secret, label in zip(_SECRETS, ("the authorization", "an API key", "a secret field"), strict=True):
                 if any(form in whole for form in forms(secret)):
-                    sentence = f"The feedback repeats {what} of the call."
+                    sentence = f"The feedback repeats {label} of the call."
                     yield calls.finding("SRF-SEC-05", sentence, call, "nothing of it", "it stands in the feedback")
 
 
@@ -162,9 +162,9 @@ def no_oracle(subject: Subject) -> Iterable[Finding]:
     with calling(subject) as calls:
         result = calls.through(call := calls.sent("CreateOrder", _ORDER), closed)
         whole = json.dumps(dict(result.feedback or {}), ensure_ascii=False)
-        if told := [name for name in PRODUCTS if name in whole]:
+        if leaked := [name for name in PRODUCTS if name in whole]:
             sentence = "The caller may not list the products, and the feedback names some."
-            yield calls.finding("SRF-SEC-06", sentence, call, [], told)
+            yield calls.finding("SRF-SEC-06", sentence, call, [], leaked)
 
 
 def loops_end(subject: Subject) -> Iterable[Finding]:
@@ -178,19 +178,19 @@ def _unsold(received: Received) -> Answer:
     """Refuse an order again and again; what is looked up is there."""
     if received.method == path("ListProducts"):
         return Answer(messages=tuple(Shop().call(received.method, b"")))
-    said = Violation("items[0].sku", "UNKNOWN_PRODUCT", "there is no such product")
-    return refusal(3, "the order cannot be placed", bad_request(said))
+    violation = Violation("items[0].sku", "UNKNOWN_PRODUCT", "there is no such product")
+    return refusal(3, "the order cannot be placed", bad_request(violation))
 
 
 def _loop(calls: Calls, metadata: Any) -> Iterator[Finding]:
     sent = first = calls.scripted(calls.sent("CreateOrder", _ORDER, metadata=metadata), _unsold)
-    heard: list[GrpcResult] = []
+    results: list[GrpcResult] = []
     for _ in range(_ROUNDS):
-        heard.append(got := calls.target.send(sent))
-        sent = _obeyed(sent, got)
-    if heard[0].feedback is None:
+        results.append(result := calls.target.send(sent))
+        sent = _obeyed(sent, result)
+    if results[0].feedback is None:
         raise CouldNotTell("a misspelt product gets no feedback, so there is no advice to go in circles with")
-    actions = [_action(got) for got in heard]
+    actions = [_action(result) for result in results]
     if actions[0] in ("ESCALATE", "NO_RECOVERY_AVAILABLE"):
         raise CouldNotTell("a misspelt product gets no advice that could be followed")
     if actions[-1] != "ESCALATE":
@@ -209,8 +209,8 @@ def _obeyed(call: GrpcCall, result: GrpcResult) -> GrpcCall:
     if result.feedback is None:
         return call
     try:
-        found = apply(dict(result.feedback), request_document(call))
-        return following(call, found) if isinstance(found, Next) else call
+        reading = apply(dict(result.feedback), request_document(call))
+        return following(call, reading) if isinstance(reading, Next) else call
     except (ReaderError, json_format.ParseError, TypeError, ValueError):
         return call
 

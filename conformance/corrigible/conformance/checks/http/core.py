@@ -39,10 +39,10 @@ def validated(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
     wanted = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
-        found = subject.once("what is wrong with what is refused", lambda: _all_wrong(subject))
-        yield from (one for one in found if one.requirement in wanted)
+        findings = subject.once("what is wrong with what is refused", lambda: _all_wrong(subject))
+        yield from (finding for finding in findings if finding.requirement in wanted)
         everything = refused(subject)
-        if everything and all(one.feedback is None for one in everything):
+        if everything and all(finding.feedback is None for finding in everything):
             yield no_feedback(len(everything), requirements[0])
 
     return run
@@ -53,15 +53,15 @@ def _all_wrong(subject: Subject) -> list[Finding]:
 
 
 def _present(subject: Subject) -> Iterator[Finding]:
-    mute = [one for one in refused(subject) if one.feedback is None]
-    asked = error_requests(subject)
-    if len(mute) == len(asked):
+    mute = [refusal for refusal in refused(subject) if refusal.feedback is None]
+    requests = error_requests(subject)
+    if len(mute) == len(requests):
         sentence = f"None of {len(mute)} refused requests was answered with recovery_feedback."
         yield Finding("SRF-COR-01", sentence, {MEMBER: "an object"}, _members(mute[0].got), mute[0].sent)
         return
-    for one in mute:
-        sentence = f"The answer to {one.by.name} carries no recovery_feedback."
-        yield Finding("SRF-COR-01", sentence, {MEMBER: "an object"}, _members(one.got), one.sent)
+    for refusal in mute:
+        sentence = f"The answer to {refusal.by.name} carries no recovery_feedback."
+        yield Finding("SRF-COR-01", sentence, {MEMBER: "an object"}, _members(refusal.got), refusal.sent)
 
 
 def _members(response: HttpResponse) -> Json:
@@ -79,17 +79,18 @@ def _absent_on_success(subject: Subject) -> Iterator[Finding]:
             raise CouldNotTell(f"{sent.method} {sent.target} was refused with {response.status}")
         if response.feedback is not None or MEMBER.encode() in response.body or _linked(response):
             sentence = "An answer that accepts a request carries feedback."
-            yield Finding("SRF-COR-07", sentence, None, response.feedback or _shown(response), sent)
+            yield Finding("SRF-COR-07", sentence, None, response.feedback or _excerpt(response), sent)
 
 
 def _accepted(subject: Subject) -> list[HttpRequest]:
     """Return requests that are accepted: the config's, or the reference API's."""
-    given = subject.config.get("accepted")
+    patterns_accepted = subject.config.get("accepted")
     if subject.upstream is None:
-        if not given:
+        if not patterns_accepted:
             raise NotApplicable("the config names no `accepted`: requests that this API accepts")
         return [
-            as_sent(Request(one["method"], one["path"], one.get("query", {}), body=one.get("body"))) for one in given
+            as_sent(Request(item["method"], item["path"], item.get("query", {}), body=item.get("body")))
+            for item in patterns_accepted
         ]
     base = "/problem" if subject.profile == "problem+json" else ""
     order = {"customer": "cus_ada", "currency": "eur", "channel": "web", "lines": [{"sku": "tea", "quantity": 1}]}
@@ -105,40 +106,44 @@ def _linked(response: HttpResponse) -> bool:
     return any("recovery-feedback" in value for value in response.values("link"))
 
 
-def _shown(response: HttpResponse) -> str:
+def _excerpt(response: HttpResponse) -> str:
     return response.body[:200].decode("utf-8", "backslashreplace")
 
 
 def _absent_in_other_modes(subject: Subject) -> Iterator[Finding]:
     spoke = False
-    for one in error_requests(subject):
+    for error_request in error_requests(subject):
         for mode in ("none", "traditional", "verbose"):
-            other = send_error_request(subject, one, subject.caller(), [("Prefer", f"recovery-feedback={mode}")])
+            other = send_error_request(
+                subject, error_request, subject.caller(), [("Prefer", f"recovery-feedback={mode}")]
+            )
             if other.feedback is not None or _linked(other.got) or MEMBER.encode() in other.got.body:
-                sentence = f"The answer to {one.name} carries feedback, though the mode is {mode}."
-                yield Finding("SRF-COR-08", sentence, None, other.feedback or _shown(other.got), other.sent)
-        spoke = spoke or send_error_request(subject, one, subject.caller()).feedback is not None
+                sentence = f"The answer to {error_request.name} carries feedback, though the mode is {mode}."
+                yield Finding("SRF-COR-08", sentence, None, other.feedback or _excerpt(other.got), other.sent)
+        spoke = spoke or send_error_request(subject, error_request, subject.caller()).feedback is not None
     if not spoke:
         yield no_feedback(len(error_requests(subject)), "SRF-COR-08")
 
 
 def _same_in_every_mode(subject: Subject) -> Iterator[Finding]:
     spoke = False
-    for one in error_requests(subject):
+    for error_request in error_requests(subject):
         caller_by_mode = {mode: subject.caller() for mode in _MODES}
         by_mode = {
-            mode: send_error_request(subject, one, caller_by_mode[mode], [("Prefer", f"recovery-feedback={mode}")])
+            mode: send_error_request(
+                subject, error_request, caller_by_mode[mode], [("Prefer", f"recovery-feedback={mode}")]
+            )
             for mode in _MODES
         }
         spoke = spoke or by_mode["reflective"].feedback is not None
         plain = by_mode["none"]
         for mode, other in by_mode.items():
             if other.got.status != plain.got.status:
-                sentence = f"The status of the answer to {one.name} depends on the mode: {mode}."
+                sentence = f"The status of the answer to {error_request.name} depends on the mode: {mode}."
                 yield Finding("SRF-COR-09", sentence, plain.got.status, other.got.status, other.sent)
         codes = {mode: _codes(by_mode[mode].got) for mode in ("verbose", "reflective")}
         if codes["verbose"] != codes["reflective"]:
-            sentence = f"Verbose and reflective mode diagnose {one.name} with different codes."
+            sentence = f"Verbose and reflective mode diagnose {error_request.name} with different codes."
             yield Finding("SRF-COR-09", sentence, codes["verbose"], codes["reflective"], by_mode["reflective"].sent)
     if not spoke:
         yield no_feedback(len(error_requests(subject)), "SRF-COR-09")
@@ -150,23 +155,23 @@ def _codes(response: HttpResponse) -> list[Json]:
     except ValueError:
         return []
     listed = body.get("validation_errors") if isinstance(body, dict) else None
-    found = listed if isinstance(listed, list) else []
-    return [one.get("code") if isinstance(one, Mapping) else one for one in found]
+    codes = listed if isinstance(listed, list) else []
+    return [code.get("code") if isinstance(code, Mapping) else code for code in codes]
 
 
 def _deterministic(subject: Subject) -> Iterator[Finding]:
     spoke = 0
-    asked = error_requests(subject)
-    for one in asked:
-        first, second = (send_error_request(subject, one, subject.caller()) for _ in range(2))
+    requests = error_requests(subject)
+    for request in requests:
+        first, second = (send_error_request(subject, request, subject.caller()) for _ in range(2))
         spoke += first.feedback is not None
         # Keys are fresh by their nature, and the loop counts.
-        before, after = (_settled(refused.feedback) for refused in (first, second))
+        before, after = (_settled(refusal.feedback) for refusal in (first, second))
         if before != after:
-            sentence = f"The same refusal ({one.name}) got different feedback the second time."
+            sentence = f"The same refusal ({request.name}) got different feedback the second time."
             yield Finding("SRF-COR-10", sentence, before, after, second.sent)
     if not spoke:
-        yield no_feedback(len(asked), "SRF-COR-10")
+        yield no_feedback(len(requests), "SRF-COR-10")
 
 
 def _settled(feedback: Mapping[str, Json] | None) -> Json:
@@ -184,95 +189,95 @@ def _settled(feedback: Mapping[str, Json] | None) -> Json:
 
 
 def _each_answered(subject: Subject) -> Iterator[Finding]:
-    several = [one for one in error_requests(subject) if one.faults > 1]
-    for one in refusals(subject, only=several):
-        if one.feedback is None:
+    several = [refusal for refusal in error_requests(subject) if refusal.faults > 1]
+    for refusal in refusals(subject, only=several):
+        if refusal.feedback is None:
             continue
         groups = {
-            json.dumps(said["group"], sort_keys=True) if isinstance(said.get("group"), Mapping) else index
-            for index, said in one.annotated_error.suggestions
+            json.dumps(sentence["group"], sort_keys=True) if isinstance(sentence.get("group"), Mapping) else index
+            for index, sentence in refusal.annotated_error.suggestions
         }
-        if len(groups) < one.by.faults and not one.annotated_error.terminal:
-            said = f"Of {one.by.faults} faults ({one.by.name}) {len(groups)} are answered."
-            yield Finding("SRF-COR-11", said, one.by.faults, len(groups), one.sent)
+        if len(groups) < refusal.by.faults and not refusal.annotated_error.terminal:
+            sentence = f"Of {refusal.by.faults} faults ({refusal.by.name}) {len(groups)} are answered."
+            yield Finding("SRF-COR-11", sentence, refusal.by.faults, len(groups), refusal.sent)
 
 
 def _mends(subject: Subject) -> Iterator[Finding]:
     spoke = 0
-    asked = error_requests(subject)
-    for one in refusals(subject):
-        if one.feedback is not None:
+    requests = error_requests(subject)
+    for refusal in refusals(subject):
+        if refusal.feedback is not None:
             spoke += 1
-            yield from _followed(subject, one)
-    if asked and not spoke:
-        yield no_feedback(len(asked), "SRF-COR-14")
+            yield from _followed(subject, refusal)
+    if requests and not spoke:
+        yield no_feedback(len(requests), "SRF-COR-14")
 
 
-def _followed(subject: Subject, one: Refused) -> Iterator[Finding]:
+def _followed(subject: Subject, refusal: Refused) -> Iterator[Finding]:
     """Do what the feedback says, and look at what became of it."""
-    assert one.feedback is not None
-    by = one.by
-    document = request_document(one.sent)
+    assert refusal.feedback is not None
+    by = refusal.by
+    document = request_document(refusal.sent)
     try:
-        follows = apply(one.feedback, document, confirm=True)
+        follows = apply(refusal.feedback, document, confirm=True)
     except ContractError as problem:
-        yield Finding("SRF-COR-14", f"A reader cannot read the feedback about {by.name}: {problem}", sent=one.sent)
+        yield Finding("SRF-COR-14", f"A reader cannot read the feedback about {by.name}: {problem}", sent=refusal.sent)
         return
     match follows:
         case Next() if by.way in ("ends", "asks"):
             sentence = f"After {by.name} nothing can be sent by itself, and yet the feedback says what to send."
-            yield Finding("SRF-COR-14", sentence, by.way, one.feedback, one.sent)
+            yield Finding("SRF-COR-14", sentence, by.way, refusal.feedback, refusal.sent)
         case Next():
-            yield from follow(subject, one, follows)
+            yield from follow(subject, refusal, follows)
         case Terminal() if by.way not in ("ends", None):
             sentence = f"The feedback about {by.name} sees no way out, and there is one."
-            yield Finding("SRF-COR-14", sentence, by.way, one.feedback, one.sent)
+            yield Finding("SRF-COR-14", sentence, by.way, refusal.feedback, refusal.sent)
         case NeedsInput() if by.way == "chooses" and follows.choices:
             for choice in follows.choices:
-                picked = apply(one.feedback, document, confirm=True, pick=choice.index)
+                picked = apply(refusal.feedback, document, confirm=True, pick=choice.index)
                 if isinstance(picked, Next):
-                    yield from follow(subject, one, picked, fresh=True)
+                    yield from follow(subject, refusal, picked, fresh=True)
         case NeedsInput() if by.way not in ("asks", "chooses", None):
             sentence = f"The feedback about {by.name} leaves a reader without a next request: {follows.reason}."
-            yield Finding("SRF-COR-14", sentence, by.way, one.feedback, one.sent)
+            yield Finding("SRF-COR-14", sentence, by.way, refusal.feedback, refusal.sent)
         case _:
             return
 
 
 def follow(
-    subject: Subject, one: Refused, follows: Next, *, fresh: bool = False, look: bool = True
+    subject: Subject, refusal: Refused, follows: Next, *, fresh: bool = False, look: bool = True
 ) -> Iterator[Finding]:
     """Send what a reader makes of the feedback; `fresh`: as somebody new, in whose shop nothing has happened yet."""
-    caller = subject.caller() if fresh else one.caller
-    credentials = [caller, *((n, v) for n, v in one.sent.headers if n.lower() == "cookie")]
+    caller = subject.caller() if fresh else refusal.caller
+    credentials = [caller, *((n, v) for n, v in refusal.sent.headers if n.lower() == "cookie")]
     for step in follows.steps:
         response = answered(subject, _again(step).adding(*credentials, ASK))
         if response.status >= 400:
-            sentence = f"A step that the feedback about {one.by.name} names is refused with {response.status}."
-            yield Finding("SRF-COR-14", sentence, "an accepted step", _shown(response), _again(step))
+            sentence = f"A step that the feedback about {refusal.by.name} names is refused with {response.status}."
+            yield Finding("SRF-COR-14", sentence, "an accepted step", _excerpt(response), _again(step))
             return
     request = _again(follows.request).adding(*credentials, ASK)
     response = answered(subject, request)
     if response.status >= 400:
-        sentence = f"The request that the feedback about {one.by.name} leads to is refused with {response.status}."
-        yield Finding("SRF-COR-14", sentence, "an accepted request", _shown(response), request)
+        sentence = f"The request that the feedback about {refusal.by.name} leads to is refused with {response.status}."
+        yield Finding("SRF-COR-14", sentence, "an accepted request", _excerpt(response), request)
         return
-    state = one.by.state
+    state = refusal.by.state
     if state is None or subject.direct is None or not look:
         return
     looked = subject.direct.send(HttpRequest("GET", str(state["path"]), (caller,)))
-    held = looked.json().get(state["member"]) if looked.status == 200 else f"{looked.status}"
-    if difference(state["value"], held) is not None:
+    value = looked.json().get(state["member"]) if looked.status == 200 else f"{looked.status}"
+    if difference(state["value"], value) is not None:
         sentence = (
-            f"After the repair of {one.by.name} the API holds something else at {state['path']}, {state['member']}."
+            f"After the repair of {refusal.by.name} the API holds something else at {state['path']}, {state['member']}."
         )
-        yield Finding("SRF-COR-14", sentence, state["value"], held, request)
+        yield Finding("SRF-COR-14", sentence, state["value"], value, request)
 
 
 def _again(request: Request) -> HttpRequest:
     left_out = {"authorization", "cookie", "prefer"}
-    kept = {name: value for name, value in request.headers.items() if name.lower() not in left_out}
-    return as_sent(Request(request.method, request.path, request.query, kept, request.body, request.form))
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in left_out}
+    return as_sent(Request(request.method, request.path, request.query, headers, request.body, request.form))
 
 
 def _check(name: str, title: str, requirements: tuple[str, ...], run: Callable[[Subject], Iterable[Finding]]) -> Check:
@@ -285,12 +290,12 @@ _ROUTES: Final = (("POST", "/v1/nothing"), ("GET", "/v1/things/1"), ("DELETE", "
 def _unknown_is_no_end(subject: Subject) -> Iterator[Finding]:
     """An upstream that does not know a route or a method, or names one that it takes."""
     base = "/problem" if subject.profile == "problem+json" else ""
-    said = (
+    scripts = (
         native(subject.profile, 404, "route_unknown", "There is nothing at this path."),
         native(subject.profile, 405, "method_not_allowed", "Not possible here.", headers=[("Allow", "GET")]),
     )
     for method, path in _ROUTES:
-        for script in said:
+        for script in scripts:
             body = {"note": "x"} if method in ("POST", "PUT") else None
             request = as_sent(Request(method, base + path, body=body)).adding(ASK, subject.caller())
             feedback = subject.through(request, script).feedback

@@ -24,20 +24,22 @@ from corrigible.conformance.validators.finding import Finding
 _NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothing is tried here."}})
 
 
-def _run(one: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
-    said = script(one.answer)
+def _run(exchange: vector.Exchange) -> Callable[[Subject], Iterator[Finding]]:
+    upstream_answer = script(exchange.answer)
 
     def says(received: Received) -> Script | None:
-        return _NO_TRIAL if is_trial(received.sent) else said
+        return _NO_TRIAL if is_trial(received.sent) else upstream_answer
 
     def run(subject: Subject) -> Iterator[Finding]:
-        request = as_sent(one.request).adding(ASK, subject.caller())
+        request = as_sent(exchange.request).adding(ASK, subject.caller())
         with answering_for_upstream(subject, says):
             response = answered(subject, request)
-        problem = vector.leads_to(one.allowed, response.feedback, request_document(request))
+        problem = vector.leads_to(exchange.allowed, response.feedback, request_document(request))
         if problem is not None:
-            text = f"{one.description} Not so here: {problem}."
-            yield Finding(one.requirements[0], text, [dict(a) for a in one.allowed], response.feedback, request)
+            text = f"{exchange.description} Not so here: {problem}."
+            yield Finding(
+                exchange.requirements[0], text, [dict(a) for a in exchange.allowed], response.feedback, request
+            )
 
     return run
 

@@ -60,15 +60,15 @@ class _Pace:
 
 
 def _settings(subject: Subject) -> Mapping[str, Json]:
-    said = subject.config.get("generated")
-    return said if isinstance(said, Mapping) else {}
+    settings = subject.config.get("generated")
+    return settings if isinstance(settings, Mapping) else {}
 
 
 def _unsafe(subject: Subject) -> bool:
     return bool(_settings(subject).get("unsafe"))
 
 
-def _asked(subject: Subject) -> tuple[Answer, ...]:
+def _answers(subject: Subject) -> tuple[Answer, ...]:
     spec = subject.config.get("spec")
     if not spec:
         raise NotApplicable("no description to make requests from: --spec FILE, or `spec:` in the config")
@@ -77,34 +77,36 @@ def _asked(subject: Subject) -> tuple[Answer, ...]:
 
 def _ask(subject: Subject, spec: Path) -> tuple[Answer, ...]:
     """Send everything once; nobody is asked faster than agreed."""
-    said = _settings(subject)
-    made = generate.plan(
-        generate.load(spec), seed=subject.seed, most=int(said.get("requests", _MOST)), unsafe=_unsafe(subject)
+    settings = _settings(subject)
+    plan = generate.plan(
+        generate.load(spec), seed=subject.seed, most=int(settings.get("requests", _MOST)), unsafe=_unsafe(subject)
     )
-    if not made.requests:
-        raise NotApplicable(f"nothing that {spec.name} describes can be asked wrongly: {'; '.join(made.left_out)}")
-    pace = _Pace(1 / float(said.get("rate", _RATE)))
+    if not plan.requests:
+        raise NotApplicable(f"nothing that {spec.name} describes can be asked wrongly: {'; '.join(plan.left_out)}")
+    pace = _Pace(1 / float(settings.get("rate", _RATE)))
     answers: list[Answer] = []
-    for one in made.requests:
-        request = one.sent.adding(*_credentials(subject))
-        got = _patiently(subject, request, pace)
-        if got.status == 0 or got.error is not None:
-            raise CouldNotTell(f"{one.operation} ({one.what}) got no whole answer: {got.error}")
-        if got.status == 429:
+    for generated in plan.requests:
+        request = generated.sent.adding(*_credentials(subject))
+        response = _patiently(subject, request, pace)
+        if response.status == 0 or response.error is not None:
+            raise CouldNotTell(f"{generated.operation} ({generated.what}) got no whole answer: {response.error}")
+        if response.status == 429:
             subject.remark(f"After {len(answers)} requests the API wanted no more for now (429): --rate asks slower.")
             break
-        answers.append(Answer(one, request, got, annotated_error(subject, request, got, _secrets(request))))
-    _count(subject, answers, made.left_out)
+        answers.append(
+            Answer(generated, request, response, annotated_error(subject, request, response, _secrets(request)))
+        )
+    _count(subject, answers, plan.left_out)
     return tuple(answers)
 
 
 def _credentials(subject: Subject) -> list[tuple[str, str]]:
     """Return who asks: as the config says, and as somebody new to whoever counts how often one caller fails."""
-    given = subject.config.get("headers")
-    if not isinstance(given, Mapping):
+    headers = subject.config.get("headers")
+    if not isinstance(headers, Mapping):
         return [subject.caller(), ("Prefer", "recovery-feedback=reflective")]
     name = subject.caller()[1].rpartition(" ")[2]
-    own = [(str(key), str(value)) for key, value in given.items()]
+    own = [(str(key), str(value)) for key, value in headers.items()]
     return [*own, ("Prefer", f"recovery-feedback=reflective; caller={name}")]
 
 
@@ -125,14 +127,14 @@ def _patiently(subject: Subject, request: HttpRequest, pace: _Pace) -> HttpRespo
 
 def _count(subject: Subject, answers: Sequence[Answer], left_out: Sequence[str]) -> None:
     """Say what a list of findings does not tell."""
-    let_through = [one for one in answers if one.got.status < 400]
-    failed = [one for one in answers if one.got.status >= 500]
-    refused = len(answers) - len(let_through) - len(failed)
+    let_through = [answer for answer in answers if answer.got.status < 400]
+    failed = [answer for answer in answers if answer.got.status >= 500]
+    refused_count = len(answers) - len(let_through) - len(failed)
     subject.remark(
-        f"{len(answers)} bad requests were made from the description (seed {subject.seed}): {refused} refused."
+        f"{len(answers)} bad requests were made from the description (seed {subject.seed}): {refused_count} refused."
     )
     if let_through:
-        writes = sum(one.sent.method != "GET" for one in let_through)
+        writes = sum(answer.sent.method != "GET" for answer in let_through)
         did = f", {writes} of them writes that may have done something" if writes else ""
         subject.remark(f"{len(let_through)} that the description forbids were let through{did}; {_first(let_through)}.")
     if failed:
@@ -150,28 +152,28 @@ def _size(answer: Answer) -> tuple[int, str]:
     return len(answer.sent.target) + len(answer.sent.body), answer.by.what
 
 
-def _refused(subject: Subject) -> list[Answer]:
-    return [one for one in _asked(subject) if 400 <= one.got.status < 500]
+def _refusals(subject: Subject) -> list[Answer]:
+    return [answer for answer in _answers(subject) if 400 <= answer.got.status < 500]
 
 
 def _explained(subject: Subject) -> list[Answer]:
-    return [one for one in _refused(subject) if one.annotated_error.feedback is not None]
+    return [answer for answer in _refusals(subject) if answer.annotated_error.feedback is not None]
 
 
 def _answered(subject: Subject) -> Iterator[Finding]:
     """Judge those that were refused for what the description forbids: who is no caller, or asks for nothing, is not."""
-    refused = [one for one in _refused(subject) if one.got.status in _VALIDATION]
-    mute = sorted((one for one in refused if one.got.feedback is None), key=_size)
-    if not refused:
+    rejected = [answer for answer in _refusals(subject) if answer.got.status in _VALIDATION]
+    mute = sorted((answer for answer in rejected if answer.got.feedback is None), key=_size)
+    if not rejected:
         raise NotApplicable("no request that breaks the description was refused with 400 or 422")
-    if len(mute) == len(refused):
+    if len(mute) == len(rejected):
         sentence = (
-            f"None of {len(refused)} requests that were refused for breaking the description got recovery_feedback."
+            f"None of {len(rejected)} requests that were refused for breaking the description got recovery_feedback."
         )
     elif mute:
-        operations = len({one.by.operation for one in mute})
+        operations = len({answer.by.operation for answer in mute})
         sentence = (
-            f"{len(mute)} of {len(refused)} requests that were refused for breaking the description got no "
+            f"{len(mute)} of {len(rejected)} requests that were refused for breaking the description got no "
             f"recovery_feedback, in {operations} operation{'s' * (operations > 1)}; "
             f"for one {mute[0].by.operation}, with this wrong: {mute[0].by.what}."
         )
@@ -188,63 +190,65 @@ def _native(response: HttpResponse) -> Json:
     return body
 
 
-def _held(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
-    wanted = frozenset(requirements)
+def _contract(*requirements: str) -> Callable[[Subject], Iterator[Finding]]:
+    required = frozenset(requirements)
 
     def run(subject: Subject) -> Iterator[Finding]:
-        found = subject.once("what is wrong with what was generated", lambda: _all_wrong(subject))
-        yield from _summed_up([one for one in found if one[1].requirement in wanted], len(_spoken(subject)))
+        findings = subject.once("what is wrong with what was generated", lambda: _all_wrong(subject))
+        yield from _summed_up(
+            [pair for pair in findings if pair[1].requirement in required], len(_with_feedback(subject))
+        )
 
     return run
 
 
-def _spoken(subject: Subject) -> list[Answer]:
-    answers = _explained(subject)
-    if not answers:
+def _with_feedback(subject: Subject) -> list[Answer]:
+    explained = _explained(subject)
+    if not explained:
         raise NotApplicable("no refusal carried recovery_feedback, so there is nothing to judge")
-    return answers
+    return explained
 
 
 def _all_wrong(subject: Subject) -> list[tuple[Answer, Finding]]:
-    return [(one, finding) for one in _explained(subject) for finding in judged(one.annotated_error)]
+    return [(answer, finding) for answer in _explained(subject) for finding in judged(answer.annotated_error)]
 
 
-def _summed_up(found: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Finding]:
+def _summed_up(pairs: Sequence[tuple[Answer, Finding]], of: int) -> Iterator[Finding]:
     """Yield what is wrong once, with the smallest request that shows it and how many do."""
     alike: dict[tuple[str, str], list[tuple[Answer, Finding]]] = {}
-    for answer, finding in found:
+    for answer, finding in pairs:
         kind = re.sub(r"\d+|/[\w/~.{}-]+|\"[^\"]*\"", "_", finding.said)
         alike.setdefault((finding.requirement, kind), []).append((answer, finding))
     for group in alike.values():
-        answer, finding = min(group, key=lambda one: _size(one[0]))
-        count = len({id(one) for one, _ in group})
-        where = f"{answer.by.operation}, with this wrong: {answer.by.what}"
-        sentence = f"{finding.said} ({where}; so in {count} of {of} refusals)"
+        answer, finding = min(group, key=lambda pair: _size(pair[0]))
+        count = len({id(answer) for answer, _ in group})
+        label = f"{answer.by.operation}, with this wrong: {answer.by.what}"
+        sentence = f"{finding.said} ({label}; so in {count} of {of} refusals)"
         yield Finding(finding.requirement, sentence, finding.expected, finding.got, answer.sent)
 
 
 def _mends(subject: Subject) -> Iterator[Finding]:
-    answers = _spoken(subject)
-    found: list[tuple[Answer, Finding]] = []
+    answers = _with_feedback(subject)
+    pairs: list[tuple[Answer, Finding]] = []
     pace = _Pace(1 / float(_settings(subject).get("rate", _RATE)))
-    for one in answers:
-        found += ((one, finding) for finding in _mended(subject, one, pace))
-    yield from _summed_up(found, len(answers))
+    for answer in answers:
+        pairs += ((answer, finding) for finding in _repair_findings(subject, answer, pace))
+    yield from _summed_up(pairs, len(answers))
 
 
-def _mended(subject: Subject, one: Answer, pace: _Pace) -> Iterator[Finding]:
+def _repair_findings(subject: Subject, answer: Answer, pace: _Pace) -> Iterator[Finding]:
     """Take the feedback as a reader does. What it leads to has lost what was wrong, by the description and the API."""
-    document = one.annotated_error.request
-    assert isinstance(one.annotated_error.feedback, Mapping)
+    document = answer.annotated_error.request
+    assert isinstance(answer.annotated_error.feedback, Mapping)
     try:
-        follows = apply(one.annotated_error.feedback, document, confirm=True)
+        follows = apply(answer.annotated_error.feedback, document, confirm=True)
     except ContractError as problem:
         yield Finding("SRF-COR-14", f"A reader cannot read the feedback: {problem}")
         return
     if not isinstance(follows, Next) or _same(follows.request, document):
         return  # it ends, it asks, or the same request is to be sent again: nothing that would mend anything
     spec = description(subject)
-    if spec is not None and (left := _left(spec, document, follows.request)):
+    if spec is not None and (left := _remaining_breaches(spec, document, follows.request)):
         sentence = "What the feedback makes of the request breaks the description where it did before"
         yield Finding("SRF-COR-14", f"{sentence}: {left[0].said}.", "that place mended", left[0].pointer)
         return
@@ -253,42 +257,45 @@ def _mended(subject: Subject, one: Answer, pace: _Pace) -> Iterator[Finding]:
         return
     for request in (*follows.steps, follows.request):
         pace.wait()
-        response = subject.wire.send(_again(request, one.sent))
-    if response.status >= 400 and _complaint(response) == _complaint(one.got):
+        response = subject.wire.send(_again(request, answer.sent))
+    if response.status >= 400 and _complaint(response) == _complaint(answer.got):
         sentence = "The request that the feedback leads to is refused with the very same words."
         yield Finding("SRF-COR-14", sentence, "another answer", _native(response))
 
 
-def _same(one: Request, other: Request) -> bool:
-    return (one.method, one.path, one.query, one.body) == (other.method, other.path, other.query, other.body) and (
-        one.headers == other.headers
-    )
+def _same(request: Request, other: Request) -> bool:
+    return (request.method, request.path, request.query, request.body) == (
+        other.method,
+        other.path,
+        other.query,
+        other.body,
+    ) and (request.headers == other.headers)
 
 
-def _left(spec: Description, before: Request, after: Request) -> list[Breach]:
+def _remaining_breaches(spec: Description, before: Request, after: Request) -> list[Breach]:
     """Return what is still wrong with the very values that a reader put there or left there though they were edited."""
-    was = {one.pointer for one in spec.breaches_of(before) or ()}
-    now = [one for one in spec.breaches_of(after) or () if one.pointer in was]
-    return [one for one in now if _at(before, one.pointer) != _at(after, one.pointer)]
+    was = {breach.pointer for breach in spec.breaches_of(before) or ()}
+    now = [breach for breach in spec.breaches_of(after) or () if breach.pointer in was]
+    return [breach for breach in now if _at(before, breach.pointer) != _at(after, breach.pointer)]
 
 
 def _at(request: Request, pointer: str) -> Json:
-    found: Json = {"query": request.query, "headers": request.headers, "body": request.body}
+    value: Json = {"query": request.query, "headers": request.headers, "body": request.body}
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
+        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
         else:
-            found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+            value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def _again(request: Request, first: HttpRequest) -> HttpRequest:
     """Return a request document as it goes out, by the one who sent the first."""
     own = {"authorization", "prefer", "cookie"}
-    kept = {name: value for name, value in request.headers.items() if name.lower() not in own}
-    made = as_sent(Request(request.method, request.path, request.query, kept, request.body, request.form))
-    return made.adding(*((name, value) for name, value in first.headers if name.lower() in own))
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in own}
+    sent_again = as_sent(Request(request.method, request.path, request.query, headers, request.body, request.form))
+    return sent_again.adding(*((name, value) for name, value in first.headers if name.lower() in own))
 
 
 def _complaint(response: HttpResponse) -> Json:
@@ -309,9 +316,9 @@ _SHAPE, _EDITS = _numbered("COR", 2, 3, 4, 5, 6, 12, 13, 16), _numbered("OPS", 1
 _WAITS, _WORDS = _numbered("RTY", 1, 2, 3, 4, 5), _numbered("SEC", 2, 3, 5, 10)
 CHECKS: tuple[Check, ...] = (
     _check("answered", "What breaks the description is refused with feedback", ("SRF-COR-01",), _answered),
-    _check("shape", "Feedback on generated requests has the contract's shape", _SHAPE, _held(*_SHAPE)),
-    _check("edits", "Suggestions for generated requests apply, and say what they change", _EDITS, _held(*_EDITS)),
-    _check("waits", "Waits after generated requests are the API's, and end", _WAITS, _held(*_WAITS)),
-    _check("words", "Words about generated requests are clean, secrets stay", _WORDS, _held(*_WORDS)),
+    _check("shape", "Feedback on generated requests has the contract's shape", _SHAPE, _contract(*_SHAPE)),
+    _check("edits", "Suggestions for generated requests apply, and say what they change", _EDITS, _contract(*_EDITS)),
+    _check("waits", "Waits after generated requests are the API's, and end", _WAITS, _contract(*_WAITS)),
+    _check("words", "Words about generated requests are clean, secrets stay", _WORDS, _contract(*_WORDS)),
     _check("mends", "What the feedback makes of a generated request is better", ("SRF-COR-14",), _mends),
 )

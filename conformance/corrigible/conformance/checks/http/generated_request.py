@@ -64,8 +64,8 @@ def load(path: Path) -> Mapping[str, Json]:
         raise UsageError(f"--spec {path}: neither YAML nor JSON: {' '.join(str(problem).split())}") from None
     if not isinstance(document, Mapping):
         raise UsageError(f"--spec {path}: an OpenAPI description is an object, not {type(document).__name__}")
-    said = document.get("openapi")
-    if not str(said).startswith("3."):
+    openapi = document.get("openapi")
+    if not str(openapi).startswith("3."):
         older = ' ("swagger": 2.0 has to be converted first)' if "swagger" in document else ""
         raise UsageError(f'--spec {path}: it does not say "openapi": "3.0" or "3.1"{older}')
     if not isinstance(document.get("paths"), Mapping) or not document["paths"]:
@@ -76,7 +76,7 @@ def load(path: Path) -> Mapping[str, Json]:
     for pointer in _references(document):
         if not pointer.startswith("#/"):
             raise UsageError(f"--spec {path}: a reference leads out of the file: {pointer}: bundle it first")
-        if not _is_there(document, pointer):
+        if not _exists(document, pointer):
             raise UsageError(f"--spec {path}: a reference leads nowhere: {pointer}")
     return document
 
@@ -92,13 +92,13 @@ def _references(value: Json) -> Iterator[str]:
             yield from _references(inner)
 
 
-def _is_there(document: Json, pointer: str) -> bool:
-    found = document
+def _exists(document: Json, pointer: str) -> bool:
+    value = document
     for part in pointer.removeprefix("#/").split("/"):
         name = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(value, Mapping) or name not in value:
             return False
-        found = found[name]
+        value = value[name]
     return True
 
 
@@ -117,18 +117,18 @@ def _plan(text: str, seed: int, most: int, unsafe: bool) -> Plan:
         raise UsageError(f"--spec makes requests with a package that is not installed: {problem.name}") from None
     try:
         schema = schemathesis.openapi.from_dict(document)
-        found = list(schema.get_all_operations())
+        operations = list(schema.get_all_operations())
     except schemathesis.errors.SchemathesisError as problem:
         raise UsageError(f"--spec: no requests can be made from it: {_line(problem)}") from None
     description = Description(document)
     base = _base(document)
-    made: list[list[Generated]] = []
+    rows: list[list[Generated]] = []
     left_out: list[str] = []
-    for one in found:
-        if isinstance(one, Err):
-            left_out.append(_line(one.err()))
+    for result in operations:
+        if isinstance(result, Err):
+            left_out.append(_line(result.err()))
             continue
-        operation = one.ok()
+        operation = result.ok()
         method = operation.method.upper()
         if not unsafe and method not in HARMLESS:
             left_out.append(f"{operation.label}: --unsafe also tries {method}")
@@ -139,10 +139,10 @@ def _plan(text: str, seed: int, most: int, unsafe: bool) -> Plan:
             left_out.append(f"{operation.label}: {_line(problem)}")
             continue
         if bad:
-            made.append(bad)
+            rows.append(bad)
         else:
             left_out.append(f"{operation.label}: nothing that it takes can be wrong")
-    in_turn = (one for row in zip_longest(*made) for one in row if one is not None)
+    in_turn = (result for row in zip_longest(*rows) for result in row if result is not None)
     return Plan(tuple(islice(in_turn, most)), tuple(left_out))
 
 
@@ -154,9 +154,9 @@ def _base(document: Mapping[str, Json]) -> str:
 
 def _of(operation: Operation, description: Description, base: str, seed: int) -> list[Generated]:
     """Return bad requests for one operation, in an order that the seed gives them."""
-    made = _kept(_cases(operation), description, base)
-    random.Random(f"{seed} {operation.label}").shuffle(made)
-    return made
+    generateds = _usable(_cases(operation), description, base)
+    random.Random(f"{seed} {operation.label}").shuffle(generateds)
+    return generateds
 
 
 def _cases(operation: Operation) -> Iterator[Case[Any]]:
@@ -173,27 +173,27 @@ def _cases(operation: Operation) -> Iterator[Case[Any]]:
     yield from islice(cases, _LOOKED_AT)
 
 
-def _kept(cases: Iterator[Case[Any]], description: Description, base: str) -> list[Generated]:
+def _usable(cases: Iterator[Case[Any]], description: Description, base: str) -> list[Generated]:
     """Return what can be sent and what the description, read by the suite's own judge, forbids; each once."""
     from schemathesis import GenerationMode
 
-    found: dict[HttpRequest, Generated] = {}
+    by_request: dict[HttpRequest, Generated] = {}
     for case in cases:
         if case.meta is None or case.meta.generation.mode is not GenerationMode.NEGATIVE:
             continue
         if case.method.upper() != case.operation.method.upper():
             continue
         sent = _sent(case, base)
-        if sent is None or sent in found:
+        if sent is None or sent in by_request:
             continue
         try:
             document = request_document(sent)
-            wrong = [one for one in description.breaches_of(document) or () if not _is_stray(one)]
+            wrong = [breach for breach in description.breaches_of(document) or () if not _is_stray(breach)]
         except (ValueError, RecursionError):
             continue
         if wrong and not isinstance(document.body, str):  # a text stands for a body that nobody can read
-            found[sent] = Generated(case.operation.label, _what(case) or wrong[0].said, sent)
-    return list(found.values())
+            by_request[sent] = Generated(case.operation.label, _fault_text(case) or wrong[0].said, sent)
+    return list(by_request.values())
 
 
 def _is_stray(breach: Breach) -> bool:
@@ -201,16 +201,20 @@ def _is_stray(breach: Breach) -> bool:
     return breach.keyword == "additionalProperties" and breach.pointer.startswith("/query/")
 
 
-def _what(case: Case[Any]) -> str:
+def _fault_text(case: Case[Any]) -> str:
     """Return what the generator says is wrong, with the name of the parameter it is about."""
     from schemathesis.core.parameters import ParameterLocation
 
     data = case.meta.phase.data if case.meta is not None else None
-    said = " and ".join(line.strip("- ") for line in str(getattr(data, "description", None) or "").splitlines())
+    descriptions = " and ".join(line.strip("- ") for line in str(getattr(data, "description", None) or "").splitlines())
     name = getattr(data, "parameter", None)
-    if not name or str(name) in said:
-        return said
-    return f"{name}: {said}" if getattr(data, "parameter_location", None) is not ParameterLocation.BODY else said
+    if not name or str(name) in descriptions:
+        return descriptions
+    return (
+        f"{name}: {descriptions}"
+        if getattr(data, "parameter_location", None) is not ParameterLocation.BODY
+        else descriptions
+    )
 
 
 def _sent(case: Case[Any], base: str) -> HttpRequest | None:
@@ -218,14 +222,14 @@ def _sent(case: Case[Any], base: str) -> HttpRequest | None:
     from schemathesis.core import NotSet
 
     query: list[tuple[str, str]] = []
-    for name, value in {**(case.query or {}), **_asking(case)}.items():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, dict | list):
+    for name, value in {**(case.query or {}), **_preference(case)}.items():
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, dict | list):
                 return None
-            query.append((name, str(one).lower() if isinstance(one, bool) else str(one)))
+            query.append((name, str(item).lower() if isinstance(item, bool) else str(item)))
     headers: list[tuple[str, str]] = []
     for name, value in (case.headers or {}).items():
-        if not _is_plain(str(name)) or not _is_plain(str(value)) or str(value) != str(value).strip():
+        if not _is_printable(str(name)) or not _is_printable(str(value)) or str(value) != str(value).strip():
             return None
         headers.append((str(name), str(value)))
     if any(name.lower() == "content-type" for name, _ in headers) or case.cookies:
@@ -247,15 +251,15 @@ def _sent(case: Case[Any], base: str) -> HttpRequest | None:
     return HttpRequest(case.method.upper(), target, tuple(headers), body) if len(target) <= _LONGEST else None
 
 
-def _asking(case: Case[Any]) -> dict[str, str]:
+def _preference(case: Case[Any]) -> dict[str, str]:
     """Return what asks for feedback where a query parameter does that, unless it is what is to be wrong."""
-    found = {}
-    for one in case.operation.query:
-        allowed = one.definition.get("schema", {}).get("enum") or ()
-        said = (case.query or {}).get(one.name)
-        if "reflective" in allowed and (said is None or said in allowed):
-            found[one.name] = "reflective"
-    return found
+    parameters = {}
+    for parameter in case.operation.query:
+        allowed = parameter.definition.get("schema", {}).get("enum") or ()
+        value = (case.query or {}).get(parameter.name)
+        if "reflective" in allowed and (value is None or value in allowed):
+            parameters[parameter.name] = "reflective"
+    return parameters
 
 
 def _encoded(value: Any) -> bytes:
@@ -267,7 +271,7 @@ def _is_json(media: str) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def _is_plain(text: str) -> bool:
+def _is_printable(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 

@@ -53,7 +53,9 @@ class Payload:
 def payloads() -> tuple[Payload, ...]:
     """Return the hostile texts."""
     listed = json.loads(_FILE.read_text("utf-8"))["payloads"]
-    return tuple(Payload(one["id"], one["kind"], one["text"], tuple(one["markers"])) for one in listed)
+    return tuple(
+        Payload(payload["id"], payload["kind"], payload["text"], tuple(payload["markers"])) for payload in listed
+    )
 
 
 Saying = Callable[[str, str], Script]
@@ -71,14 +73,14 @@ class Place:
     """By path, what look-ups are answered with."""
 
 
-def _enum(profile: str, **said: Any) -> Script:
+def _enum(profile: str, **members: Any) -> Script:
     return native(
         profile,
         400,
-        said.get("code", "enum"),
-        said.get("message", "Not allowed."),
+        members.get("code", "enum"),
+        members.get("message", "Not allowed."),
         "currency",
-        **{name: value for name, value in said.items() if name not in ("code", "message")},
+        **{name: value for name, value in members.items() if name not in ("code", "message")},
     )
 
 
@@ -241,11 +243,11 @@ _NO_TRIAL: Final = answer(501, {"error": {"code": "no_trials", "message": "Nothi
 
 def _not_repeated(subject: Subject) -> Iterator[Finding]:
     spoke = count = 0
-    for place, payload, sent, got in tried(subject):
+    for place, payload, sent, response in tried(subject):
         count += 1
-        if got.feedback is not None:
+        if response.feedback is not None:
             spoke += 1
-            yield from _repeated(place, payload, sent, got.feedback)
+            yield from _repeated(place, payload, sent, response.feedback)
         if count == _ENOUGH and not spoke:
             break  # whoever says nothing about a plain fault says nothing
     if not spoke:
@@ -254,8 +256,10 @@ def _not_repeated(subject: Subject) -> Iterator[Finding]:
 
 def _repeated(place: Place, payload: Payload, request: HttpRequest, feedback: Mapping[str, Json]) -> Iterator[Finding]:
     whole = json.dumps(feedback, ensure_ascii=False)
-    found = [form for form in (payload.text, *payload.markers) if form in whole or json.dumps(form)[1:-1] in whole]
-    if found:
+    repeated_forms = [
+        form for form in (payload.text, *payload.markers) if form in whole or json.dumps(form)[1:-1] in whole
+    ]
+    if repeated_forms:
         sentence = f"A text of the upstream ({payload.kind}) got into the feedback from {place.name}."
         yield Finding("SRF-SEC-01", sentence, f"nothing of {payload.id}", dict(feedback), request)
     if names := hidden("".join(text for _, text in texts(feedback))):

@@ -21,27 +21,29 @@ _ARRAY: Final = b'[{"code": "enum", "param": "currency", "message": "currency ha
 
 def for_its_caller_alone(subject: Subject) -> Iterator[Finding]:
     owner, other = subject.caller(), subject.caller()
-    refused = subject.through(KNOWN.adding(owner), answer(400, _ARRAY, [JSON], reason="Bad Request"))
+    refusal = subject.through(KNOWN.adding(owner), answer(400, _ARRAY, [JSON], reason="Bad Request"))
     again = subject.through(KNOWN.adding(owner), answer(400, _ARRAY, [JSON], reason="Bad Request"))
-    target, second = _target(refused), _target(again)
+    target, second = _target(refusal), _target(again)
     if target is None:
         raise NotApplicable("the subject points to no feedback that has no place in an answer")
     if target == second:
         sentence = "Two refusals have their feedback at one place: who knows one of them knows the other."
         yield Finding("SRF-SEC-12", sentence, "two places", target, KNOWN)
-    mine = subject.wire.send(HttpRequest("GET", target, (owner,)))
-    if mine.status != 200 or (mine.feedback is None and b"suggestions" not in mine.body):
-        yield Finding("SRF-SEC-12", "Who was refused cannot fetch what the Link names.", 200, mine.status)
+    own_response = subject.wire.send(HttpRequest("GET", target, (owner,)))
+    if own_response.status != 200 or (own_response.feedback is None and b"suggestions" not in own_response.body):
+        yield Finding("SRF-SEC-12", "Who was refused cannot fetch what the Link names.", 200, own_response.status)
     for who, headers in (("somebody else", (other,)), ("somebody without credentials", ())):
-        theirs = subject.wire.send(HttpRequest("GET", target, headers))
-        if b"suggestions" in theirs.body:
+        other_response = subject.wire.send(HttpRequest("GET", target, headers))
+        if b"suggestions" in other_response.body:
             sentence = f"{who.capitalize()} fetches feedback about a call that was refused to another caller."
-            yield Finding("SRF-SEC-12", sentence, "nothing of it", theirs.status, HttpRequest("GET", target, headers))
+            yield Finding(
+                "SRF-SEC-12", sentence, "nothing of it", other_response.status, HttpRequest("GET", target, headers)
+            )
 
 
 def _target(response: HttpResponse) -> str | None:
-    found = next((match for value in response.values("link") if (match := _LINK.search(value))), None)
-    return found[1] if found is not None and found[1].startswith("/") else None
+    link = next((m for value in response.values("link") if (m := _LINK.search(value))), None)
+    return link[1] if link is not None and link[1].startswith("/") else None
 
 
 CHECKS: Final = (

@@ -43,7 +43,9 @@ def _refusing(profile: str, status: int, code: str, place: str) -> Any:
     return says
 
 
-def _asked(subject: Subject, requests: Sequence[Request], callers: Sequence[tuple[str, str]]) -> list[Feedback | None]:
+def _feedbacks(
+    subject: Subject, requests: Sequence[Request], callers: Sequence[tuple[str, str]]
+) -> list[Feedback | None]:
     """Send one request after the other, and return what was said each time."""
     base = "/problem" if subject.profile == "problem+json" else ""
     out: list[Feedback | None] = []
@@ -54,23 +56,23 @@ def _asked(subject: Subject, requests: Sequence[Request], callers: Sequence[tupl
 
 
 def _escalates(feedback: Feedback | None) -> bool:
-    said = feedback.get("suggestions") if feedback is not None else None
-    listed = said if isinstance(said, list) else []
-    return any(isinstance(one, Mapping) and base_action(one) == "ESCALATE" for one in listed)
+    suggestions = feedback.get("suggestions") if feedback is not None else None
+    listed = suggestions if isinstance(suggestions, list) else []
+    return any(isinstance(suggestion, Mapping) and base_action(suggestion) == "ESCALATE" for suggestion in listed)
 
 
-def _ended(said: Sequence[Feedback | None], who: str) -> Iterator[Finding]:
+def _loop_findings(feedbacks: Sequence[Feedback | None], who: str) -> Iterator[Finding]:
     """Hold what was said to one caller against what ends a loop."""
-    if all(one is None for one in said):
-        yield no_feedback(len(said), "SRF-SEC-08")
+    if all(feedback is None for feedback in feedbacks):
+        yield no_feedback(len(feedbacks), "SRF-SEC-08")
         return
-    if not any(_escalates(one) for one in said[:_MOST]):
+    if not any(_escalates(feedback) for feedback in feedbacks[:_MOST]):
         text = f"{who} hears the same again and again: nobody is called in by the fourth time."
-        yield Finding("SRF-SEC-08", text, "ESCALATE", said[min(len(said), _MOST) - 1])
+        yield Finding("SRF-SEC-08", text, "ESCALATE", feedbacks[min(len(feedbacks), _MOST) - 1])
         return
-    for one in said:
-        loop = one.get("loop") if one is not None and _escalates(one) else None
-        if one is not None and _escalates(one):
+    for feedback in feedbacks:
+        loop = feedback.get("loop") if feedback is not None and _escalates(feedback) else None
+        if feedback is not None and _escalates(feedback):
             action = str(loop.get("action", "")).lower() if isinstance(loop, Mapping) else None
             if action != "escalate":
                 yield Finding(
@@ -85,34 +87,34 @@ def _ended(said: Sequence[Feedback | None], who: str) -> Iterator[Finding]:
 def _stubborn(subject: Subject) -> Iterator[Finding]:
     caller = subject.caller()
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
-        said = _asked(subject, [Request("POST", "/v1/orders", body=_WRONG)] * 5, [caller] * 5)
-    yield from _ended(said, "An agent that sends the same request again and again")
+        feedbacks = _feedbacks(subject, [Request("POST", "/v1/orders", body=_WRONG)] * 5, [caller] * 5)
+    yield from _loop_findings(feedbacks, "An agent that sends the same request again and again")
 
 
 def _obedient(subject: Subject) -> Iterator[Finding]:
     """Apply what is said, and get the same error for it."""
     base = "/problem" if subject.profile == "problem+json" else ""
-    caller, said = subject.caller(), []
+    caller, feedbacks = subject.caller(), []
     request = as_sent(Request("POST", f"{base}/v1/orders", body=_WRONG))
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
         for _ in range(5):
             feedback = answered(subject, request.adding(ASK, caller)).feedback
-            said.append(feedback)
+            feedbacks.append(feedback)
             try:
                 follows = apply(feedback or {"suggestions": []}, request_document(request), confirm=True)
             except ContractError:
                 continue
             if isinstance(follows, Next):
                 request = as_sent(follows.request)
-    yield from _ended(said, "An agent that does what it is told, and is refused for the same reason,")
+    yield from _loop_findings(feedbacks, "An agent that does what it is told, and is refused for the same reason,")
 
 
 def _oscillating(subject: Subject) -> Iterator[Finding]:
     caller = subject.caller()
     bodies = [{**_WRONG, "currency": "eurr" if number % 2 else "gpb"} for number in range(5)]
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "enum", "currency")):
-        said = _asked(subject, [Request("POST", "/v1/orders", body=body) for body in bodies], [caller] * 5)
-    yield from _ended(said, "An agent that goes back and forth between two wrong values")
+        feedbacks = _feedbacks(subject, [Request("POST", "/v1/orders", body=body) for body in bodies], [caller] * 5)
+    yield from _loop_findings(feedbacks, "An agent that goes back and forth between two wrong values")
 
 
 def _next_alternative(subject: Subject) -> Iterator[Finding]:
@@ -124,7 +126,7 @@ def _next_alternative(subject: Subject) -> Iterator[Finding]:
         subject, _refusing(subject.profile, 422, "shipping_method_unavailable", "shipping.method")
     ):
         for number in range(2):
-            feedback = _asked(subject, [request], [caller])[0]
+            feedback = _feedbacks(subject, [request], [caller])[0]
             if feedback is None:
                 if number == 0:
                     yield no_feedback(1, "SRF-SEC-08")
@@ -145,29 +147,34 @@ def _strangers(subject: Subject) -> Iterator[Finding]:
     """Who is somebody else, or asks for something else, is in no loop."""
     wrong = Request("POST", "/v1/orders", body=_WRONG)
     others = [subject.caller() for _ in range(6)]
-    one = subject.caller()
+    caller = subject.caller()
     things = [Request("POST", "/v1/refunds", body={"order": f"ord_{n}", "amount": 10**6}) for n in (1, 3, 4, 5, 6, 7)]
     refusing = _refusing(subject.profile, 400, "enum", "currency")
     with answering_for_upstream(subject, refusing):
-        strangers = _asked(subject, [wrong] * 6, others)
+        strangers = _feedbacks(subject, [wrong] * 6, others)
     with answering_for_upstream(subject, _refusing(subject.profile, 400, "type", "reason")):
-        resources = _asked(subject, things, [one] * 6)
-    for said, what in ((strangers, "Six callers, one after the other,"), (resources, "A caller with six orders")):
-        if any(_escalates(feedback) for feedback in said):
-            text = f"{what} met the same error and were taken for a loop."
-            yield Finding("SRF-SEC-08", text, "no ESCALATE", said[-1])
+        resources = _feedbacks(subject, things, [caller] * 6)
+    for feedbacks, sentence in (
+        (strangers, "Six callers, one after the other,"),
+        (resources, "A caller with six orders"),
+    ):
+        if any(_escalates(feedback) for feedback in feedbacks):
+            text = f"{sentence} met the same error and were taken for a loop."
+            yield Finding("SRF-SEC-08", text, "no ESCALATE", feedbacks[-1])
 
 
 def _insisting(subject: Subject) -> Iterator[Finding]:
     """What cannot be had stays so, and who asks all the same hears that it is a loop."""
     caller = subject.caller()
     with answering_for_upstream(subject, _refusing(subject.profile, 409, "order_shipped", "")):
-        said = _asked(subject, [Request("POST", "/v1/orders/ord_1/cancel")] * _MOST, [caller] * _MOST)
-    first, last = said[0], said[-1]
+        feedbacks = _feedbacks(subject, [Request("POST", "/v1/orders/ord_1/cancel")] * _MOST, [caller] * _MOST)
+    first, last = feedbacks[0], feedbacks[-1]
     if first is None or last is None:
-        yield no_feedback(len(said), "SRF-SEC-08")
+        yield no_feedback(len(feedbacks), "SRF-SEC-08")
         return
-    words = [[base_action(one) for one in feedback.get("suggestions") or ()] for feedback in (first, last)]
+    words = [
+        [base_action(suggestion) for suggestion in feedback.get("suggestions") or ()] for feedback in (first, last)
+    ]
     if words[0] != words[1]:
         said_first, said_last = (", ".join(actions) for actions in words)
         yield Finding("SRF-SEC-08", "What is terminal becomes another thing when it comes back.", said_first, said_last)
@@ -201,13 +208,13 @@ _MISTAKES: Final = ({"limit": "500"}, {"statuss": "draft"}, {"sort": "creatd"}, 
 def _mistakes(subject: Subject) -> Iterator[Finding]:
     """Several mistakes of one caller at one operation are several mistakes."""
     base = "/problem" if subject.profile == "problem+json" else ""
-    caller, said = subject.caller(), []
+    caller, feedbacks = subject.caller(), []
     for query in _MISTAKES:
         request = as_sent(Request("GET", f"{base}/v1/orders", query))
-        said.append(answered(subject, request.adding(ASK, caller)).feedback)
-    if all(one is None for one in said):
-        yield no_feedback(len(said), "SRF-SEC-08")
-    for query, feedback in zip(_MISTAKES, said, strict=True):
+        feedbacks.append(answered(subject, request.adding(ASK, caller)).feedback)
+    if all(feedback is None for feedback in feedbacks):
+        yield no_feedback(len(feedbacks), "SRF-SEC-08")
+    for query, feedback in zip(_MISTAKES, feedbacks, strict=True):
         loop = feedback.get("loop") if feedback is not None else None
         action = str(loop.get("action", "none")).lower() if isinstance(loop, Mapping) else "none"
         if _escalates(feedback) or action != "none":
@@ -220,13 +227,17 @@ def _mistakes(subject: Subject) -> Iterator[Finding]:
 def _never_again(subject: Subject) -> Iterator[Finding]:
     """What is called the next alternative is one that was not offered first before."""
     caller, first = subject.caller(), list[Json]()
-    for one in (_ABROAD, {**_WRONG, "currency": "eur", "lines": [{"sku": "cocoa", "quantity": 2}]}):
-        request = Request("POST", "/v1/orders", body=one)
+    for body in (_ABROAD, {**_WRONG, "currency": "eur", "lines": [{"sku": "cocoa", "quantity": 2}]}):
+        request = Request("POST", "/v1/orders", body=body)
         first.clear()
-        for feedback in _asked(subject, [request] * 3, [caller] * 3):
-            said = feedback.get("suggestions") if feedback is not None else None
+        for feedback in _feedbacks(subject, [request] * 3, [caller] * 3):
+            suggestions = feedback.get("suggestions") if feedback is not None else None
             loop = feedback.get("loop") if feedback is not None else None
-            leading = said[0] if isinstance(said, list) and said and isinstance(said[0], Mapping) else {}
+            leading = (
+                suggestions[0]
+                if isinstance(suggestions, list) and suggestions and isinstance(suggestions[0], Mapping)
+                else {}
+            )
             edit = {name: leading.get(name) for name in ("action", "parameters", "patch")}
             next_one = isinstance(loop, Mapping) and str(loop.get("action")).lower() == "next_alternative"
             if next_one and edit in first:

@@ -84,11 +84,11 @@ WAITS: Final = (
 )
 
 
-def _told(subject: Subject) -> list[tuple[str, Wait, AnnotatedError]]:
-    return subject.once("waits", lambda: list(_asked(subject)))
+def _cached_waits(subject: Subject) -> list[tuple[str, Wait, AnnotatedError]]:
+    return subject.once("waits", lambda: list(_waits(subject)))
 
 
-def _asked(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
+def _waits(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
     """Have every kind of call answered with every kind of wait."""
     base = "/problem" if subject.profile == "problem+json" else ""
     for wait in WAITS:
@@ -103,49 +103,53 @@ def _asked(subject: Subject) -> Iterator[tuple[str, Wait, AnnotatedError]]:
 
 def _passed_on(subject: Subject) -> Iterator[Finding]:
     spoke = 0
-    for name, wait, one in _told(subject):
-        if one.feedback is None:
+    for name, wait, annotated in _cached_waits(subject):
+        if annotated.feedback is None:
             continue
         spoke += 1
-        yield from judged(one, frozenset({"SRF-RTY-01"}))
-        said = one.retry.get("after_seconds")
-        if one.terminal:
+        yield from judged(annotated, frozenset({"SRF-RTY-01"}))
+        after_seconds = annotated.retry.get("after_seconds")
+        if annotated.terminal:
             continue
-        if wait.seconds is None and said is not None:
+        if wait.seconds is None and after_seconds is not None:
             text = f"The upstream does not say when to come back ({name}), and the feedback does."
-            yield Finding("SRF-RTY-01", text, None, said, one.sent)
-        elif wait.seconds is not None and "retry-after" not in one.headers and not _is_about(said, wait.seconds):
+            yield Finding("SRF-RTY-01", text, None, after_seconds, annotated.sent)
+        elif (
+            wait.seconds is not None
+            and "retry-after" not in annotated.headers
+            and not _is_about(after_seconds, wait.seconds)
+        ):
             text = f"The wait that the upstream names ({name}) is not passed on."
-            yield Finding("SRF-RTY-01", text, wait.seconds, said, one.sent)
+            yield Finding("SRF-RTY-01", text, wait.seconds, after_seconds, annotated.sent)
     if not spoke:
         yield no_feedback(len(WAITS) * len(_CALLS), "SRF-RTY-01")
 
 
-def _is_about(said: object, seconds: float) -> bool:
-    return isinstance(said, int | float) and seconds - _SLACK <= said <= math.ceil(seconds) + _SLACK
+def _is_about(value: object, seconds: float) -> bool:
+    return isinstance(value, int | float) and seconds - _SLACK <= value <= math.ceil(seconds) + _SLACK
 
 
-def _held(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
+def _wait_findings(requirement: str) -> Callable[[Subject], Iterator[Finding]]:
     """Return a check that judges what is said about waits, and about every provocation."""
 
     def run(subject: Subject) -> Iterator[Finding]:
         yield from validated(requirement)(subject)
         if subject.upstream is not None:
-            for _, _, one in _told(subject):
-                if one.feedback is not None:
-                    yield from judged(one, frozenset({requirement}))
+            for _, _, annotated_error in _cached_waits(subject):
+                if annotated_error.feedback is not None:
+                    yield from judged(annotated_error, frozenset({requirement}))
 
     return run
 
 
-def _judged(name: str, title: str, requirement: str) -> Check:
-    return Check(f"retry/{name}", title, (requirement,), _held(requirement), PROFILES, ROLES)
+def _judged_check(name: str, title: str, requirement: str) -> Check:
+    return Check(f"retry/{name}", title, (requirement,), _wait_findings(requirement), PROFILES, ROLES)
 
 
 CHECKS: tuple[Check, ...] = (
     Check("retry/passed-on", "Waits are passed on", ("SRF-RTY-01",), _passed_on, PROFILES, frozenset({"proxy"})),
-    _judged("not-blindly", "No unsafe call is repeated without a key", "SRF-RTY-02"),
-    _judged("not-after-the-end", "Where nothing helps there is no retry", "SRF-RTY-03"),
-    _judged("bounded", "Repeating ends", "SRF-RTY-04"),
-    _judged("keys", "A changed request has a new key", "SRF-RTY-05"),
+    _judged_check("not-blindly", "No unsafe call is repeated without a key", "SRF-RTY-02"),
+    _judged_check("not-after-the-end", "Where nothing helps there is no retry", "SRF-RTY-03"),
+    _judged_check("bounded", "Repeating ends", "SRF-RTY-04"),
+    _judged_check("keys", "A changed request has a new key", "SRF-RTY-05"),
 )

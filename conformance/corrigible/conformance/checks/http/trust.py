@@ -42,9 +42,9 @@ _ORDER: Final = {"customer": "cus_ada", "currency": "eur", "channel": "web", "li
 
 def _sent_meanwhile(subject: Subject, since: int, request: HttpRequest) -> list[HttpRequest]:
     """Return what the upstream was asked besides the call itself: look-ups and trials."""
-    others = [one.sent for one in subject.behind.requests[since:]]
-    for index, one in enumerate(others):
-        if one.method == request.method and one.target == request.target and one.body == request.body:
+    others = [request.sent for request in subject.behind.requests[since:]]
+    for index, received in enumerate(others):
+        if received.method == request.method and received.target == request.target and received.body == request.body:
             return others[:index] + others[index + 1 :]
     return others
 
@@ -63,19 +63,19 @@ def _secrets_stay(subject: Subject) -> Iterator[Finding]:
         with answering_for_upstream(subject, _only(sent, script)):
             response = answered(subject, sent)
         spoke += response.feedback is not None
-        one = annotated_error(subject, sent, response, secrets)
-        yield from _repeats(one.feedback, secrets, "the feedback", sent)
+        annotated = annotated_error(subject, sent, response, secrets)
+        yield from _repeats(annotated.feedback, secrets, "the feedback", sent)
         yield from _repeats(_added(response, script), secrets, "a header that was added", sent)
     if not spoke:
         yield no_feedback(len(cases), "SRF-SEC-05")
 
 
-def _repeats(said: Json, secrets: tuple[str, ...], where: str, request: HttpRequest) -> Iterator[Finding]:
-    whole = json.dumps(said, ensure_ascii=False)
+def _repeats(value: Json, secrets: tuple[str, ...], path: str, request: HttpRequest) -> Iterator[Finding]:
+    whole = json.dumps(value, ensure_ascii=False)
     for secret in secrets:
         if any(form in whole for form in forms(secret)):
-            text = f"A secret of the request stands in {where}."
-            yield Finding("SRF-SEC-05", text, "nothing of it", said, request)
+            text = f"A secret of the request stands in {path}."
+            yield Finding("SRF-SEC-05", text, "nothing of it", value, request)
 
 
 def _added(response: HttpResponse, script: Script | None) -> list[tuple[str, str]]:
@@ -86,8 +86,8 @@ def _added(response: HttpResponse, script: Script | None) -> list[tuple[str, str
 
 def _only(request: HttpRequest, script: Script | None) -> Answering:
     def says(received: Received) -> Script | None:
-        mine = received.sent.method == request.method and received.sent.target == request.target
-        return script if mine and not is_trial(received.sent) else None
+        is_call = received.sent.method == request.method and received.sent.target == request.target
+        return script if is_call and not is_trial(received.sent) else None
 
     return says
 
@@ -115,8 +115,8 @@ def _with_secrets(subject: Subject) -> Iterator[tuple[Request, tuple[str, ...], 
     # ... and in what the upstream repeats.
     echo = native(profile, 400, "enum", f"{card} {token} {key} {session} {bearer} are wrong.", "currency")
     yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, echo
-    named = native(profile, 400, "type", "No.", "payment.card_number", [("X-Debug", bearer)])
-    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, named
+    script = native(profile, 400, "type", "No.", "payment.card_number", [("X-Debug", bearer)])
+    yield Request("POST", f"{base}/v1/orders", headers=headers, body=wrong), everything, script
 
 
 # --- look-ups ---
@@ -128,13 +128,13 @@ def _lookups_are_the_callers(subject: Subject) -> Iterator[Finding]:
     seen: set[str] = set()
     earlier: list[str] = []
     with Upstream() as elsewhere:
-        for one in _looking_up(subject, elsewhere.url):
-            spoke += one.feedback is not None
-            who = one.sent.header("authorization")
-            for asked in one.others:
-                seen.add(asked.target.partition("?")[0])
-                yield from _is_a_lookup(asked)
-                yield from _is_by(asked, one.sent, earlier)
+        for asked in _looking_up(subject, elsewhere.url):
+            spoke += asked.feedback is not None
+            who = asked.sent.header("authorization")
+            for other in asked.others:
+                seen.add(other.target.partition("?")[0])
+                yield from _is_a_lookup(other)
+                yield from _is_by(other, asked.sent, earlier)
             if who:
                 earlier.append(who)
         for stray in elsewhere.requests:
@@ -206,12 +206,12 @@ def _is_a_lookup(request: HttpRequest) -> Iterator[Finding]:
 
 def _is_by(request: HttpRequest, call: HttpRequest, earlier: list[str]) -> Iterator[Finding]:
     for name in ("authorization", "cookie", "x-api-key"):
-        own, found = call.header(name), request.header(name)
-        if found != own:
+        own, actual = call.header(name), request.header(name)
+        if actual != own:
             sentence = f"A look-up has another {name} than the call it is for."
-            if found in earlier:
+            if actual in earlier:
                 sentence = f"A look-up has the {name} of an earlier caller."
-            yield Finding("SRF-SEC-07", sentence, own, found, call)
+            yield Finding("SRF-SEC-07", sentence, own, actual, call)
 
 
 # --- claims ---
@@ -220,46 +220,50 @@ def _is_by(request: HttpRequest, call: HttpRequest, earlier: list[str]) -> Itera
 def _claims_are_true(subject: Subject) -> Iterator[Finding]:
     """Compare what is claimed to be verified with what the upstream really was asked."""
     spoke = 0
-    asked = error_requests(subject)
-    for one in asked:
+    requests = error_requests(subject)
+    for request in requests:
         before = len(subject.behind.requests)
-        refused = send_error_request(subject, one, subject.caller())
-        spoke += refused.feedback is not None
-        others = _sent_meanwhile(subject, before, refused.sent)
-        yield from _verified(refused, others)
-    if asked and not spoke:
-        yield no_feedback(len(asked), "SRF-SEC-09")
+        refusal = send_error_request(subject, request, subject.caller())
+        spoke += refusal.feedback is not None
+        others = _sent_meanwhile(subject, before, refusal.sent)
+        yield from _verified(refusal, others)
+    if requests and not spoke:
+        yield no_feedback(len(requests), "SRF-SEC-09")
 
 
-def _verified(refused: Refused, others: list[HttpRequest]) -> Iterator[Finding]:
-    tried = [json.loads(one.body) for one in others if is_trial(one) and one.body]
-    reads = [one for one in others if one.method == "GET"]
-    for stage in stages(refused.annotated_error):
+def _verified(refusal: Refused, others: list[HttpRequest]) -> Iterator[Finding]:
+    tried = [json.loads(other.body) for other in others if is_trial(other) and other.body]
+    reads = [other for other in others if other.method == "GET"]
+    for stage in stages(refusal.annotated_error):
         claim = stage.suggestion.get("verification")
         if not isinstance(claim, Mapping) or claim.get("status") != "verified":
             if isinstance(claim, Mapping) and claim.get("status") == "refuted":
                 sentence = f"Suggestion {stage.index} is refuted by its own account, and still sent."
-                yield Finding("SRF-SEC-09", sentence, "no such suggestion", dict(claim), refused.sent)
+                yield Finding("SRF-SEC-09", sentence, "no such suggestion", dict(claim), refusal.sent)
             continue
-        problem = _untrue(claim, refused, stage.after, tried, reads)
+        problem = _untrue(claim, refusal, stage.after, tried, reads)
         if problem:
-            sentence = f"Suggestion {stage.index} about {refused.by.name} says it is verified: {problem}."
+            sentence = f"Suggestion {stage.index} about {refusal.by.name} says it is verified: {problem}."
             yield Finding(
-                "SRF-SEC-09", sentence, [f"{one.method} {one.target}" for one in others], dict(claim), refused.sent
+                "SRF-SEC-09",
+                sentence,
+                [f"{other.method} {other.target}" for other in others],
+                dict(claim),
+                refusal.sent,
             )
 
 
 def _untrue(
-    claim: Mapping[str, Json], refused: Refused, after: Json, tried: list[Json], reads: list[HttpRequest]
+    claim: Mapping[str, Json], refusal: Refused, after: Json, tried: list[Json], reads: list[HttpRequest]
 ) -> str:
     match claim.get("method"):
         case "dry_run":
             # Several repairs are tried together: what was tried holds this one, and maybe more.
-            bodies = [body for body in tried if not same(body, refused.annotated_error.request.body)]
+            bodies = [body for body in tried if not same(body, refusal.annotated_error.request.body)]
             if after is None or not bodies:
                 return "no dry run of it was made"
-            held = any(_holds(body, after["body"], refused.annotated_error.request.body) for body in bodies)
-            return "" if held else "what was tried is something else"
+            is_shown = any(_holds(body, after["body"], refusal.annotated_error.request.body) for body in bodies)
+            return "" if is_shown else "what was tried is something else"
         case "lookup":
             return "" if reads else "nothing was looked up"
         case "schema":
@@ -283,19 +287,21 @@ def _evidence_is_true(subject: Subject) -> Iterator[Finding]:
     yield from validated("SRF-SEC-03")(subject)
     if subject.upstream is None:
         return
-    for one in error_requests(subject):
+    for error_request in error_requests(subject):
         before = len(subject.behind.requests)
-        refused = send_error_request(subject, one, subject.caller())
-        made = [s.target.partition("?")[0] for s in _sent_meanwhile(subject, before, refused.sent) if s.method == "GET"]
-        for index, suggestion in refused.annotated_error.suggestions:
+        refusal = send_error_request(subject, error_request, subject.caller())
+        paths = [
+            s.target.partition("?")[0] for s in _sent_meanwhile(subject, before, refusal.sent) if s.method == "GET"
+        ]
+        for index, suggestion in refusal.annotated_error.suggestions:
             evidence = suggestion.get("evidence")
-            named = evidence.get("lookups") if isinstance(evidence, Mapping) else None
-            for lookup in named if isinstance(named, list) else ():
+            lookups = evidence.get("lookups") if isinstance(evidence, Mapping) else None
+            for lookup in lookups if isinstance(lookups, list) else ():
                 template = str(lookup).partition(" ")[2].partition("?")[0]
                 pattern = re.compile(re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(template)))
-                if not any(pattern.fullmatch(path) for path in made):
-                    sentence = f"Suggestion {index} about {one.name} names a look-up that was never made."
-                    yield Finding("SRF-SEC-03", sentence, made, lookup, refused.sent)
+                if not any(pattern.fullmatch(path) for path in paths):
+                    sentence = f"Suggestion {index} about {error_request.name} names a look-up that was never made."
+                    yield Finding("SRF-SEC-03", sentence, paths, lookup, refusal.sent)
 
 
 def _forbidding(profile: str) -> Answering:

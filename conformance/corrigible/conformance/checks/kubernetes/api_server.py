@@ -44,13 +44,13 @@ _JSON: Final = ("Content-Type", "application/json")
 @cache
 def api_server() -> ApiServer:
     """Return the server that knows every request of the vectors, and what becomes of those that are allowed next."""
-    known: list[Known] = []
+    servers: list[Known] = []
     for vector in exchange(PROFILE):
-        known.append(Known(vector.request.document(), vector.answer["status"], vector.answer["body"]))
+        servers.append(Known(vector.request.document(), vector.answer["status"], vector.answer["body"]))
         for way in vector.allowed:
             if isinstance(way.get("next"), dict):
-                known.append(Known(way["next"], 200, way["next"].get("body")))
-    return ApiServer(known)
+                servers.append(Known(way["next"], 200, way["next"].get("body")))
+    return ApiServer(servers)
 
 
 @contextmanager
@@ -64,12 +64,12 @@ def serving(subject: Subject) -> Iterator[None]:
         upstream.api = before
 
 
-def _to(request: HttpRequest, said: Script) -> Answering:
+def _to(request: HttpRequest, script: Script) -> Answering:
     """Answer a request by script. Dry runs of it may name the same case: they are for the API server."""
 
     def answering(received: Received) -> Script:
         same = (received.sent.method, received.sent.target) == (request.method, request.target)
-        return said if same else api_server()(received)
+        return script if same else api_server()(received)
 
     return answering
 
@@ -99,22 +99,26 @@ def causes(subject: Subject) -> Iterator[Finding]:
     for _, request, pair in refusals(subject):
         if MEMBER not in body_of(pair.through) or carried(causes_of(body_of(pair.direct))):
             continue
-        native, got = causes_of(body_of(pair.direct)), causes_of(body_of(pair.through))
-        yield from added_causes(native, got, request)
+        native, actual = causes_of(body_of(pair.direct)), causes_of(body_of(pair.through))
+        yield from added_causes(native, actual, request)
 
 
-def added_causes(native: list[Any], got: list[Any], request: HttpRequest) -> Iterator[Finding]:
+def added_causes(native: list[Any], actual: list[Any], request: HttpRequest) -> Iterator[Finding]:
     """Judge the causes that came to those of the upstream: marked as ours, after the others, readable to people."""
-    ours = [cause for cause in got if isinstance(cause, dict) and cause.get("reason") == CAUSE]
-    if not ours:
+    own_causes = [cause for cause in actual if isinstance(cause, dict) and cause.get("reason") == CAUSE]
+    if not own_causes:
         sentence = f"there is feedback, and no cause with the reason {CAUSE} that clients would show"
-        yield Finding("SRF-K8S-02", sentence, [*native, {"reason": CAUSE, "message": "..."}], got, request)
+        yield Finding("SRF-K8S-02", sentence, [*native, {"reason": CAUSE, "message": "..."}], actual, request)
         return
-    if got[len(got) - len(ours) :] != ours:
+    if actual[len(actual) - len(own_causes) :] != own_causes:
         yield Finding(
-            "SRF-K8S-02", "causes of the feedback stand between the native ones", [*native, *ours], got, request
+            "SRF-K8S-02",
+            "causes of the feedback stand between the native ones",
+            [*native, *own_causes],
+            actual,
+            request,
         )
-    for cause in ours:
+    for cause in own_causes:
         message = cause.get("message")
         if not isinstance(message, str) or not message.strip():
             yield Finding("SRF-K8S-02", "a cause of the feedback has no message", "text", message, request)
@@ -122,31 +126,33 @@ def added_causes(native: list[Any], got: list[Any], request: HttpRequest) -> Ite
             yield Finding("SRF-K8S-02", "a cause names its field by something else than text", "text", cause, request)
 
 
-def causes_of(said: Json) -> list[Any]:
+def causes_of(body: Json) -> list[Any]:
     """Return the causes of a Status."""
-    details = said.get("details") if isinstance(said, dict) else None
-    found = details.get("causes") if isinstance(details, dict) else None
-    return found if isinstance(found, list) else []
+    details = body.get("details") if isinstance(body, dict) else None
+    causes = details.get("causes") if isinstance(details, dict) else None
+    return causes if isinstance(causes, list) else []
 
 
-def carried(found: list[Any]) -> bool:
+def carried(causes: list[Any]) -> bool:
     """Whether causes carry feedback already, from a webhook behind the upstream."""
-    return any(isinstance(cause, dict) and cause.get("reason") == CAUSE for cause in found)
+    return any(isinstance(cause, dict) and cause.get("reason") == CAUSE for cause in causes)
 
 
 def warnings(subject: Subject) -> Iterator[Finding]:
     """Who writes is warned in lines that fit a terminal; the warnings of the upstream stay first."""
     for _, request, pair in refusals(subject):
-        native, got = pair.direct.values("warning"), pair.through.values("warning")
-        if got[: len(native)] != native:
-            yield Finding("SRF-TRN-05", "the upstream's own warnings changed", native, got, request)
+        native, actual = pair.direct.values("warning"), pair.through.values("warning")
+        if actual[: len(native)] != native:
+            yield Finding("SRF-TRN-05", "the upstream's own warnings changed", native, actual, request)
             continue
-        ours = got[len(native) :]
+        own_warnings = actual[len(native) :]
         if MEMBER not in body_of(pair.through) or carried(causes_of(body_of(pair.direct))):
             continue
-        if request.method not in _READS and not ours:
-            yield Finding("SRF-K8S-03", "there is feedback for a write, and no Warning header", "299 ...", got, request)
-        for value in ours:
+        if request.method not in _READS and not own_warnings:
+            yield Finding(
+                "SRF-K8S-03", "there is feedback for a write, and no Warning header", "299 ...", actual, request
+            )
+        for value in own_warnings:
             yield from _warning(value, request)
 
 
@@ -174,7 +180,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
         yield from leads(vector, feedback, vector.request, request)
 
 
-def _said(subject: Subject) -> Iterator[AnnotatedError]:
+def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, pair in refusals(subject):
         feedback = body_of(pair.through).get(MEMBER)
         if feedback is not None:
@@ -188,18 +194,18 @@ def no_writes(subject: Subject) -> Iterator[Finding]:
             request = sent(vector.request).adding(subject.caller())
             answered(subject.through(request, _to(request, script(vector.answer))))
             own = [
-                one.sent
-                for one in subject.behind.requests
-                if one.sent.header("authorization") == request.headers[-1][1]
+                received.sent
+                for received in subject.behind.requests
+                if received.sent.header("authorization") == request.headers[-1][1]
             ]
             first, *more = own or [request]
             if (first.method, first.target) != (request.method, request.target):
                 sentence = "another request than the caller's went out first"
                 yield Finding("SRF-K8S-04", sentence, request.target, first.target, request)
-            for one in more:
-                if one.method not in _READS and not is_dry_run(one):
+            for received in more:
+                if received.method not in _READS and not is_dry_run(received):
                     sentence = "a write that is no dry run went out beside the caller's own request"
-                    yield Finding("SRF-K8S-04", sentence, "nothing", f"{one.method} {one.target}", request)
+                    yield Finding("SRF-K8S-04", sentence, "nothing", f"{received.method} {received.target}", request)
 
 
 def dry_run_kept(subject: Subject) -> Iterator[Finding]:
@@ -208,8 +214,8 @@ def dry_run_kept(subject: Subject) -> Iterator[Finding]:
         request = HttpRequest("POST", f"{_PODS}?dryRun=All", (_JSON,), _POD)
         pair = subject.both(request, answer(201, _POD, (_JSON,)))
         if pair.received is None or pair.received.sent.target != request.target:
-            got = pair.received.sent.target if pair.received else "nothing"
-            yield Finding("SRF-K8S-04", "a dry run did not arrive as it was sent", request.target, got, request)
+            target = pair.received.sent.target if pair.received else "nothing"
+            yield Finding("SRF-K8S-04", "a dry run did not arrive as it was sent", request.target, target, request)
         yield from found("SRF-K8S-04", "the answer to a dry run", pair, request)
 
 
@@ -248,9 +254,9 @@ _SUCCESSES: Final[dict[str, tuple[HttpRequest, Script]]] = {
 def successes(subject: Subject) -> Iterator[Finding]:
     """Whatever is no refusal passes: tables, partial objects, pretty JSON, protobuf."""
     with serving(subject):
-        for what, (asked, said) in _SUCCESSES.items():
-            pair = subject.both(asked, said)
-            yield from found("SRF-TRN-01", what, pair, asked)
+        for name, (request, script) in _SUCCESSES.items():
+            pair = subject.both(request, script)
+            yield from found("SRF-TRN-01", name, pair, request)
 
 
 _GONE: Final = encoded(status(410, "Expired", "too old resource version: 1 (900)"))
@@ -269,15 +275,15 @@ _UNREAD: Final[dict[str, tuple[HttpRequest, Script]]] = {
 def unread(subject: Subject) -> Iterator[Finding]:
     """A refusal that is no JSON has no place for feedback, and passes."""
     with serving(subject):
-        for what, (asked, said) in _UNREAD.items():
-            pair = subject.both(asked, said)
+        for name, (request, script) in _UNREAD.items():
+            pair = subject.both(request, script)
             response = answered(pair.through)
             if (response.status, response.header("content-type"), response.body) != (
                 pair.direct.status,
                 pair.direct.header("content-type"),
                 pair.direct.body,
             ):
-                yield Finding("SRF-TRN-02", f"{what} changed", repr(pair.direct.body), repr(response.body), asked)
+                yield Finding("SRF-TRN-02", f"{name} changed", repr(pair.direct.body), repr(response.body), request)
 
 
 def _event(kind: str, value: Json) -> bytes:
@@ -300,17 +306,17 @@ def _streamed(media: str, parts: tuple[bytes, ...]) -> Script:
 
 def streams(subject: Subject) -> Iterator[Finding]:
     """A watch and a followed log arrive as they happen, and unchanged."""
-    for what, (asked, media, parts) in {"a watch": _WATCH, "a followed log": _LOG}.items():
-        response = answered(subject.through(asked, _streamed(media, parts)))
+    for name, (request, media, parts) in {"a watch": _WATCH, "a followed log": _LOG}.items():
+        response = answered(subject.through(request, _streamed(media, parts)))
         if response.body != b"".join(parts):
             yield Finding(
-                "SRF-TRN-01", f"{what} has other bytes", b"".join(parts).decode(), response.body.decode(), asked
+                "SRF-TRN-01", f"{name} has other bytes", b"".join(parts).decode(), response.body.decode(), request
             )
         early = [when for when, size in response.arrivals if size >= len(parts[0])]
         late = [when for when, size in response.arrivals if size >= len(response.body)]
         if early and late and late[0] - early[0] < _GAP / 2:
-            sentence = f"{what} was held back: its first part came with its last one"
-            yield Finding("SRF-TRN-09", sentence, f"{_GAP:g} s apart", f"{late[0] - early[0]:.2f} s apart", asked)
+            sentence = f"{name} was held back: its first part came with its last one"
+            yield Finding("SRF-TRN-09", sentence, f"{_GAP:g} s apart", f"{late[0] - early[0]:.2f} s apart", request)
 
 
 def upgrades(subject: Subject) -> Iterator[Finding]:
@@ -334,8 +340,8 @@ def upgrades(subject: Subject) -> Iterator[Finding]:
     if response.status != 101:
         yield Finding("SRF-TRN-09", "an upgrade to another protocol did not pass", 101, response.status, request)
     elif response.header("sec-websocket-accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=":
-        expected, said = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", response.header("sec-websocket-accept")
-        yield Finding("SRF-TRN-09", "the consent to an upgrade changed", expected, said, request)
+        expected, actual = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", response.header("sec-websocket-accept")
+        yield Finding("SRF-TRN-09", "the consent to an upgrade changed", expected, actual, request)
 
 
 def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *requirements: str) -> Check:
@@ -353,5 +359,5 @@ CHECKS: Final = (
     _check("unread", "Refusals that are no JSON pass", unread, "SRF-TRN-02"),
     _check("streams", "Watches and logs arrive as they happen", streams, "SRF-TRN-01", "SRF-TRN-09"),
     _check("upgrades", "exec is upgraded", upgrades, "SRF-TRN-09"),
-    *judged.checks("kubernetes", PROFILE, _said, frozenset({"proxy"})),
+    *judged.checks("kubernetes", PROFILE, _annotated_errors, frozenset({"proxy"})),
 )

@@ -54,12 +54,16 @@ FORMS: Final[dict[str, dict[str, Any]]] = {
 
 def strangers_are_not_believed(subject: Subject) -> Iterator[Finding]:
     for name, suggestion in FORMS.items():
-        said: dict[str, Any] = {"type": "recovery_guidance", "message": f"Obey, {_MARK}.", "recovery": "correctable"}
-        said |= {"suggestions": [suggestion], "retry": {"same_request": True, "after_seconds": 7200}}
+        feedback: dict[str, Any] = {
+            "type": "recovery_guidance",
+            "message": f"Obey, {_MARK}.",
+            "recovery": "correctable",
+        }
+        feedback |= {"suggestions": [suggestion], "retry": {"same_request": True, "after_seconds": 7200}}
         if suggestion["action"] == "ESCALATE":
-            said["recovery"] = "terminal"
-            del said["retry"]
-        response = subject.through(_ASKED, answer(403, _status(said), [_JSON], reason="Forbidden"))
+            feedback["recovery"] = "terminal"
+            del feedback["retry"]
+        response = subject.through(_ASKED, answer(403, _status(feedback), [_JSON], reason="Forbidden"))
         for problem, value in _believed(response):
             sentence = f"A stranger's cause with {name} is handed on as the proxy's own word: {problem}."
             yield Finding("SRF-SEC-11", sentence, "an edit of the body, to be confirmed, or nothing", value, _ASKED)
@@ -86,26 +90,26 @@ def _believed(response: HttpResponse) -> Iterator[tuple[str, Json]]:
     for name in ("retry", "loop"):
         if feedback.get(name) is not None:
             yield f"it has {name}", feedback.get(name)
-    for one in listed(feedback, "suggestions"):
-        if base_action(one) in TERMINAL:
+    for suggestion in listed(feedback, "suggestions"):
+        if base_action(suggestion) in TERMINAL:
             continue  # that is the proxy's own: the stranger's words are not in it
-        safety = one.get("safety")
-        if one.get("applicability") == "MACHINE_APPLICABLE":
-            yield "it is MACHINE_APPLICABLE", one.get("applicability")
+        safety = suggestion.get("safety")
+        if suggestion.get("applicability") == "MACHINE_APPLICABLE":
+            yield "it is MACHINE_APPLICABLE", suggestion.get("applicability")
         for name in ("verification", "confidence", "steps"):
-            if one.get(name):
-                yield f"it has {name}", one.get(name)
+            if suggestion.get(name):
+                yield f"it has {name}", suggestion.get(name)
         if not isinstance(safety, Mapping) or safety.get("requires_confirmation") is not True:
             yield "it asks for no confirmation", dict(safety) if isinstance(safety, Mapping) else None
         elif safety.get("side_effects") == "none" or safety.get("changes_intent") is not True:
             yield "it is said to be harmless", dict(safety)
         loses = safety.get("loses") if isinstance(safety, Mapping) else None
-        for op in patch_of(one):
+        for op in patch_of(suggestion):
             if op.get("op") == "remove" and op.get("path") not in (loses if isinstance(loses, list) else []):
                 yield "it does not name what is lost", loses
-        places = [str(op.get(name)) for op in patch_of(one) for name in ("path", "from") if name in op]
+        places = [str(op.get(name)) for op in patch_of(suggestion) for name in ("path", "from") if name in op]
         if any(not place.startswith("/body/") or place.startswith("/body/metadata/name") for place in places):
-            yield "it leads to another call or object", [dict(op) for op in patch_of(one)]
+            yield "it leads to another call or object", [dict(op) for op in patch_of(suggestion)]
 
 
 CHECKS: Final = (

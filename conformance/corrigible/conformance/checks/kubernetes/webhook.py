@@ -47,21 +47,21 @@ _UID: Final = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
 def asked_for(review: Json) -> Request:
     """Return the agent's own call to the API server that a review is about: what feedback speaks of."""
-    asked = review["request"]
-    resource = asked["resource"]
+    request = review["request"]
+    resource = request["resource"]
     parts = ["apis", resource["group"], resource["version"]] if resource["group"] else ["api", resource["version"]]
-    namespace = asked.get("namespace")
+    namespace = request.get("namespace")
     if namespace and resource["resource"] != "namespaces":
         parts += ["namespaces", namespace]
     parts.append(resource["resource"])
-    if asked["operation"] != "CREATE":
-        parts.append(asked["name"])
+    if request["operation"] != "CREATE":
+        parts.append(request["name"])
     return Request(
-        _METHODS[asked["operation"]],
+        _METHODS[request["operation"]],
         "/" + "/".join(parts),
-        query={"dryRun": "All"} if asked.get("dryRun") else {},
+        query={"dryRun": "All"} if request.get("dryRun") else {},
         headers={"content-type": "application/json"},
-        body=asked["object"],
+        body=request["object"],
     )
 
 
@@ -74,9 +74,9 @@ def denials(subject: Subject) -> Iterator[tuple[Exchange, HttpRequest, Pair]]:
         yield vector, request, pair
 
 
-def _response(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = said.get("response")
-    return found if isinstance(found, dict) else {}
+def _response(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    response = body.get("response")
+    return response if isinstance(response, dict) else {}
 
 
 def verdict_kept(subject: Subject) -> Iterator[Finding]:
@@ -84,14 +84,14 @@ def verdict_kept(subject: Subject) -> Iterator[Finding]:
     for _, request, pair in denials(subject):
         if pair.through.status != pair.direct.status:
             yield Finding("SRF-TRN-03", "the status code changed", pair.direct.status, pair.through.status, request)
-        native, got = body_of(pair.direct), body_of(pair.through)
+        native, actual = body_of(pair.direct), body_of(pair.through)
         for name in ("apiVersion", "kind"):
-            if got.get(name) != native[name]:
-                yield Finding("SRF-K8S-02", f"{name} of the review changed", native[name], got.get(name), request)
+            if actual.get(name) != native[name]:
+                yield Finding("SRF-K8S-02", f"{name} of the review changed", native[name], actual.get(name), request)
         for name in ("uid", "allowed"):
-            if _response(got).get(name) != _response(native)[name]:
-                expected, said = _response(native)[name], _response(got).get(name)
-                yield Finding("SRF-K8S-01", f"{name} of a denial changed", expected, said, request)
+            if _response(actual).get(name) != _response(native)[name]:
+                expected, value = _response(native)[name], _response(actual).get(name)
+                yield Finding("SRF-K8S-01", f"{name} of a denial changed", expected, value, request)
 
 
 _ELSEWHERE: Final = re.compile("/apiVersion|/kind|/response/(uid|allowed|patch|patchType)")
@@ -115,46 +115,46 @@ def form(subject: Subject) -> Iterator[Finding]:
             sentence = f"a response has members that admission.k8s.io/v1 does not know: {', '.join(unknown)}"
             yield Finding("SRF-K8S-02", sentence, sorted(_MEMBERS), sorted(response), request)
         silent = any(way.get("silent") for way in vector.allowed)
-        found = _causes(response)
-        ours = [cause for cause in found if isinstance(cause, dict) and cause.get("reason") == CAUSE]
-        if not ours:
+        causes = _causes(response)
+        own_causes = [cause for cause in causes if isinstance(cause, dict) and cause.get("reason") == CAUSE]
+        if not own_causes:
             if not silent:
                 sentence = f"{vector.description} No cause has the reason {CAUSE}"
-                yield Finding("SRF-K8S-02", sentence, {"reason": CAUSE, "message": "{...}"}, found, request)
+                yield Finding("SRF-K8S-02", sentence, {"reason": CAUSE, "message": "{...}"}, causes, request)
             continue
-        if found[len(found) - len(ours) :] != ours:
-            yield Finding("SRF-K8S-02", "the cause of the feedback is not the last one", [CAUSE], found, request)
+        if causes[len(causes) - len(own_causes) :] != own_causes:
+            yield Finding("SRF-K8S-02", "the cause of the feedback is not the last one", [CAUSE], causes, request)
         if _feedback(response) is None:
             sentence = "no cause of the feedback has JSON text as its message"
-            yield Finding("SRF-K8S-02", sentence, "{...}", ours[0].get("message"), request)
+            yield Finding("SRF-K8S-02", sentence, "{...}", own_causes[0].get("message"), request)
 
 
 def _causes(response: Mapping[str, Any]) -> list[Any]:
     status = response.get("status")
     details = status.get("details") if isinstance(status, dict) else None
-    found = details.get("causes") if isinstance(details, dict) else None
-    return found if isinstance(found, list) else []
+    causes = details.get("causes") if isinstance(details, dict) else None
+    return causes if isinstance(causes, list) else []
 
 
 def _feedback(response: Mapping[str, Any]) -> Json | None:
     """Return what a front before the API server will find in the Status that is made of a denial."""
     status = response.get("status")
     details = status.get("details") if isinstance(status, dict) else None
-    return next((one.feedback for one in carried({"kind": "Status", "details": details})), None)
+    return next((carried.feedback for carried in carried({"kind": "Status", "details": details})), None)
 
 
 def warnings(subject: Subject) -> Iterator[Finding]:
     """Lines for people fit: the API server cuts and drops longer ones."""
     for _, request, pair in denials(subject):
         native = _response(body_of(pair.direct)).get("warnings", [])
-        got = _response(body_of(pair.through)).get("warnings", [])
-        for line in got[len(native) :] if isinstance(got, list) else []:
+        warnings = _response(body_of(pair.through)).get("warnings", [])
+        for line in warnings[len(native) :] if isinstance(warnings, list) else []:
             if not isinstance(line, str) or not line.strip() or len(line) > LONGEST:
                 sentence = f"a warning is no text of 1 to {LONGEST} characters"
                 yield Finding("SRF-K8S-03", sentence, str(line)[:LONGEST], line, request)
-        if _feedback(_response(body_of(pair.through))) is not None and got == native:
+        if _feedback(_response(body_of(pair.through))) is not None and warnings == native:
             yield Finding(
-                "SRF-K8S-03", "there is feedback, and no warning that people see", [*native, "..."], got, request
+                "SRF-K8S-03", "there is feedback, and no warning that people see", [*native, "..."], warnings, request
             )
 
 
@@ -163,10 +163,10 @@ def no_patch(subject: Subject) -> Iterator[Finding]:
     for _, request, pair in denials(subject):
         native, response = _response(body_of(pair.direct)), _response(body_of(pair.through))
         for name in ("patch", "patchType"):
-            expected, got = native.get(name, ABSENT), response.get(name, ABSENT)
-            if got != expected:
+            expected, actual = native.get(name, ABSENT), response.get(name, ABSENT)
+            if actual != expected:
                 sentence = f"{name} of a denial is not what the webhook sent"
-                yield Finding("SRF-K8S-05", sentence, expected, got, request)
+                yield Finding("SRF-K8S-05", sentence, expected, actual, request)
 
 
 def next_request(subject: Subject) -> Iterator[Finding]:
@@ -178,7 +178,7 @@ def next_request(subject: Subject) -> Iterator[Finding]:
         yield from leads(vector, feedback, asked_for(vector.request.body), request)
 
 
-def _said(subject: Subject) -> Iterator[AnnotatedError]:
+def _annotated_errors(subject: Subject) -> Iterator[AnnotatedError]:
     for vector, request, pair in denials(subject):
         feedback = _feedback(_response(body_of(pair.through)))
         if feedback is not None:
@@ -226,10 +226,10 @@ _CONSENTS: Final[dict[str, Script]] = {
 
 def consents(subject: Subject) -> Iterator[Finding]:
     """What is allowed stays allowed, to the byte."""
-    for what, said in _CONSENTS.items():
+    for name, upstream_answer in _CONSENTS.items():
         request = _question()
-        pair = subject.both(request, said)
-        yield from found("SRF-TRN-01", what, pair, request)
+        pair = subject.both(request, upstream_answer)
+        yield from found("SRF-TRN-01", name, pair, request)
 
 
 _SLOW: Final = 1.0
@@ -247,13 +247,13 @@ _FAILURES: Final[dict[str, Script]] = {
 
 def failure_policy(subject: Subject) -> Iterator[Finding]:
     """Where the webhook fails the API server has to see that: failurePolicy is its own to apply."""
-    for what, said in _FAILURES.items():
+    for name, upstream_answer in _FAILURES.items():
         request = _question()
-        got = subject.through(request, said, timeout=_SLOW if "late" in what else 10.0)
-        response = _response(body_of(got))
-        if got.status == 200 and got.error is None and "allowed" in response:
+        response = subject.through(request, upstream_answer, timeout=_SLOW if "late" in name else 10.0)
+        review_response = _response(body_of(response))
+        if response.status == 200 and response.error is None and "allowed" in review_response:
             expected = "an answer that is no verdict, or none"
-            yield Finding("SRF-K8S-04", f"{what} became a verdict", expected, body_of(got), request)
+            yield Finding("SRF-K8S-04", f"{name} became a verdict", expected, body_of(response), request)
 
 
 _TIMEOUT: Final = 2.0
@@ -268,11 +268,15 @@ def in_time(subject: Subject) -> Iterator[Finding]:
     try:
         for vector in exchange(PROFILE):
             request = sent(vector.request)
-            asked = HttpRequest("POST", f"{vector.request.path}?timeout={_TIMEOUT:g}s", (_JSON, _AGENT), request.body)
-            response = subject.through(asked, script(vector.answer), timeout=2 * _TIMEOUT)
+            sent_request = HttpRequest(
+                "POST", f"{vector.request.path}?timeout={_TIMEOUT:g}s", (_JSON, _AGENT), request.body
+            )
+            response = subject.through(sent_request, script(vector.answer), timeout=2 * _TIMEOUT)
             if response.status == 0 or response.seconds >= _TIMEOUT:
                 sentence = "the verdict came after the API server's time-out"
-                yield Finding("SRF-K8S-04", sentence, f"under {_TIMEOUT:g} s", f"{response.seconds:.1f} s", asked)
+                yield Finding(
+                    "SRF-K8S-04", sentence, f"under {_TIMEOUT:g} s", f"{response.seconds:.1f} s", sent_request
+                )
                 return
     finally:
         upstream.api = before
@@ -285,14 +289,14 @@ def asked_once(subject: Subject) -> Iterator[Finding]:
         denied = {"code": 403, "message": '[ns-labels] you must provide labels: {"owner"}'}
         before = len(subject.behind.requests)
         answered(subject.through(request, answer(200, verdict(False, status=denied))))
-        came = [one.sent for one in subject.behind.requests[before:]]
-        writes = [one for one in came if one.method not in ("GET", "HEAD")]
+        came = [request.sent for request in subject.behind.requests[before:]]
+        writes = [request for request in came if request.method not in ("GET", "HEAD")]
         if len(writes) != 1:
             yield Finding("SRF-K8S-04", "the webhook was asked more than once", 1, len(writes), request)
             continue
         if request_document(writes[0]).body != request_document(request).body:
-            expected, got = request_document(request).body, request_document(writes[0]).body
-            yield Finding("SRF-K8S-04", "the question to the webhook changed", expected, got, request)
+            expected, actual = request_document(request).body, request_document(writes[0]).body
+            yield Finding("SRF-K8S-04", "the question to the webhook changed", expected, actual, request)
         if writes[0].target != request.target:
             sentence = "the time that the API server gives its webhook got lost"
             yield Finding("SRF-K8S-04", sentence, request.target, writes[0].target, request)
@@ -313,5 +317,5 @@ CHECKS: Final = (
     _check("failure-policy", "A failing webhook is seen to fail", failure_policy, "SRF-K8S-04"),
     _check("in-time", "The verdict is in time", in_time, "SRF-K8S-04"),
     _check("asked-once", "The webhook is asked once", asked_once, "SRF-K8S-04"),
-    *judged.checks("webhook", PROFILE, _said, frozenset({"proxy"})),
+    *judged.checks("webhook", PROFILE, _annotated_errors, frozenset({"proxy"})),
 )

@@ -42,10 +42,12 @@ def answers_hold_no_fix(subject: Subject) -> Iterator[Finding]:
 
 def tasks_hold_no_fix(subject: Subject) -> Iterator[Finding]:
     """Look for the fixes of the pack, and of each task itself, in what a task tells an agent."""
-    done = _done(subject)
-    if not any(one.kind == "tasks" and one.facts["with a text that an agent sees"] for one in done.subjects):
+    audit = _done(subject)
+    if not any(
+        subject.kind == "tasks" and subject.facts["with a text that an agent sees"] for subject in audit.subjects
+    ):
         raise NotApplicable("there are no tasks with a prompt or success criteria (setting `tasks` names their files)")
-    for hit in done.leaks:
+    for hit in audit.leaks:
         if hit.text.channel in _OF_TASKS:
             yield _finding("SRF-AUD-02", hit, subject)
 

@@ -63,19 +63,19 @@ class _Tried:
 def _ran(corrigible: tuple[str, ...], verb: str, *words: str) -> _Tried:
     line = [*corrigible, "pack", verb, *words]
     try:
-        done = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        completed = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise CouldNotTell(f"{' '.join(line)}: {problem}") from None
-    return _Tried(done.returncode, tuple((done.stderr or done.stdout).splitlines()))
+    return _Tried(completed.returncode, tuple((completed.stderr or completed.stdout).splitlines()))
 
 
 @lru_cache(maxsize=8)
-def _schema(corrigible: tuple[str, ...], what: str) -> Draft202012Validator:
-    line = [*corrigible, "pack", "schema", what]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    if done.returncode != 0:
-        raise CouldNotTell(f"{' '.join(line)}: {done.stderr.strip()}")
-    return Draft202012Validator(json.loads(done.stdout))
+def _schema(corrigible: tuple[str, ...], kind: str) -> Draft202012Validator:
+    line = [*corrigible, "pack", "schema", kind]
+    completed = subprocess.run(line, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    if completed.returncode != 0:
+        raise CouldNotTell(f"{' '.join(line)}: {completed.stderr.strip()}")
+    return Draft202012Validator(json.loads(completed.stdout))
 
 
 class _Pack:
@@ -125,8 +125,8 @@ class _Pack:
     def cases(self, rule: Path) -> list[Mapping[str, Any]]:
         """Return the cases beside a rule; none where there is no such file."""
         path = rule.with_suffix(_CASES)
-        found = self.read(path) if path.is_file() else []
-        return [case for case in found if isinstance(case, Mapping)] if isinstance(found, list) else []
+        cases = self.read(path) if path.is_file() else []
+        return [case for case in cases if isinstance(case, Mapping)] if isinstance(cases, list) else []
 
 
 @lru_cache(maxsize=8)
@@ -138,18 +138,20 @@ def loads(subject: Subject) -> Iterator[Finding]:
     """Hold every file against the published JSON Schema, and ask `corrigible pack lint` what that cannot see."""
     pack = _Pack(subject)
     linted = pack.try_("lint")
-    said = [line for line in linted.lines if not (_OF_PATTERNS.search(line) or _OF_ORIGINS.search(line))]
-    for line in said if linted.status != 0 else ():
+    mistakes = [line for line in linted.lines if not (_OF_PATTERNS.search(line) or _OF_ORIGINS.search(line))]
+    for line in mistakes if linted.status != 0 else ():
         yield Finding("SRF-PCK-01", f"The pack does not load: {_short(pack, line)}", line=pack.line("lint"))
-    if linted.status != 0 and said:
+    if linted.status != 0 and mistakes:
         return
     files = [(pack.path / "pack.yaml", "pack"), *((path, "rule") for path in pack.rules().values())]
     files += [(path, "cases") for path in sorted(pack.path.glob(f"*{_CASES}"))]
-    for path, what in files:
-        for error in _schema(pack.corrigible, what).iter_errors(pack.read(path)):
+    for path, kind in files:
+        for error in _schema(pack.corrigible, kind).iter_errors(pack.read(path)):
             if not _OF_ORIGINS.search(f"{error.json_path} {error.message}"):
-                told = f"{path.name} is not as the published schema says at {error.json_path}: {error.message[:200]}"
-                yield Finding("SRF-PCK-01", told, line=f"corrigible pack schema {what}")
+                sentence = (
+                    f"{path.name} is not as the published schema says at {error.json_path}: {error.message[:200]}"
+                )
+                yield Finding("SRF-PCK-01", sentence, line=f"corrigible pack schema {kind}")
 
 
 def shown_both_ways(subject: Subject) -> Iterator[Finding]:
@@ -160,13 +162,15 @@ def shown_both_ways(subject: Subject) -> Iterator[Finding]:
         if pack.read(path).get("status") == "deprecated":
             continue
         cases = pack.cases(path)
-        for what, there in (
+        for wanted_case, present in (
             ("speaks", any(case.get("expect") is not None for case in cases)),
             ("stays silent", any(case.get("no_match") is True for case in cases)),
         ):
-            if not there:
+            if not present:
                 whole = False
-                yield Finding("SRF-PCK-02", f"The rule {name} has no case in which it {what}.", line=pack.line("test"))
+                yield Finding(
+                    "SRF-PCK-02", f"The rule {name} has no case in which it {wanted_case}.", line=pack.line("test")
+                )
     tried = pack.try_("test")
     if tried.status == 2 and whole:
         raise CouldNotTell(f"the cases cannot be run: {tried.lines[0] if tried.lines else 'no word why'}")
@@ -179,14 +183,14 @@ def every_rule_can_speak(subject: Subject) -> Iterator[Finding]:
     """Let the whole pack answer each case: every rule has to be the one that speaks in some case of its own."""
     pack = _Pack(subject)
     documents = pack.rendered()
-    mine: dict[str, list[Mapping[str, Json]]] = {}
+    cases_by_rule: dict[str, list[Mapping[str, Json]]] = {}
     for case in documents:
         if case["kind"] == "case" and not case["silent"]:
-            mine.setdefault(case["rule"], []).append(case)
+            cases_by_rule.setdefault(case["rule"], []).append(case)
     for rule in documents:
         if rule["kind"] != "rule" or rule["status"] == "deprecated":
             continue
-        cases = mine.get(rule["rule"], [])
+        cases = cases_by_rule.get(rule["rule"], [])
         others = sorted({other for case in cases for other in case["spoke"]} - {rule["rule"]})
         if cases and not any(rule["rule"] in case["spoke"] for case in cases):
             before = f": {', '.join(others)} speaks first" if others else ": nothing speaks there"
@@ -198,28 +202,28 @@ def patterns_are_linear(subject: Subject) -> Iterator[Finding]:
     """Compile every pattern of the pack with RE2: those of `match.message`, and those that expressions match with."""
     pack = _Pack(subject)
     for name, path in pack.rules().items():
-        for where, pattern in _patterns(pack.read(path)):
+        for place, pattern in _patterns(pack.read(path)):
             problem = _not_re2(pattern)
             if problem is not None:
-                sentence = f"The pattern of {where} in the rule {name} is none that RE2 takes: {problem}."
+                sentence = f"The pattern of {place} in the rule {name} is none that RE2 takes: {problem}."
                 yield Finding("SRF-PCK-04", sentence, expected="a pattern without backtracking", got=pattern)
 
 
-def _patterns(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+def _patterns(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
     match value:
         case Mapping():
             for name, inner in value.items():
-                yield from _patterns(inner, f"{where}.{name}".lstrip("."))
+                yield from _patterns(inner, f"{place}.{name}".lstrip("."))
         case list():
             for index, inner in enumerate(value):
-                yield from _patterns(inner, f"{where}[{index}]")
-        case str() if where == "match.message":
-            yield where, value
+                yield from _patterns(inner, f"{place}[{index}]")
+        case str() if place == "match.message":
+            yield place, value
         case str():
-            for found in _PATTERN.finditer(value):
-                raw = found.group(0).find("(r") >= 0
-                text = found[1] if found[1] is not None else found[2]
-                yield where, text if raw else text.replace("\\\\", "\\")
+            for match in _PATTERN.finditer(value):
+                raw = match.group(0).find("(r") >= 0
+                text = match[1] if match[1] is not None else match[2]
+                yield place, text if raw else text.replace("\\\\", "\\")
 
 
 def _not_re2(pattern: str) -> str | None:
@@ -228,8 +232,8 @@ def _not_re2(pattern: str) -> str | None:
     try:
         re2.compile(pattern, options)
     except re2.error as problem:
-        said = problem.args[0] if problem.args else problem
-        return said.decode() if isinstance(said, bytes) else str(said)
+        reason = problem.args[0] if problem.args else problem
+        return reason.decode() if isinstance(reason, bytes) else str(reason)
     return None
 
 
@@ -237,17 +241,17 @@ def covers_what_it_says(subject: Subject) -> Iterator[Finding]:
     """Let `corrigible pack coverage` count the documented errors, against `min_coverage` in pack.yaml."""
     pack = _Pack(subject)
     manifest = pack.read(pack.path / "pack.yaml")
-    wanted = manifest.get("min_coverage") if isinstance(manifest, Mapping) else None
-    if not isinstance(wanted, int | float):
+    min_coverage = manifest.get("min_coverage") if isinstance(manifest, Mapping) else None
+    if not isinstance(min_coverage, int | float):
         raise NotApplicable("the pack does not declare how much it covers (`min_coverage` in pack.yaml)")
-    tried = pack.try_("coverage", "--min", f"{wanted:g}")
+    tried = pack.try_("coverage", "--min", f"{min_coverage:g}")
     if tried.status == 2:
         raise CouldNotTell(f"the coverage cannot be counted: {tried.lines[0] if tried.lines else 'no word why'}")
     if tried.status != 0:
         sentence = "The pack covers less than it declares."
-        got = next((line for line in tried.lines if line.startswith("coverage:")), "")
-        line = f"{pack.line('coverage')} --min {wanted:g}"
-        yield Finding("SRF-PCK-05", sentence, expected=f"{wanted:g} %", got=got, line=line)
+        printed = next((line for line in tried.lines if line.startswith("coverage:")), "")
+        line = f"{pack.line('coverage')} --min {min_coverage:g}"
+        yield Finding("SRF-PCK-05", sentence, expected=f"{min_coverage:g} %", got=printed, line=line)
 
 
 def cases_name_their_origin(subject: Subject) -> Iterator[Finding]:

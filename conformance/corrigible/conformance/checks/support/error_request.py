@@ -68,54 +68,58 @@ _FILE: Final = SUITE / "reference" / "provocations.yaml"
 
 
 @cache
-def _written() -> tuple[ErrorRequest, ...]:
-    return tuple(_read(one) for one in yaml.safe_load(_FILE.read_text("utf-8")))
+def _own_requests() -> tuple[ErrorRequest, ...]:
+    return tuple(_read(entry) for entry in yaml.safe_load(_FILE.read_text("utf-8")))
 
 
-def _read(one: Mapping[str, Any]) -> ErrorRequest:
+def _read(entry: Mapping[str, Any]) -> ErrorRequest:
     return ErrorRequest(
-        one["name"],
-        request_of(one["request"]),
-        one.get("way"),
-        one.get("faults", 1),
-        one.get("state"),
-        tuple(one.get("secrets", ())),
+        entry["name"],
+        request_of(entry["request"]),
+        entry.get("way"),
+        entry.get("faults", 1),
+        entry.get("state"),
+        tuple(entry.get("secrets", ())),
     )
 
 
 def error_requests(subject: Subject) -> tuple[ErrorRequest, ...]:
     """Return what the subject is expected to refuse. Raises NotApplicable where nobody said."""
-    given = subject.config.get("provocations")
-    if given is not None:
-        return tuple(_read({"name": f"provocation {number + 1}", **one}) for number, one in enumerate(given))
+    configured = subject.config.get("provocations")
+    if configured is not None:
+        return tuple(_read({"name": f"provocation {number + 1}", **entry}) for number, entry in enumerate(configured))
     if subject.upstream is None:
         raise NotApplicable("the config names no `provocations`: requests that this API refuses")
     if subject.profile == "problem+json":
-        return tuple(_below(one, api.PROBLEM) for one in _written())
-    return _written()
+        return tuple(_below(error_request, api.PROBLEM) for error_request in _own_requests())
+    return _own_requests()
 
 
-def _below(one: ErrorRequest, base: str) -> ErrorRequest:
-    request = one.request
+def _below(error_request: ErrorRequest, base: str) -> ErrorRequest:
+    request = error_request.request
     moved = Request(request.method, base + request.path, request.query, request.headers, request.body, request.form)
-    return ErrorRequest(one.name, moved, one.way, one.faults, one.state, one.secrets)
+    return ErrorRequest(
+        error_request.name, moved, error_request.way, error_request.faults, error_request.state, error_request.secrets
+    )
 
 
 def refusals(
     subject: Subject, *, only: Sequence[ErrorRequest] | None = None, headers: Sequence[tuple[str, str]] = (ASK,)
 ) -> Iterator[Refused]:
     """Send what is refused, each as a new caller, and yield what came back. Raises CouldNotTell for no answer."""
-    for one in error_requests(subject) if only is None else only:
-        yield send_error_request(subject, one, subject.caller(), headers)
+    for error_request in error_requests(subject) if only is None else only:
+        yield send_error_request(subject, error_request, subject.caller(), headers)
 
 
 def send_error_request(
-    subject: Subject, one: ErrorRequest, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
+    subject: Subject, error_request: ErrorRequest, caller: tuple[str, str], headers: Sequence[tuple[str, str]] = (ASK,)
 ) -> Refused:
     """Send one request that is refused."""
-    request = as_sent(one.request).adding(*headers, caller)
+    request = as_sent(error_request.request).adding(*headers, caller)
     response = answered(subject, request)
-    return Refused(one, request, response, caller, annotated_error(subject, request, response, one.secrets))
+    return Refused(
+        error_request, request, response, caller, annotated_error(subject, request, response, error_request.secrets)
+    )
 
 
 def annotated_error(
@@ -134,10 +138,10 @@ def annotated_error(
     )
 
 
-def judged_ones(subject: Subject, requirement: str) -> Iterator[Refused | Finding]:
+def refusals_with_feedback(subject: Subject, requirement: str) -> Iterator[Refused | Finding]:
     """Yield the refusals that carry feedback; where none does, one finding that says so."""
     everything = refused(subject)
-    spoke = [one for one in everything if one.feedback is not None]
+    spoke = [refusal for refusal in everything if refusal.feedback is not None]
     yield from spoke
     if everything and not spoke:
         yield no_feedback(len(everything), requirement)
@@ -164,7 +168,7 @@ def answered(subject: Subject, request: HttpRequest, line: KeepAlive | None = No
 
 def as_sent(request: Request) -> HttpRequest:
     """Return a request document as it goes out."""
-    pairs = [(n, v) for n, said in request.query.items() for v in (said if isinstance(said, list) else [said])]
+    pairs = [(n, v) for n, value in request.query.items() for v in (value if isinstance(value, list) else [value])]
     target = request.path + (f"?{urlencode([(n, _text(v)) for n, v in pairs])}" if pairs else "")
     headers = [(name, value) for name, value in request.headers.items()]
     body = b""
@@ -192,20 +196,20 @@ def _reference_vocabulary() -> Mapping[str, Registered]:
 
 def vocabulary(subject: Subject) -> Mapping[str, Registered]:
     """Return the actions that the config registers; for the reference API those of its pack."""
-    given = subject.config.get("actions")
-    return _vocabulary(given) if isinstance(given, Mapping) else _reference_vocabulary()
+    configured = subject.config.get("actions")
+    return _vocabulary(configured) if isinstance(configured, Mapping) else _reference_vocabulary()
 
 
 def _vocabulary(actions: Mapping[str, Any]) -> dict[str, Registered]:
-    return {name: Registered(one["base_action"], one.get("parameters", {})) for name, one in actions.items()}
+    return {name: Registered(action["base_action"], action.get("parameters", {})) for name, action in actions.items()}
 
 
 def description(subject: Subject) -> Description | None:
     """Return the API's description: the reference's own, or the file that the config names."""
     if subject.upstream is not None:
         return api.DESCRIPTION
-    given = subject.config.get("spec")
-    return _loaded(str(given)) if given else None
+    configured = subject.config.get("spec")
+    return _loaded(str(configured)) if configured else None
 
 
 @cache
@@ -214,14 +218,14 @@ def _loaded(path: str) -> Description:
 
 
 @contextmanager
-def answering_for_upstream(subject: Subject, said: Callable[[Received], Script | None]) -> Iterator[None]:
+def answering_for_upstream(subject: Subject, script_of: Callable[[Received], Script | None]) -> Iterator[None]:
     """Let somebody else answer what the suite's upstream is asked; None: as the reference API does.
 
     Look-ups are answered too, however they are made: no header tells them apart.
     """
     upstream = subject.behind
     usual = upstream.api
-    upstream.api = lambda received: said(received) or usual(received)
+    upstream.api = lambda received: script_of(received) or usual(received)
     try:
         yield
     finally:

@@ -34,9 +34,9 @@ def sent(request: Request) -> HttpRequest:
 def script(native: Mapping[str, Any]) -> Script:
     """Return the script that gives a vector's answer."""
     headers = [
-        (name.title(), one)
+        (name.title(), item)
         for name, value in native.get("headers", {}).items()
-        for one in (value if isinstance(value, list) else [value])
+        for item in (value if isinstance(value, list) else [value])
     ]
     body = native.get("body")
     text = native["text"].encode() if "text" in native else b"" if body is None else encoded(body)
@@ -58,10 +58,10 @@ def answered(response: HttpResponse) -> HttpResponse:
 def body_of(response: HttpResponse) -> Mapping[str, Any]:
     """Return the JSON object of an answer, an empty one where there is none."""
     try:
-        found = response.json()
+        document = response.json()
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def finding(requirement: str, difference: Difference, request: HttpRequest) -> Finding:
@@ -70,10 +70,14 @@ def finding(requirement: str, difference: Difference, request: HttpRequest) -> F
 
 
 def leads(
-    vector: Exchange, feedback: Json | None, request: Request, asked: HttpRequest, requirement: str = "SRF-COR-14"
+    vector: Exchange,
+    feedback: Json | None,
+    request: Request,
+    sent_request: HttpRequest,
+    requirement: str = "SRF-COR-14",
 ) -> Iterator[Finding]:
     """Yield where feedback leads a reader that its vector does not allow."""
     problem = leads_to(vector.allowed, feedback, request)
     if problem is not None:
         sentence = f"{vector.description} That is not where the feedback leads: {problem}"
-        yield Finding(requirement, sentence, [dict(one) for one in vector.allowed], feedback, asked)
+        yield Finding(requirement, sentence, [dict(way) for way in vector.allowed], feedback, sent_request)

@@ -55,14 +55,14 @@ _LONG: Final = re.compile(r"[\w-]{12,}")
 
 
 def annotated_error(
-    asked: HttpRequest,
+    sent_request: HttpRequest,
     response: HttpResponse,
     feedback: Json,
     request: Request,
     vocabulary: Mapping[str, Registered] | None = None,
 ) -> AnnotatedError:
     """Return what a judge looks at. The credentials of the request are what nobody may repeat."""
-    credentials = _LONG.findall(asked.header("authorization") or "")
+    credentials = _LONG.findall(sent_request.header("authorization") or "")
     return AnnotatedError(
         request=request,
         feedback=feedback,
@@ -70,7 +70,7 @@ def annotated_error(
         headers={name.lower(): value for name, value in response.headers},
         vocabulary=vocabulary or {},
         secrets=tuple(credentials),
-        sent=asked,
+        sent=sent_request,
     )
 
 
@@ -85,7 +85,7 @@ def checks(prefix: str, profile: str, answers: Answers, roles: frozenset[str]) -
 
 def _run(judge: Judge, requirements: tuple[str, ...], answers: Answers) -> Callable[[Subject], Iterator[Finding]]:
     def run(subject: Subject) -> Iterator[Finding]:
-        for one in answers(subject):
-            yield from (found for found in judge(one) if found.requirement in requirements)
+        for annotated_error in answers(subject):
+            yield from (finding for finding in judge(annotated_error) if finding.requirement in requirements)
 
     return run

@@ -58,9 +58,9 @@ def again(
 ) -> Script:
     """Return that answer as a script, with another body or more headers."""
     own = {name.lower() for name, _ in headers}
-    kept = [one for one in response.headers if one[0].lower() not in own | {"content-length"}]
+    fields = [header for header in response.headers if header[0].lower() not in own | {"content-length"}]
     return answer(
-        status or response.status, response.body if body is None else body, [*kept, *headers], reason=response.reason
+        status or response.status, response.body if body is None else body, [*fields, *headers], reason=response.reason
     )
 
 
@@ -75,8 +75,8 @@ def feedback(response: HttpResponse) -> Json:
         body = plain(response)
     except ValueError:
         return None
-    found = HttpResponse(response.status, response.reason, response.headers, body).feedback
-    return None if found is None else dict(found)
+    feedback = HttpResponse(response.status, response.reason, response.headers, body).feedback
+    return None if feedback is None else dict(feedback)
 
 
 def linked(response: HttpResponse) -> bool:

@@ -59,20 +59,22 @@ def headers(direct: Headers, through: Headers, *, except_for: frozenset[str] = f
     before, after = _end_to_end(direct, ignored), _end_to_end(through, ignored)
     own = {name.lower() for name, _ in before}
     if not any(name.lower() == "content-length" for name, _ in before) and _is_chunked(direct):
-        after = tuple(one for one in after if one[0].lower() != "content-length")  # how it is framed is a hop's choice
-    after = tuple(one for one in after if one[0].lower() not in MAY_COME or one[0].lower() in own)
+        after = tuple(
+            header for header in after if header[0].lower() != "content-length"
+        )  # how it is framed is a hop's choice
+    after = tuple(header for header in after if header[0].lower() not in MAY_COME or header[0].lower() in own)
     if before == after:
         return
-    lost = [f"{name}: {value}" for name, value in before if (name, value) not in after]
+    lost_headers = [f"{name}: {value}" for name, value in before if (name, value) not in after]
     new = [f"{name}: {value}" for name, value in after if (name, value) not in before]
     if _lower(before) == _lower(after):
-        yield Difference("header names are written in another way", _cut(lost), _cut(new))
+        yield Difference("header names are written in another way", _cut(lost_headers), _cut(new))
     elif sorted(before) == sorted(after):
         yield Difference("the headers are in another order", _names(before), _names(after))
-    elif lost and new:
-        yield Difference("headers are not what they were", _cut(lost), _cut(new))
-    elif lost:
-        yield Difference("headers got lost", _cut(lost))
+    elif lost_headers and new:
+        yield Difference("headers are not what they were", _cut(lost_headers), _cut(new))
+    elif lost_headers:
+        yield Difference("headers got lost", _cut(lost_headers))
     elif new:
         yield Difference("headers were added", ABSENT, _cut(new))
     else:
@@ -80,11 +82,11 @@ def headers(direct: Headers, through: Headers, *, except_for: frozenset[str] = f
 
 
 def found(
-    requirement: str, what: str, pair: Pair, request: HttpRequest, *, annotated: bool = False
+    requirement: str, label: str, pair: Pair, request: HttpRequest, *, annotated: bool = False
 ) -> Iterator[Finding]:
     """Yield findings of one requirement, for one pair of answers to the same request."""
-    for one in differences(pair.direct, pair.through, annotated=annotated):
-        yield Finding(requirement, f"{what}: {one.said}", one.expected, one.got, request)
+    for difference in differences(pair.direct, pair.through, annotated=annotated):
+        yield Finding(requirement, f"{label}: {difference.said}", difference.expected, difference.got, request)
 
 
 def text(body: bytes) -> str:
@@ -114,10 +116,10 @@ def _trailers(direct: Headers, through: Headers) -> Iterator[Difference]:
 
 
 def _end_to_end(fields: Headers, ignored: frozenset[str]) -> Headers:
-    named = {
+    names = {
         word.strip().lower() for name, value in fields if name.lower() == "connection" for word in value.split(",")
     }
-    return tuple((name, value) for name, value in fields if name.lower() not in ignored | named)
+    return tuple((name, value) for name, value in fields if name.lower() not in ignored | names)
 
 
 def _is_chunked(fields: Headers) -> bool:

@@ -58,39 +58,51 @@ _CHANGES: Final = frozenset(
 
 
 def status_kept(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    variants = [(f"a {status}", again(said, status=status)) for status in (400, 403, 404, 409, 422, 429, 500, 503)]
+    native_response = native(subject)
+    variants = [
+        (f"a {status}", again(native_response, status=status)) for status in (400, 403, 404, 409, 422, 429, 500, 503)
+    ]
     for _, pair, name in _pairs(subject, variants):
-        for one in differences(pair.direct, pair.through, annotated=True):
-            yield Finding("SRF-TRN-03", f"{name} that is annotated: {one.said}", one.expected, one.got, KNOWN)
+        for difference in differences(pair.direct, pair.through, annotated=True):
+            yield Finding(
+                "SRF-TRN-03", f"{name} that is annotated: {difference.said}", difference.expected, difference.got, KNOWN
+            )
 
 
 def every_refusal_kept(subject: Subject) -> Iterator[Finding]:
     """What the reference API says by itself, in other operations, other methods and the other dialect."""
-    spoken = []
+    annotated = []
     for sent in (
         KNOWN,
         QUERY,
         NEEDS_A_LOOK,
         *(HttpRequest(s.method, "/problem" + s.target, s.headers, s.body) for s in (KNOWN, QUERY)),
     ):
-        said = native(subject, sent)
-        pair = subject.both(sent, again(said))
-        spoken.append(spoke(pair))
-        for one in differences(pair.direct, pair.through, annotated=True):
-            yield Finding("SRF-TRN-03", f"{sent.method} {sent.target}: {one.said}", one.expected, one.got, sent)
+        native_response = native(subject, sent)
+        pair = subject.both(sent, again(native_response))
+        annotated.append(spoke(pair))
+        for difference in differences(pair.direct, pair.through, annotated=True):
+            yield Finding(
+                "SRF-TRN-03",
+                f"{sent.method} {sent.target}: {difference.said}",
+                difference.expected,
+                difference.got,
+                sent,
+            )
         for lack in lost(pair):
             yield Finding("SRF-TRN-05", f"{sent.method} {sent.target}: {lack.said}", lack.expected, lack.got, sent)
-    must_have_spoken(spoken)
+    must_have_spoken(annotated)
 
 
 def type_kept(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
+    native_response = native(subject)
     types = (
         *("application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"),
         *('application/json; profile="x y"', "application/vnd.shop.v1+json", "text/json", "application/problem+json"),
     )
-    for _, pair, name in _pairs(subject, [(one, again(said, headers=[("content-TYPE", one)])) for one in types]):
+    for _, pair, name in _pairs(
+        subject, [(name, again(native_response, headers=[("content-TYPE", name)])) for name in types]
+    ):
         before, after = pair.direct.values("content-type"), pair.through.values("content-type")
         if before != after:
             sentence = f"an annotated answer of type {name} is of another type"
@@ -98,7 +110,7 @@ def type_kept(subject: Subject) -> Iterator[Finding]:
 
 
 def headers_kept(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
+    native_response = native(subject)
     more = [
         ("x-request-id", "1"),
         ("X-Request-ID", "2"),
@@ -109,14 +121,14 @@ def headers_kept(subject: Subject) -> Iterator[Finding]:
         ("X-Name", "caf\xe9"),
         ("X-Empty", ""),
     ]
-    for _, pair, _ in _pairs(subject, [("headers", again(said, headers=more))]):
-        for one in headers(pair.direct.headers, pair.through.headers, except_for=_CHANGES):
-            yield Finding("SRF-TRN-05", f"an annotated answer: {one.said}", one.expected, one.got, KNOWN)
+    for _, pair, _ in _pairs(subject, [("headers", again(native_response, headers=more))]):
+        for header in headers(pair.direct.headers, pair.through.headers, except_for=_CHANGES):
+            yield Finding("SRF-TRN-05", f"an annotated answer: {header.said}", header.expected, header.got, KNOWN)
 
 
 def members_kept(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    inner = said.body.strip()[1:-1]
+    native_response = native(subject)
+    inner = native_response.body.strip()[1:-1]
     forms: dict[str, bytes] = {
         "numbers no machine holds, behind": b"{%s, %s}" % (inner, _HOSTILE),
         "numbers no machine holds, in front": b"{%s, %s}" % (_HOSTILE, inner),
@@ -129,29 +141,44 @@ def members_kept(subject: Subject) -> Iterator[Finding]:
         "half a surrogate pair": b'{%s, "s": "\\ud800", "t": "\\udfff\\ud800"}' % inner,
         "an empty name": b'{"": 0, %s, " ": 1, "a/b~c": 2}' % inner,
     }
-    yield from _lost("SRF-TRN-05", subject, [(name, again(said, body=body)) for name, body in forms.items()])
+    yield from _member_findings(
+        "SRF-TRN-05", subject, [(name, again(native_response, body=body)) for name, body in forms.items()]
+    )
 
 
 def own_member_kept(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    inner = said.body.strip()[1:-1]
+    native_response = native(subject)
+    inner = native_response.body.strip()[1:-1]
     values = (b'{"mine": true}', b'"text"', b"null", b"[1.0]", b'{"type": "recovery_guidance", "suggestions": []}')
-    forms = [(f"{v.decode()}", again(said, body=b'{"recovery_feedback": %s, %s}' % (v, inner))) for v in values]
+    forms = [
+        (f"{v.decode()}", again(native_response, body=b'{"recovery_feedback": %s, %s}' % (v, inner))) for v in values
+    ]
     for _, pair, name in _pairs(subject, forms, needed=False):
-        before, after = _own(pair.direct), _own(pair.through)
+        before, after = _own_members(pair.direct), _own_members(pair.through)
         if before != after:
             sentence = "the upstream's own member recovery_feedback was overwritten, repeated or taken away"
             yield Finding("SRF-TRN-07", f"{name}: {sentence}", before, after, KNOWN)
 
 
 def length_kept_right(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    half = len(said.body) // 2
-    plain_headers = [one for one in said.headers if one[0].lower() != "content-length"]
+    native_response = native(subject)
+    half = len(native_response.body) // 2
+    plain_headers = [header for header in native_response.headers if header[0].lower() != "content-length"]
     variants: list[Variant] = [
-        ("a length", again(said)),
-        ("chunks", chunked(said.status, [said.body[:half], said.body[half:]], plain_headers, reason=said.reason)),
-        ("chunks and trailers", chunked(said.status, [said.body], plain_headers, trailers=[("X-T", "1")])),
+        ("a length", again(native_response)),
+        (
+            "chunks",
+            chunked(
+                native_response.status,
+                [native_response.body[:half], native_response.body[half:]],
+                plain_headers,
+                reason=native_response.reason,
+            ),
+        ),
+        (
+            "chunks and trailers",
+            chunked(native_response.status, [native_response.body], plain_headers, trailers=[("X-T", "1")]),
+        ),
     ]
     for _, pair, name in _pairs(subject, variants):
         through = pair.through
@@ -164,26 +191,30 @@ def length_kept_right(subject: Subject) -> Iterator[Finding]:
 
 
 def coding_kept_right(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    codings = [one for one in ("gzip", "deflate", "br", "zstd") if readable(one)]
+    native_response = native(subject)
+    codings = [coding for coding in ("gzip", "deflate", "br", "zstd") if readable(coding)]
     variants = [
-        (one, again(said, body=encoded(said.body, one), headers=[("Content-Encoding", one)])) for one in codings
+        (
+            coding,
+            again(native_response, body=encoded(native_response.body, coding), headers=[("Content-Encoding", coding)]),
+        )
+        for coding in codings
     ]
     for _, pair, name in _pairs(subject, variants):
         yield from _readable("SRF-TRN-06", name, pair)
 
 
 def digests_kept_right(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    sha = base64.b64encode(hashlib.sha256(said.body).digest()).decode()
-    md5 = base64.b64encode(hashlib.md5(said.body, usedforsecurity=False).digest()).decode()
+    native_response = native(subject)
+    sha = base64.b64encode(hashlib.sha256(native_response.body).digest()).decode()
+    md5 = base64.b64encode(hashlib.md5(native_response.body, usedforsecurity=False).digest()).decode()
     vouching = [
         ("Digest", f"SHA-256={sha}"),
         ("Content-Digest", f"sha-256=:{sha}:"),
         ("Repr-Digest", f"sha-256=:{sha}:"),
         ("Content-MD5", md5),
     ]
-    variants = [(name, again(said, headers=[(name, value)])) for name, value in vouching]
+    variants = [(name, again(native_response, headers=[(name, value)])) for name, value in vouching]
     for _, pair, name in _pairs(subject, variants):
         for value in pair.through.values(name):
             if pair.through.body != pair.direct.body and value in pair.direct.values(name):
@@ -195,11 +226,11 @@ def digests_kept_right(subject: Subject) -> Iterator[Finding]:
 
 def checksums_kept_right(subject: Subject) -> Iterator[Finding]:
     """What vendors call their checksums vouches for bytes too: clients that check it send a write again and again."""
-    said = native(subject)
-    crc = zlib.crc32(said.body)
+    native_response = native(subject)
+    crc = zlib.crc32(native_response.body)
     coded = base64.b64encode(crc.to_bytes(4, "big")).decode()
-    sha = base64.b64encode(hashlib.sha256(said.body).digest()).decode()
-    md5 = base64.b64encode(hashlib.md5(said.body, usedforsecurity=False).digest()).decode()
+    sha = base64.b64encode(hashlib.sha256(native_response.body).digest()).decode()
+    md5 = base64.b64encode(hashlib.md5(native_response.body, usedforsecurity=False).digest()).decode()
     vouching = (
         ("x-amz-crc32", str(crc)),
         ("x-amz-checksum-crc32", coded),
@@ -208,17 +239,17 @@ def checksums_kept_right(subject: Subject) -> Iterator[Finding]:
         ("x-ms-content-crc64", "AAAAAAAAAAA="),
     )
     for name, value in vouching:
-        pair = subject.both(KNOWN, again(said, headers=[(name, value)]))
+        pair = subject.both(KNOWN, again(native_response, headers=[(name, value)]))
         if pair.through.body != pair.direct.body and value in pair.through.values(name):
             sentence = f"{name} still vouches for the body as it was before"
             yield Finding("SRF-TRN-06", sentence, "the body as it was, or no such header", value, KNOWN)
 
 
 def tags_kept_right(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
+    native_response = native(subject)
     variants = [
-        ("a strong ETag", again(said, headers=[("ETag", '"native-1"')])),
-        ("a weak ETag", again(said, headers=[("ETag", 'W/"native-1"')])),
+        ("a strong ETag", again(native_response, headers=[("ETag", '"native-1"')])),
+        ("a weak ETag", again(native_response, headers=[("ETag", 'W/"native-1"')])),
     ]
     for _, pair, name in _pairs(subject, variants):
         tag = pair.through.header("etag")
@@ -228,14 +259,14 @@ def tags_kept_right(subject: Subject) -> Iterator[Finding]:
 
 
 def signed_left_alone(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    sha = base64.b64encode(hashlib.sha256(said.body).digest()).decode()
+    native_response = native(subject)
+    sha = base64.b64encode(hashlib.sha256(native_response.body).digest()).decode()
     signed = [
         ("Content-Digest", f"sha-256=:{sha}:"),
         ("Signature-Input", 'sig1=("@status" "content-digest");keyid="k"'),
         ("Signature", "sig1=:AAAA:"),
     ]
-    pair = subject.both(KNOWN, again(said, headers=signed))
+    pair = subject.both(KNOWN, again(native_response, headers=signed))
     if pair.through.body != pair.direct.body and pair.through.header("signature") is not None:
         sentence = "a body that its sender signed (RFC 9421) was changed, with the signature still over it"
         yield Finding("SRF-TRN-06", sentence, text(pair.direct.body), text(pair.through.body), KNOWN)
@@ -243,32 +274,34 @@ def signed_left_alone(subject: Subject) -> Iterator[Finding]:
 
 def verbose_is_additive(subject: Subject) -> Iterator[Finding]:
     """The mode that diagnoses adds too, and is held to the same."""
-    said = native(subject)
-    request = HttpRequest(KNOWN.method, KNOWN.target, tuple(one for one in KNOWN.headers if one != ASK), KNOWN.body)
-    pair = subject.both(request.adding(("Prefer", "recovery-feedback=verbose")), again(said))
+    native_response = native(subject)
+    request = HttpRequest(
+        KNOWN.method, KNOWN.target, tuple(header for header in KNOWN.headers if header != ASK), KNOWN.body
+    )
+    pair = subject.both(request.adding(("Prefer", "recovery-feedback=verbose")), again(native_response))
     if pair.through.body == pair.direct.body:
         raise NotApplicable("the subject adds nothing in the mode verbose")
-    for one in differences(pair.direct, pair.through, annotated=True):
-        yield Finding("SRF-TRN-03", f"verbose: {one.said}", one.expected, one.got, request)
+    for difference in differences(pair.direct, pair.through, annotated=True):
+        yield Finding("SRF-TRN-03", f"verbose: {difference.said}", difference.expected, difference.got, request)
     for lack in lost(pair):
         yield Finding("SRF-TRN-05", f"verbose: {lack.said}", lack.expected, lack.got, request)
 
 
 def _pairs(subject: Subject, variants: Iterable[Variant], *, needed: bool = True) -> Iterator[tuple[int, Pair, str]]:
     """Yield the answers to each variant. NotApplicable at the end, where none was annotated."""
-    spoken = []
+    annotated = []
     for index, (name, script) in enumerate(variants):
         pair = subject.both(KNOWN, script)
-        spoken.append(spoke(pair))
+        annotated.append(spoke(pair))
         yield index, pair, name
     if needed:
-        must_have_spoken(spoken)
+        must_have_spoken(annotated)
 
 
-def _lost(requirement: str, subject: Subject, variants: list[Variant]) -> Iterator[Finding]:
+def _member_findings(requirement: str, subject: Subject, variants: list[Variant]) -> Iterator[Finding]:
     for _, pair, name in _pairs(subject, variants):
-        for one in lost(pair):
-            yield Finding(requirement, f"{name}: {one.said}", one.expected, one.got, KNOWN)
+        for difference in lost(pair):
+            yield Finding(requirement, f"{name}: {difference.said}", difference.expected, difference.got, KNOWN)
 
 
 def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:
@@ -287,21 +320,21 @@ def _readable(requirement: str, name: str, pair: Pair) -> Iterator[Finding]:
         yield Finding(requirement, f"{name}: the annotated body is no JSON: {problem}", "JSON", text(body), KNOWN)
 
 
-def _own(response: HttpResponse) -> Json:
+def _own_members(response: HttpResponse) -> Json:
     """Return every value of the member, as written: there may be two, and one may be somebody else's."""
-    found: list[Json] = []
+    own_members: list[Json] = []
 
     def keep(pairs: list[tuple[str, Json]]) -> Json:
-        made = dict(pairs)
-        if "error" in made:
-            found.extend(value for name, value in pairs if name == "recovery_feedback")
-        return made
+        members = dict(pairs)
+        if "error" in members:
+            own_members.extend(value for name, value in pairs if name == "recovery_feedback")
+        return members
 
     try:
         json.loads(plain(response), object_pairs_hook=keep)
     except ValueError:
         return None
-    return found
+    return own_members
 
 
 def _right(name: str, body: bytes) -> str:

@@ -31,12 +31,12 @@ def _headed(status: int, reason: str, body: bytes) -> Script:
 
 
 def _cases() -> Iterator[tuple[str, HttpRequest, Script]]:
-    asked = replace(QUERY, method="HEAD")
+    request = replace(QUERY, method="HEAD")
     yield "HEAD of a success", replace(GET, method="HEAD"), _headed(200, "OK", b'{"ok": true}')
     yield "HEAD of an error nobody knows", replace(GET, method="HEAD"), _headed(418, "Teapot", b'{"odd": 1.0}')
-    yield "HEAD of a refusal that is known", asked, _headed(400, "Bad Request", _ERROR)
+    yield "HEAD of a refusal that is known", request, _headed(400, "Bad Request", _ERROR)
     unframed = Script((b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n",))
-    yield "HEAD of a refusal without a length", asked, unframed
+    yield "HEAD of a refusal without a length", request, unframed
     yield "a 204", replace(GET, method="DELETE"), answer(204, b"", [JSON], reason="No Content")
     yield "a 304", GET, answer(304, b"", [JSON, ("ETag", '"a"')], reason="Not Modified")
 

@@ -32,13 +32,15 @@ def compared(requirement: str, name: str, pair: Pair, case: Case) -> Iterator[Fi
     """Yield what is not as it was. An answer that the subject explained after all is not looked at here."""
     direct, through = pair.direct, pair.through
     if direct.status >= 400 and linked(through):
-        found = headers(direct.headers, through.headers, except_for=frozenset({"link", "vary", "preference-applied"}))
+        all_differences = headers(
+            direct.headers, through.headers, except_for=frozenset({"link", "vary", "preference-applied"})
+        )
     elif direct.status >= 400 and spoke(pair):
         return
     else:
-        found = differences(direct, through)
-    for one in found:
-        yield Finding(requirement, f"{name}: {one.said}", one.expected, one.got, case.sent)
+        all_differences = differences(direct, through)
+    for difference in all_differences:
+        yield Finding(requirement, f"{name}: {difference.said}", difference.expected, difference.got, case.sent)
 
 
 def _check(name: str, title: str, requirement: str, cases: tuple[Case, ...]) -> Check:

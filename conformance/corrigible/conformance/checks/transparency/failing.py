@@ -41,19 +41,21 @@ LOOKUPS: Final[dict[str, Script]] = {
 
 def lookups_fail(subject: Subject) -> Iterator[Finding]:
     """Whatever becomes of its look-ups, the refusal arrives, in time, as the upstream said it."""
-    said = native(subject, NEEDS_A_LOOK)
+    native_response = native(subject, NEEDS_A_LOOK)
     looked = False
     for name, script in LOOKUPS.items():
         caller, case = subject.caller(), subject.case()
         subject.behind.aside(caller[1], script)
-        subject.behind.script(case, again(said), target=NEEDS_A_LOOK.target)
+        subject.behind.script(case, again(native_response), target=NEEDS_A_LOOK.target)
         request = NEEDS_A_LOOK.adding(caller, (CASE, case))
         began = time.monotonic()
         response = subject.wire.send(request, timeout=15)
         seconds = time.monotonic() - began
-        asked = [one.sent for one in subject.behind.requests if one.sent.header("authorization") == caller[1]]
-        looked = looked or any(one.target != request.target for one in asked)
-        yield from _still_native("SRF-TRN-08", f"where look-ups {name}", said, response, request)
+        lookups = [
+            received.sent for received in subject.behind.requests if received.sent.header("authorization") == caller[1]
+        ]
+        looked = looked or any(received.target != request.target for received in lookups)
+        yield from _still_native("SRF-TRN-08", f"where look-ups {name}", native_response, response, request)
         if seconds > LONGEST:
             sentence = f"where look-ups {name}, the refusal took {seconds:.1f} seconds to arrive"
             yield Finding("SRF-TRN-08", sentence, f"at most {LONGEST:.0f} seconds", f"{seconds:.1f}", request)
@@ -63,9 +65,9 @@ def lookups_fail(subject: Subject) -> Iterator[Finding]:
 
 def requests_are_odd(subject: Subject) -> Iterator[Finding]:
     """A request nobody can read is the upstream's business, and its refusal passes."""
-    said = native(subject)
+    native_response = native(subject)
     wide = KNOWN.body[:-1] + b', "note": "' + b"n" * 3_000_000 + b'"}'
-    without_type = tuple(one for one in KNOWN.headers if one != JSON)
+    without_type = tuple(header for header in KNOWN.headers if header != JSON)
     forms: dict[str, HttpRequest] = {
         "broken JSON": HttpRequest("POST", KNOWN.target, KNOWN.headers, b'{"currency": "usdd",'),
         "three million bytes": HttpRequest("POST", KNOWN.target, KNOWN.headers, wide),
@@ -88,18 +90,21 @@ def requests_are_odd(subject: Subject) -> Iterator[Finding]:
         "a query that is none": HttpRequest("POST", KNOWN.target + "?%zz&=&a[=1&a[b]=2", KNOWN.headers, KNOWN.body),
     }
     for name, sent in forms.items():
-        pair = subject.both(sent, again(said), timeout=20)
+        pair = subject.both(sent, again(native_response), timeout=20)
         if not spoke(pair):  # what it makes of an answer that it explains is looked at elsewhere
             yield from _still_native("SRF-TRN-08", f"a request with {name}", pair.direct, pair.through, sent)
 
 
 def answers_are_too_long(subject: Subject) -> Iterator[Finding]:
     """An error of a known kind that is too long to be looked at."""
-    said = native(subject)
-    long = said.body.strip()[:-1] + b', "pad": "' + b"p" * 4_000_000 + b'"}'
-    own = [one for one in said.headers if one[0].lower() != "content-length"]
+    native_response = native(subject)
+    long = native_response.body.strip()[:-1] + b', "pad": "' + b"p" * 4_000_000 + b'"}'
+    own = [header for header in native_response.headers if header[0].lower() != "content-length"]
     pieces = [long[at : at + 65_536] for at in range(0, len(long), 65_536)]
-    forms = {"with a length": again(said, body=long), "in chunks": chunked(said.status, pieces, own)}
+    forms = {
+        "with a length": again(native_response, body=long),
+        "in chunks": chunked(native_response.status, pieces, own),
+    }
     for name, script in forms.items():
         pair = subject.both(KNOWN, script, timeout=20)
         yield from _still_native("SRF-TRN-08", f"four million bytes {name}", pair.direct, pair.through, KNOWN)
@@ -144,8 +149,10 @@ def upstream_breaks_off(subject: Subject) -> Iterator[Finding]:
             sentence = f"the upstream says {name}, and the client gets a complete {through.status}"
             yield Finding("SRF-TRN-08", sentence, "an answer that breaks off too, or a 502", through.status, GET)
     pair = subject.both(GET, answer(200, b'{"ok": 1.0}', [JSON], reason="OK"))
-    for one in differences(pair.direct, pair.through, annotated=True):
-        yield Finding("SRF-TRN-08", f"after an upstream that failed: {one.said}", one.expected, one.got, GET)
+    for difference in differences(pair.direct, pair.through, annotated=True):
+        yield Finding(
+            "SRF-TRN-08", f"after an upstream that failed: {difference.said}", difference.expected, difference.got, GET
+        )
 
 
 def status_survives(subject: Subject) -> Iterator[Finding]:
@@ -169,9 +176,9 @@ _ROUND: Final = 40
 
 def quick(subject: Subject) -> Iterator[Finding]:
     """Measured on errors that need no look-up, against the upstream itself; the best of three rounds."""
-    said = native(subject)
+    native_response = native(subject)
     case = subject.case()
-    subject.behind.script(case, again(said), target=KNOWN.target)
+    subject.behind.script(case, again(native_response), target=KNOWN.target)
     direct = subject.direct
     if direct is None:
         raise NotApplicable("there is no way around the subject to compare with")
@@ -193,13 +200,13 @@ def _p95(seconds: list[float]) -> float:
 
 
 def _still_native(
-    requirement: str, what: str, direct: HttpResponse, through: HttpResponse, request: HttpRequest
+    requirement: str, label: str, direct: HttpResponse, through: HttpResponse, request: HttpRequest
 ) -> Iterator[Finding]:
-    for one in differences(direct, through, annotated=True):
-        yield Finding(requirement, f"{what}: {one.said}", one.expected, one.got, request)
+    for difference in differences(direct, through, annotated=True):
+        yield Finding(requirement, f"{label}: {difference.said}", difference.expected, difference.got, request)
     if through.status == direct.status and through.body != direct.body:
         for lack in lost(Pair(direct, through, None, None)):
-            yield Finding(requirement, f"{what}: {lack.said}", lack.expected, lack.got, request)
+            yield Finding(requirement, f"{label}: {lack.said}", lack.expected, lack.got, request)
 
 
 Run = Callable[[Subject], Iterable[Finding]]

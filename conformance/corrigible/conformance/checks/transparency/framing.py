@@ -66,12 +66,12 @@ LINES: Final[tuple[tuple[str, str], ...]] = (
 
 def read_in_one_way(subject: Subject) -> Iterator[Finding]:
     for name, lines, after in AMBIGUOUS:
-        yield from _asked(subject, name, f"POST {_TARGET} HTTP/1.1\r\n", lines, after)
+        yield from _send_malformed(subject, name, f"POST {_TARGET} HTTP/1.1\r\n", lines, after)
     for name, start in LINES:
-        yield from _asked(subject, name, start, "", f"0\r\n\r\n{_SECOND}")
+        yield from _send_malformed(subject, name, start, "", f"0\r\n\r\n{_SECOND}")
 
 
-def _asked(subject: Subject, name: str, start: str, lines: str, after: str) -> Iterator[Finding]:
+def _send_malformed(subject: Subject, name: str, start: str, lines: str, after: str) -> Iterator[Finding]:
     case = subject.case()
     subject.behind.script(case, answer(200, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="OK"))
     line, _, first = start.partition("\r\n")
@@ -85,22 +85,22 @@ def _asked(subject: Subject, name: str, start: str, lines: str, after: str) -> I
         problem = ambiguity(raw)
         if problem:
             sentence = f"{name}: what could be read in two ways went on to the upstream: {problem}"
-            shown = raw[:400].decode("latin-1")
+            excerpt = raw[:400].decode("latin-1")
             yield Finding(
-                "SRF-TRN-14", sentence, "a refusal, or one plain request", shown, HttpRequest("POST", _TARGET)
+                "SRF-TRN-14", sentence, "a refusal, or one plain request", excerpt, HttpRequest("POST", _TARGET)
             )
 
 
 def _with(subject: Subject, case: str) -> list[bytes]:
     """Return what came in on connections that named a case, from the request that did on."""
     mark = f"{CASE}: {case}\r\n".encode()
-    found = []
-    for heard in subject.behind.heard:
-        place = heard.lower().find(mark.lower())
+    received = []
+    for message in subject.behind.heard:
+        place = message.lower().find(mark.lower())
         if place >= 0:
-            start = heard.rfind(_TARGET.encode(), 0, place)
-            found.append(heard[max(0, heard.rfind(b"\n", 0, max(start, 0)) + 1) :])
-    return found
+            start = message.rfind(_TARGET.encode(), 0, place)
+            received.append(message[max(0, message.rfind(b"\n", 0, max(start, 0)) + 1) :])
+    return received
 
 
 def ambiguity(raw: bytes) -> str:
@@ -163,8 +163,8 @@ def heads_end(subject: Subject) -> Iterator[Finding]:
                     break
             connection.until(lambda received: bool(received))
             line = connection.received.split(b"\r\n")[0].decode("latin-1")
-            refused = line.startswith("HTTP/1.1 4") or not connection.open
-        if not refused:
+            rejected = line.startswith("HTTP/1.1 4") or not connection.open
+        if not rejected:
             sentence = f"{name}: {sent >> 20} MiB of it are taken, and nothing is said"
             yield Finding(
                 "SRF-TRN-15", sentence, "431, or the end of the connection", line, HttpRequest("GET", _TARGET)

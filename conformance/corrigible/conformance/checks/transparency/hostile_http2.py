@@ -33,7 +33,7 @@ from corrigible.conformance.transport.http2 import (
     SETTINGS,
     Block,
     Caller,
-    Ended,
+    StreamEnd,
     frame,
     window,
 )
@@ -85,7 +85,7 @@ class _Stand:
             (name.lower().encode(), value.encode()),
         ]
 
-    def ask(self, caller: Caller) -> Ended:
+    def ask(self, caller: Caller) -> StreamEnd:
         return caller.ask(self.head(), _MESSAGE, timeout=TIMEOUT)
 
 
@@ -107,8 +107,8 @@ def _standing(subject: Subject, protocol: str = "h2") -> Iterator[_Stand]:
         yield stand
 
 
-def _is_answered(ended: Ended) -> bool:
-    return (ended.how, ended.status, ended.body) == ("answered", 200, ANSWER)
+def _is_answered(ending: StreamEnd) -> bool:
+    return (ending.how, ending.status, ending.body) == ("answered", 200, ANSWER)
 
 
 def _malformed(plain: Block, tag: bytes) -> Iterator[tuple[str, Block]]:
@@ -120,22 +120,22 @@ def _malformed(plain: Block, tag: bytes) -> Iterator[tuple[str, Block]]:
     def with_(name: bytes, value: bytes) -> Block:
         return [(key, value if key == name else old) for key, old in plain]
 
-    for where in (b":path", b":method", b":authority"):
-        was = fields[where]
-        for what, value in (
+    for pseudo_header in (b":path", b":method", b":authority"):
+        was = fields[pseudo_header]
+        for label, value in (
             ("another request", was + hidden),
             ("CR", was + b"\rx"),
             ("LF", was + b"\nx: y"),
             ("NUL", was + b"\0"),
         ):
-            yield f"{what} in {where.decode()}", with_(where, value)
+            yield f"{label} in {pseudo_header.decode()}", with_(pseudo_header, value)
     yield "a blank in :path", with_(b":path", path + b" x")
-    yield "no :path", [one for one in plain if one[0] != b":path"]
-    yield "no :method", [one for one in plain if one[0] != b":method"]
+    yield "no :path", [field for field in plain if field[0] != b":path"]
+    yield "no :method", [field for field in plain if field[0] != b":method"]
     yield "a second :path", [*plain[:4], (b":path", b"/" + tag), *plain[4:]]
-    yield "a :path behind the fields", [*(one for one in plain if one[0] != b":path"), (b":path", path)]
+    yield "a :path behind the fields", [*(field for field in plain if field[0] != b":path"), (b":path", path)]
     yield "a pseudo-header that is none", [*plain[:4], (b":unknown", tag), *plain[4:]]
-    for what, more in (
+    for label, more in (
         ("another request in a value", (b"x-a", b"b\r\n\r\nDELETE /" + tag + b" HTTP/1.1\r\nhost: a\r\n\r\n")),
         ("CR in a value", (b"x-a", b"b\rc")),
         ("LF in a value", (b"x-a", b"b\nc: d")),
@@ -150,7 +150,7 @@ def _malformed(plain: Block, tag: bytes) -> Iterator[tuple[str, Block]]:
         ("upgrade", (b"upgrade", b"h2c")),
         ("two lengths", (b"content-length", b"2, 0")),
     ):
-        yield what, [*plain, more]
+        yield label, [*plain, more]
 
 
 def malformed_goes_nowhere(subject: Subject) -> Iterator[Finding]:
@@ -160,28 +160,28 @@ def malformed_goes_nowhere(subject: Subject) -> Iterator[Finding]:
             for number, name in enumerate([name for name, _ in _malformed(stand.head(), b"")]):
                 tag = f"tag-{subject.seed}-{number}-end".encode()
                 block = [*list(_malformed(stand.head(_PATH + tag), tag))[number][1], (b"conformance-case", tag)]
-                ended = caller.ask(block, _MESSAGE, timeout=TIMEOUT)
-                yield from _gone_nowhere(stand, f"{name}, before {protocol}", tag, ended)
-                if ended.how in ("closed", "goodbye", "late"):
+                ending = caller.ask(block, _MESSAGE, timeout=TIMEOUT)
+                yield from _gone_nowhere(stand, f"{name}, before {protocol}", tag, ending)
+                if ending.how in ("closed", "goodbye", "late"):
                     caller.close()
                     caller = stand.caller_beforehand()
             caller.close()
             with stand.caller_beforehand() as fresh:
-                ended = stand.ask(fresh)
-            if not _is_answered(ended):
+                ending = stand.ask(fresh)
+            if not _is_answered(ending):
                 sentence = f"After malformed requests a plain one over HTTP/2 is not answered, before {protocol}."
-                yield Finding("SRF-TRN-17", sentence, "an answer", str(ended), HttpRequest("POST", _ASK))
+                yield Finding("SRF-TRN-17", sentence, "an answer", str(ending), HttpRequest("POST", _ASK))
 
 
-def _gone_nowhere(stand: _Stand, name: str, tag: bytes, ended: Ended) -> Iterator[Finding]:
+def _gone_nowhere(stand: _Stand, name: str, tag: bytes, ending: StreamEnd) -> Iterator[Finding]:
     sent, place = HttpRequest("POST", (_PATH + tag).decode()), stand.upstream.heard.find(tag)
     if place >= 0:
-        shown = bytes(stand.upstream.heard[max(0, place - 60) : place + 120]).decode("latin-1")
+        shown_bytes = bytes(stand.upstream.heard[max(0, place - 60) : place + 120]).decode("latin-1")
         sentence = f"HTTP/2 with {name}: what is malformed went on to the upstream."
-        yield Finding("SRF-TRN-17", sentence, "nothing of it", shown, sent)
-    elif ended.how == "late" or (ended.how == "answered" and ended.status < 400):
-        sentence = f"HTTP/2 with {name}: what is malformed is not refused, but gets {ended}."
-        yield Finding("SRF-TRN-17", sentence, "RST_STREAM, a 4xx or the end of the connection", str(ended), sent)
+        yield Finding("SRF-TRN-17", sentence, "nothing of it", shown_bytes, sent)
+    elif ending.how == "late" or (ending.how == "answered" and ending.status < 400):
+        sentence = f"HTTP/2 with {name}: what is malformed is not refused, but gets {ending}."
+        yield Finding("SRF-TRN-17", sentence, "RST_STREAM, a 4xx or the end of the connection", str(ending), sent)
 
 
 def failures_end(subject: Subject) -> Iterator[Finding]:
@@ -198,12 +198,12 @@ def failures_end(subject: Subject) -> Iterator[Finding]:
             with stand.caller() as fresh:
                 later = [stand.ask(fresh) for _ in range(3)]
         # The first one may still be handed the end of what went wrong before.
-        for ended in later[1:]:
-            if not _is_answered(ended):
+        for ending in later[1:]:
+            if not _is_answered(ending):
                 sentence = (
                     "A connection to the upstream failed, and later requests of the same HTTP/2 caller fail as well."
                 )
-                yield Finding("SRF-TRN-18", sentence, "an answer", str(ended), HttpRequest("POST", _ASK))
+                yield Finding("SRF-TRN-18", sentence, "an answer", str(ending), HttpRequest("POST", _ASK))
                 return
 
 
@@ -212,26 +212,25 @@ def shut_windows_hold(subject: Subject) -> Iterator[Finding]:
     with _standing(subject) as stand, stand.caller(initial_window=0) as caller, stand.caller() as other:
         stream = caller.stream()
         caller.start(stream, stand.head(POUR.encode()), _MESSAGE)
-        taken, still, until = -1, 0, time.monotonic() + 2 * TIMEOUT
-        while still < 3 and time.monotonic() < until and taken <= MOST_HELD:
-            before, taken = taken, stand.upstream.poured
-            still = still + 1 if taken == before and taken else 0
-            if not _is_answered(ended := stand.ask(other)):
+        sent_count, still, until = -1, 0, time.monotonic() + 2 * TIMEOUT
+        while still < 3 and time.monotonic() < until and sent_count <= MOST_HELD:
+            before, sent_count = sent_count, stand.upstream.poured
+            still = still + 1 if sent_count == before and sent_count else 0
+            if not _is_answered(ending := stand.ask(other)):
                 sentence = "While one HTTP/2 caller does not take an answer, others get none."
-                yield Finding("SRF-TRN-19", sentence, "an answer", str(ended), request)
+                yield Finding("SRF-TRN-19", sentence, "an answer", str(ending), request)
                 return
             time.sleep(0.15)
-        if taken > MOST_HELD:
-            sentence = (
-                f"A caller's HTTP/2 window is shut, and {taken >> 20} MiB of the answer are taken from the upstream."
-            )
-            yield Finding("SRF-TRN-19", sentence, f"at most {MOST_HELD >> 20} MiB", f"{taken >> 20} MiB", request)
+        if sent_count > MOST_HELD:
+            taken = f"{sent_count >> 20} MiB of the answer are taken from the upstream."
+            sentence = f"A caller's HTTP/2 window is shut, and {taken}"
+            yield Finding("SRF-TRN-19", sentence, f"at most {MOST_HELD >> 20} MiB", f"{sent_count >> 20} MiB", request)
             return
         caller.send(window(stream, 1 << 24))
-        ended = caller.answer(stream, timeout=3 * TIMEOUT)
-        if ended.how != "answered" or len(ended.body) != WHOLE:
+        ending = caller.answer(stream, timeout=3 * TIMEOUT)
+        if ending.how != "answered" or len(ending.body) != WHOLE:
             sentence = "An answer that waited for a caller's HTTP/2 window does not go on to its end once it opens."
-            yield Finding("SRF-TRN-19", sentence, f"{WHOLE} bytes", str(ended), request)
+            yield Finding("SRF-TRN-19", sentence, f"{WHOLE} bytes", str(ending), request)
 
 
 Flood = Callable[[_Stand, Caller], Iterator[bytes]]
@@ -260,10 +259,10 @@ def _resets(stand: _Stand, caller: Caller) -> Iterator[bytes]:
     fields = stand.head()
     stream = caller.stream()
     yield frame(HEADERS, END_HEADERS, stream, caller.block(fields)) + frame(RST_STREAM, 0, stream, _CANCEL)
-    known = caller.block(fields)  # from the table, the same for every stream
+    block = caller.block(fields)  # from the table, the same for every stream
     while True:
         stream = caller.stream()
-        yield frame(HEADERS, END_HEADERS, stream, known) + frame(RST_STREAM, 0, stream, _CANCEL)
+        yield frame(HEADERS, END_HEADERS, stream, block) + frame(RST_STREAM, 0, stream, _CANCEL)
 
 
 def _heads_without_end(stand: _Stand, caller: Caller) -> Iterator[bytes]:
@@ -293,12 +292,12 @@ def floods_end(subject: Subject) -> Iterator[Finding]:
                 until, over = time.monotonic() + _LONGEST, False
                 while count < MOST_FRAMES and not over and time.monotonic() < until:
                     caller.wire.settimeout(_LONGEST)
-                    taken = caller.send(*islice(frames, _AT_ONCE))
+                    is_sent = caller.send(*islice(frames, _AT_ONCE))
                     count += _AT_ONCE
-                    over = _is_over(caller, 0.001) or not taken
-                    if not _is_answered(ended := stand.ask(other)):
+                    over = _is_over(caller, 0.001) or not is_sent
+                    if not _is_answered(ending := stand.ask(other)):
                         sentence = f"While somebody floods with {name}, another caller over HTTP/2 gets no answer."
-                        yield Finding("SRF-TRN-20", sentence, "an answer", str(ended), request)
+                        yield Finding("SRF-TRN-20", sentence, "an answer", str(ending), request)
                         return
                 over = over or count < MOST_FRAMES or _is_over(caller, 1.0)
             if not over:
@@ -310,8 +309,8 @@ def floods_end(subject: Subject) -> Iterator[Finding]:
 
 def _is_over(caller: Caller, timeout: float) -> bool:
     """Read what there is. Whether the connection has ended, or its end was announced."""
-    while (found := caller.next(timeout)) is not None:
-        if found.kind == GOAWAY:
+    while (frame := caller.next(timeout)) is not None:
+        if frame.kind == GOAWAY:
             return True
     return not caller.open
 

@@ -51,24 +51,28 @@ KNOWN_SPELLINGS: Final = (
 
 
 def none_is_honoured(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    must_have_spoken([spoke(subject.both(KNOWN, again(said)))])
+    native_response = native(subject)
+    must_have_spoken([spoke(subject.both(KNOWN, again(native_response)))])
     for sent in (KNOWN, QUERY):
-        pair = subject.both(_preferring(sent, "recovery-feedback=none"), again(said))
-        for one in differences(pair.direct, _without_note(pair.through)):
+        pair = subject.both(_preferring(sent, "recovery-feedback=none"), again(native_response))
+        for difference in differences(pair.direct, _without_note(pair.through)):
             yield Finding(
-                "SRF-NEG-01", f"Prefer: recovery-feedback=none, and yet {one.said}", one.expected, one.got, sent
+                "SRF-NEG-01",
+                f"Prefer: recovery-feedback=none, and yet {difference.said}",
+                difference.expected,
+                difference.got,
+                sent,
             )
 
 
 def applied_is_said(subject: Subject) -> Iterator[Finding]:
     """Preference-Applied stands exactly where the preference made a difference."""
-    said = native(subject)
-    spoken = []
+    native_response = native(subject)
+    annotated = []
     for mode in ("reflective", "verbose"):
         sent = _preferring(KNOWN, f"recovery-feedback={mode}")
-        pair = subject.both(sent, again(said))
-        spoken.append(spoke(pair))
+        pair = subject.both(sent, again(native_response))
+        annotated.append(spoke(pair))
         changed = pair.through.body != pair.direct.body
         note = pair.through.values("preference-applied")
         expected = f"{PREFERENCE}={mode}"
@@ -81,7 +85,7 @@ def applied_is_said(subject: Subject) -> Iterator[Finding]:
     unchanged = (
         ("an error nobody knows", GET, answer(418, b'{"odd": 1.0}', [JSON], reason="Teapot")),
         ("a success", GET, answer(200, b'{"odd": 1.0}', [JSON], reason="OK")),
-        ("an error that was not asked to be anything", _preferring(KNOWN, None), again(said)),
+        ("an error that was not asked to be anything", _preferring(KNOWN, None), again(native_response)),
     )
     for name, sent, script in unchanged:
         pair = subject.both(sent, script)
@@ -89,11 +93,11 @@ def applied_is_said(subject: Subject) -> Iterator[Finding]:
         if note and (sent.header("prefer") is None or pair.through.body == pair.direct.body):
             said_so = f"{name} says that a preference was applied"
             yield Finding("SRF-NEG-02", said_so, "no Preference-Applied", list(note), sent)
-    must_have_spoken(spoken)
+    must_have_spoken(annotated)
 
 
 def caches_are_told(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
+    native_response = native(subject)
     native_vary: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("no Vary", ()),
         ("a Vary of the upstream's", (("Vary", "Accept, Origin"),)),
@@ -101,13 +105,13 @@ def caches_are_told(subject: Subject) -> Iterator[Finding]:
         ("Vary: *", (("Vary", "*"),)),
         ("a Vary that names Prefer", (("Vary", "prefer, Origin"),)),
     )
-    spoken = []
+    annotated = []
     for prefer in (ASK[1], None):
         sent = _preferring(KNOWN, prefer)
         for name, headers in native_vary:
-            pair = subject.both(sent, again(said, headers=headers))
+            pair = subject.both(sent, again(native_response, headers=headers))
             changed = pair.through.body != pair.direct.body
-            spoken.append(changed)
+            annotated.append(changed)
             before, after = _varying(pair.direct), _varying(pair.through)
             if changed and not after & {"prefer", "*"}:
                 sentence = f"{name}: an annotated answer does not say that it depends on Prefer, so caches mix them up"
@@ -115,7 +119,7 @@ def caches_are_told(subject: Subject) -> Iterator[Finding]:
             if before - after and "*" not in after:
                 sentence = f"{name}: what the upstream's answer depends on is said no more"
                 yield Finding("SRF-NEG-03", sentence, sorted(before), sorted(after), sent)
-    must_have_spoken(spoken)
+    must_have_spoken(annotated)
 
 
 def preferences_are_forwarded(subject: Subject) -> Iterator[Finding]:
@@ -124,47 +128,51 @@ def preferences_are_forwarded(subject: Subject) -> Iterator[Finding]:
     for values in (("recovery-feedback=reflective",), ("recovery-feedback=none",), _OTHERS, (*_OTHERS, UNKNOWN[0])):
         request = HttpRequest("GET", GET.target, tuple(("Prefer", value) for value in values))
         pair = subject.both(request, yes)
-        got = [v for n, v in pair.received.sent.headers if n.lower() == "prefer"] if pair.received else []
-        if got != list(values):
+        preferences = [v for n, v in pair.received.sent.headers if n.lower() == "prefer"] if pair.received else []
+        if preferences != list(values):
             yield Finding(
-                "SRF-NEG-04", "Prefer does not reach the upstream as it was sent", list(values), list(got), request
+                "SRF-NEG-04",
+                "Prefer does not reach the upstream as it was sent",
+                list(values),
+                list(preferences),
+                request,
             )
 
 
 def unknown_is_ignored(subject: Subject) -> Iterator[Finding]:
     """What asks for nothing known changes nothing: the answer is the one without any Prefer."""
-    said = native(subject)
-    usual = subject.both(_preferring(KNOWN, None), again(said)).through
+    native_response = native(subject)
+    usual = subject.both(_preferring(KNOWN, None), again(native_response)).through
     for value in UNKNOWN:
         sent = _preferring(KNOWN, value)
-        pair = subject.both(sent, again(said))
-        for one in differences(usual, pair.through):
-            sentence = f"Prefer: {value} asks for nothing that there is, and yet {one.said}"
-            yield Finding("SRF-NEG-05", sentence, one.expected, one.got, sent)
+        pair = subject.both(sent, again(native_response))
+        for difference in differences(usual, pair.through):
+            sentence = f"Prefer: {value} asks for nothing that there is, and yet {difference.said}"
+            yield Finding("SRF-NEG-05", sentence, difference.expected, difference.got, sent)
 
 
 def spellings_are_read(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    pair = subject.both(KNOWN, again(said))
+    native_response = native(subject)
+    pair = subject.both(KNOWN, again(native_response))
     must_have_spoken([spoke(pair)])
     for value in KNOWN_SPELLINGS:
         sent = _preferring(KNOWN, value)
-        got = subject.both(sent, again(said)).through
-        if feedback(got) is None:
+        response = subject.both(sent, again(native_response)).through
+        if feedback(response) is None:
             sentence = f"Prefer: {value} asks for feedback as RFC 7240 writes it, and gets none"
             yield Finding("SRF-NEG-05", sentence, "recovery_feedback", "none", sent)
 
 
 def _preferring(request: HttpRequest, value: str | None) -> HttpRequest:
-    kept = tuple(one for one in request.headers if one[0].lower() != "prefer")
+    headers = tuple(header for header in request.headers if header[0].lower() != "prefer")
     return HttpRequest(
-        request.method, request.target, kept if value is None else (*kept, ("Prefer", value)), request.body
+        request.method, request.target, headers if value is None else (*headers, ("Prefer", value)), request.body
     )
 
 
 def _without_note(response: HttpResponse) -> HttpResponse:
     """An answer may say that the preference for none was applied."""
-    kept = tuple(
+    headers = tuple(
         (name, value)
         for name, value in response.headers
         if (name.lower(), value.lower()) != ("preference-applied", f"{PREFERENCE}=none")
@@ -172,7 +180,7 @@ def _without_note(response: HttpResponse) -> HttpResponse:
     return HttpResponse(
         response.status,
         response.reason,
-        kept,
+        headers,
         response.body,
         response.trailers,
         response.informational,

@@ -35,10 +35,10 @@ def _deep(levels: int, inner: str = "1") -> bytes:
 
 def _filters(levels: int) -> Any:
     """Return conditions within conditions: each level fits two branches of a description until its end is seen."""
-    found: Any = {"field": "status", "is": 5}
+    condition: Any = {"field": "status", "is": 5}
     for _ in range(levels):
-        found = {"all": [found, found]} if levels <= 12 else {"all": [found]}
-    return found
+        condition = {"all": [condition, condition]} if levels <= 12 else {"all": [condition]}
+    return condition
 
 
 def bodies() -> Mapping[str, Callable[[], bytes]]:
@@ -85,12 +85,12 @@ def _small_calls(subject: Subject) -> Iterator[SmallCalls]:
 
 
 def bodies_stop_nobody(subject: Subject) -> Iterator[Finding]:
-    said = native(subject)
-    for name, made in bodies().items():
+    native_response = native(subject)
+    for name, make_body in bodies().items():
         target = "/v1/orders/search" if name.startswith("conditions") else KNOWN.target
-        request = HttpRequest("POST", target, (JSON, ASK), made())
+        request = HttpRequest("POST", target, (JSON, ASK), make_body())
         with _small_calls(subject) as noted:
-            pair = subject.both(request, again(said), timeout=LONGEST)
+            pair = subject.both(request, again(native_response), timeout=LONGEST)
         yield from _answered(f"a body with {name}", pair, request)
         yield from _held_up(f"a body with {name}", noted, request)
 
@@ -106,26 +106,31 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
     """Answers, look-ups and requests of a few kilobytes that unpack to very much."""
     bomb = _bomb()
     twice = gzip.compress(bomb, mtime=0)
-    said = native(subject)
-    coded = [one for one in said.headers if one[0].lower() != "content-length"]
+    native_response = native(subject)
+    coded = [header for header in native_response.headers if header[0].lower() != "content-length"]
     usual = subject.behind.api
     forms: tuple[tuple[str, HttpRequest, Script | Answering, Script | None], ...] = (
         (
             "an answer that unpacks to 100 MiB",
             KNOWN,
-            answer(said.status, bomb, [*coded, ("Content-Encoding", "gzip")], reason=said.reason),
+            answer(native_response.status, bomb, [*coded, ("Content-Encoding", "gzip")], reason=native_response.reason),
             None,
         ),
         (
             "an answer that unpacks twice to 100 MiB",
             KNOWN,
-            answer(said.status, twice, [*coded, ("Content-Encoding", "gzip, gzip")], reason=said.reason),
+            answer(
+                native_response.status,
+                twice,
+                [*coded, ("Content-Encoding", "gzip, gzip")],
+                reason=native_response.reason,
+            ),
             None,
         ),
         (
             "a request that unpacks to 100 MiB",
             HttpRequest("POST", KNOWN.target, (*KNOWN.headers, ("Content-Encoding", "gzip")), bomb),
-            again(said),
+            again(native_response),
             None,
         ),
         (
@@ -138,8 +143,8 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
     for name, sent, script, looked in forms:
 
         def says(received: Received, looked: Script | None = looked) -> Script | None:
-            mine = received.sent.method == "GET" and received.sent.target != _SMALL.target
-            return looked if mine or is_trial(received.sent) else None
+            is_own = received.sent.method == "GET" and received.sent.target != _SMALL.target
+            return looked if is_own or is_trial(received.sent) else None
 
         with answering_for_upstream(subject, says), _small_calls(subject) as noted:
             pair = subject.both(sent, script, timeout=LONGEST)
@@ -149,8 +154,8 @@ def bombs_stop_nobody(subject: Subject) -> Iterator[Finding]:
 
 def _answered(name: str, pair: Pair, request: HttpRequest) -> Iterator[Finding]:
     short = HttpRequest(request.method, request.target, request.headers)
-    for one in differences(pair.direct, pair.through, annotated=True):
-        yield Finding("SRF-TRN-13", f"{name}: {one.said}", one.expected, one.got, short)
+    for difference in differences(pair.direct, pair.through, annotated=True):
+        yield Finding("SRF-TRN-13", f"{name}: {difference.said}", difference.expected, difference.got, short)
     if pair.through.status == pair.direct.status and pair.through.body != pair.direct.body:
         for lack in lost(pair):
             yield Finding("SRF-TRN-13", f"{name}: {lack.said}", lack.expected, lack.got, short)
@@ -159,8 +164,8 @@ def _answered(name: str, pair: Pair, request: HttpRequest) -> Iterator[Finding]:
 def _held_up(name: str, noted: SmallCalls, request: HttpRequest) -> Iterator[Finding]:
     short = HttpRequest(request.method, request.target, request.headers)
 
-    def finding(sentence: str, expected: Json, got: Json) -> Finding:
-        return Finding("SRF-TRN-13", sentence, expected, got, short)
+    def finding(sentence: str, expected: Json, actual: Json) -> Finding:
+        return Finding("SRF-TRN-13", sentence, expected, actual, short)
 
     return noted.findings(f"has {name}", finding)
 

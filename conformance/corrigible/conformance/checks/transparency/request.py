@@ -89,23 +89,25 @@ LARGE: Final[tuple[tuple[str, HttpRequest], ...]] = (
 
 def targets_kept(subject: Subject) -> Iterator[Finding]:
     for target in TARGETS:
-        yield from _kept(subject, f"the target {text(target.encode())}", HttpRequest("GET", target.rstrip("#")))
+        yield from _forwarding_findings(
+            subject, f"the target {text(target.encode())}", HttpRequest("GET", target.rstrip("#"))
+        )
 
 
 def methods_kept(subject: Subject) -> Iterator[Finding]:
     for method in METHODS:
-        yield from _kept(subject, f"the method {method}", HttpRequest(method, _PATH))
+        yield from _forwarding_findings(subject, f"the method {method}", HttpRequest(method, _PATH))
 
 
 def headers_kept(subject: Subject) -> Iterator[Finding]:
-    yield from _kept(subject, "headers", HttpRequest("GET", _PATH, HEADERS))
+    yield from _forwarding_findings(subject, "headers", HttpRequest("GET", _PATH, HEADERS))
     many = tuple((f"X-{n:03}", str(n)) for n in range(90))
-    yield from _kept(subject, "ninety headers", HttpRequest("GET", _PATH, many))
+    yield from _forwarding_findings(subject, "ninety headers", HttpRequest("GET", _PATH, many))
 
 
 def bodies_kept(bodies: tuple[tuple[str, HttpRequest], ...], subject: Subject) -> Iterator[Finding]:
     for name, sent in bodies:
-        yield from _kept(subject, name, sent)
+        yield from _forwarding_findings(subject, name, sent)
 
 
 def mode_is_stripped_alone(subject: Subject) -> Iterator[Finding]:
@@ -117,44 +119,46 @@ def mode_is_stripped_alone(subject: Subject) -> Iterator[Finding]:
     )
     for target, stripped in forms:
         pair = subject.both(HttpRequest("GET", target), _YES)
-        got = pair.received.sent.target if pair.received is not None else None
-        if got != target and got not in stripped:
+        actual = pair.received.sent.target if pair.received is not None else None
+        if actual != target and actual not in stripped:
             sentence = f"{target} reaches the upstream as something else, and not just without its mode"
-            yield Finding("SRF-TRN-12", sentence, sorted(stripped)[0], got or "nothing", HttpRequest("GET", target))
+            yield Finding("SRF-TRN-12", sentence, sorted(stripped)[0], actual or "nothing", HttpRequest("GET", target))
 
 
 def own_mode_stays(subject: Subject) -> Iterator[Finding]:
     """Where the API has a parameter of that name itself, it is the API's."""
     for target in ("/v1/items?mode=brief", "/v1/items?category=drink&mode=reflective&limit=2"):
-        yield from _kept(subject, f"the API's own parameter mode in {target}", HttpRequest("GET", target))
+        yield from _forwarding_findings(
+            subject, f"the API's own parameter mode in {target}", HttpRequest("GET", target)
+        )
 
 
-def _kept(subject: Subject, what: str, request: HttpRequest) -> Iterator[Finding]:
+def _forwarding_findings(subject: Subject, label: str, request: HttpRequest) -> Iterator[Finding]:
     pair = subject.both(request, _YES, timeout=20)
-    asked, received = pair.asked, pair.received
-    if asked is None:
+    direct_received, received = pair.asked, pair.received
+    if direct_received is None:
         return  # the suite's own upstream did not take it: there is nothing to compare
     if received is None:
-        sentence = f"{what}: the request does not reach the upstream"
+        sentence = f"{label}: the request does not reach the upstream"
         yield Finding("SRF-TRN-12", sentence, f"{request.method} {request.target}", f"{pair.through.status}", request)
         return
     for part, before, after in (
-        ("method", asked.sent.method, received.sent.method),
-        ("target", asked.sent.target, received.sent.target),
+        ("method", direct_received.sent.method, received.sent.method),
+        ("target", direct_received.sent.target, received.sent.target),
     ):
         if before != after:
-            sentence = f"{what}: the {part} is another one at the upstream"
+            sentence = f"{label}: the {part} is another one at the upstream"
             yield Finding("SRF-TRN-12", sentence, text(before.encode()), text(after.encode()), request)
-    if asked.sent.body != received.sent.body:
-        sentence = f"{what}: the body is another one at the upstream"
-        yield Finding("SRF-TRN-12", sentence, text(asked.sent.body), text(received.sent.body), request)
-    mine, theirs = _compared(asked.sent), _compared(received.sent)
-    for one in headers(mine, theirs, except_for=_NOT_OURS):
-        yield Finding("SRF-TRN-12", f"{what}: at the upstream {one.said}", one.expected, one.got, request)
+    if direct_received.sent.body != received.sent.body:
+        sentence = f"{label}: the body is another one at the upstream"
+        yield Finding("SRF-TRN-12", sentence, text(direct_received.sent.body), text(received.sent.body), request)
+    direct_headers, through_headers = _compared(direct_received.sent), _compared(received.sent)
+    for header in headers(direct_headers, through_headers, except_for=_NOT_OURS):
+        yield Finding("SRF-TRN-12", f"{label}: at the upstream {header.said}", header.expected, header.got, request)
 
 
 def _compared(request: HttpRequest) -> tuple[tuple[str, str], ...]:
-    return tuple(one for one in request.headers if not _HOP.match(one[0]))
+    return tuple(header for header in request.headers if not _HOP.match(header[0]))
 
 
 Run = Callable[[Subject], Iterable[Finding]]

@@ -58,22 +58,22 @@ STREAMS: Final = (
 
 def streams_flow(subject: Subject) -> Iterator[Finding]:
     for name, start, before in STREAMS:
-        seen = threading.Event()
+        seen_event = threading.Event()
         coded = "chunked" in start
         first, second = before + FIRST, SECOND
         if str(_LENGTH) in start:
             second += b"x" * (_LENGTH - len(first) - len(second))
         parts: tuple[Part, ...] = (
             start.encode() + _piece(first, coded=coded),
-            Wait(seen, TIMEOUT + 0.5),
+            Wait(seen_event, TIMEOUT + 0.5),
             _piece(second, coded=coded) + (b"0\r\n\r\n" if coded else b""),
         )
         case = subject.case()
         subject.behind.script(case, Script(parts, close=True))
         with RawConnection(subject.wire) as connection:
-            connection.say(head(*_asked(subject, case)))
+            connection.say(head(*_upgrade_request(subject, case)))
             arrived = connection.has(FIRST, timeout=TIMEOUT)
-            seen.set()
+            seen_event.set()
             if not arrived:
                 sentence = f"{name} is held back: its first piece did not arrive before its second was sent"
                 yield Finding("SRF-TRN-09", sentence, f"the first piece within {TIMEOUT} s", "nothing", GET)
@@ -95,7 +95,7 @@ def both_ways_flow(subject: Subject) -> Iterator[Finding]:
         parts = (start + _piece(FIRST, coded=True), Hear(5), _piece(SECOND, coded=True) + b"0\r\n\r\n")
         subject.behind.script(case, Script(parts, early=True))
         with RawConnection(subject.wire) as connection:
-            _, target, *headers = _asked(subject, case)
+            _, target, *headers = _upgrade_request(subject, case)
             connection.say(head("POST", target, *headers, framed))
             request = HttpRequest("POST", target, (framed,), b"hello")
             if not connection.has(FIRST, timeout=TIMEOUT):
@@ -129,21 +129,25 @@ def upgrades_pass(subject: Subject) -> Iterator[Finding]:
         ),
         ("a protocol of somebody's own", (("Upgrade", "odd/1"),), "Upgrade: odd/1\r\n", (Echo(),), odd, odd),
     )
-    for name, asked, answered, answers, said, expected in forms:
+    for name, fields, status_line, parts, sent_bytes, expected in forms:
         case = subject.case()
-        start = f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n{answered}\r\n".encode()
-        subject.behind.script(case, Script((start, *answers)))
+        start = f"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n{status_line}\r\n".encode()
+        subject.behind.script(case, Script((start, *parts)))
         with RawConnection(subject.wire) as connection:
-            method, target, *headers = _asked(subject, case, keep=True)
-            connection.say(head(method, target, *headers, ("Connection", "Upgrade"), *asked))
+            method, target, *headers = _upgrade_request(subject, case, keep=True)
+            connection.say(head(method, target, *headers, ("Connection", "Upgrade"), *fields))
             if not connection.has(b"\r\n\r\n") or not connection.received.startswith(b"HTTP/1.1 101"):
                 line = connection.received.split(b"\r\n")[0].decode("latin-1")
-                yield Finding("SRF-TRN-09", f"an upgrade to {name} does not pass", "HTTP/1.1 101", line, _shown(asked))
+                yield Finding(
+                    "SRF-TRN-09", f"an upgrade to {name} does not pass", "HTTP/1.1 101", line, _as_request(fields)
+                )
                 continue
-            connection.say(said)
+            connection.say(sent_bytes)
             if not connection.has(expected, timeout=TIMEOUT):
                 sentence = f"after an upgrade to {name} what one end says does not reach the other"
-                yield Finding("SRF-TRN-09", sentence, repr(expected), repr(connection.received[-40:]), _shown(asked))
+                yield Finding(
+                    "SRF-TRN-09", sentence, repr(expected), repr(connection.received[-40:]), _as_request(fields)
+                )
 
 
 def hints_arrive(subject: Subject) -> Iterator[Finding]:
@@ -174,7 +178,7 @@ def expectations_are_met(subject: Subject) -> Iterator[Finding]:
     subject.behind.script(case, answer(201, b'{"ok": 1.0}', [("Content-Type", "application/json")], reason="Created"))
     request = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
     with RawConnection(subject.wire) as connection:
-        _, target, *headers = _asked(subject, case)
+        _, target, *headers = _upgrade_request(subject, case)
         connection.say(head("POST", target, *headers, *request.headers, ("Content-Length", "5")))
         if not connection.has(b"\r\n\r\n", timeout=TIMEOUT) or not connection.received.startswith(b"HTTP/1.1 100"):
             line = connection.received.split(b"\r\n")[0].decode("latin-1")
@@ -187,19 +191,21 @@ def expectations_are_met(subject: Subject) -> Iterator[Finding]:
             sentence = "after its 100 the client's request is not answered"
             yield Finding("SRF-TRN-12", sentence, "HTTP/1.1 201", connection.received[-60:].decode("latin-1"), request)
     received = subject.behind.received(case)
-    if [one.sent.body for one in received] != [b"hello"]:
+    if [received.sent.body for received in received] != [b"hello"]:
         sentence = "the body that was sent after a 100 did not reach the upstream"
-        yield Finding("SRF-TRN-12", sentence, "hello", [one.sent.body.decode("latin-1") for one in received], request)
+        yield Finding(
+            "SRF-TRN-12", sentence, "hello", [received.sent.body.decode("latin-1") for received in received], request
+        )
 
 
 def expectations_arrive(subject: Subject) -> Iterator[Finding]:
     """The upstream hears of an expectation, and its refusal comes before the body was sent."""
     case = subject.case()
-    said = b"HTTP/1.1 413 Too Large\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno"
-    subject.behind.script(case, Script((said,), early=True))
+    response = b"HTTP/1.1 413 Too Large\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno"
+    subject.behind.script(case, Script((response,), early=True))
     request = HttpRequest("POST", GET.target, (("Expect", "100-continue"), ("Content-Type", "text/plain")), b"hello")
     with RawConnection(subject.wire) as connection:
-        _, target, *headers = _asked(subject, case)
+        _, target, *headers = _upgrade_request(subject, case)
         connection.say(head("POST", target, *headers, *request.headers, ("Content-Length", "5")))
         connection.has(b"HTTP/1.1 413", timeout=TIMEOUT)
         line = connection.received.split(b"\r\n")[0].decode("latin-1")
@@ -220,7 +226,7 @@ def connections_last(subject: Subject) -> Iterator[Finding]:
         cases = [subject.case() for _ in bodies]
         for case, status, body in zip(cases, statuses, bodies, strict=True):
             subject.behind.script(case, answer(status, body, [("Content-Type", "text/plain")], reason="Said"))
-        requests = [head(*_asked(subject, case, keep=True)) for case in cases]
+        requests = [head(*_upgrade_request(subject, case, keep=True)) for case in cases]
         with RawConnection(subject.wire) as connection:
             if at_once:
                 connection.say(b"".join(requests))
@@ -231,12 +237,14 @@ def connections_last(subject: Subject) -> Iterator[Finding]:
                     break
         places = [connection.received.find(body) for body in bodies]
         if -1 in places or places != sorted(places) or connection.received.count(b"HTTP/1.1 ") != len(bodies):
-            got = f"{connection.received.count(b'HTTP/1.1 ')} answers, bodies at {places}"
+            actual = f"{connection.received.count(b'HTTP/1.1 ')} answers, bodies at {places}"
             sentence = f"four requests on one connection, {name}, do not get their four answers in order"
-            yield Finding("SRF-TRN-01", sentence, "4 answers in the order of the requests", got, GET)
+            yield Finding("SRF-TRN-01", sentence, "4 answers in the order of the requests", actual, GET)
 
 
-def _asked(subject: Subject, case: str, *, keep: bool = False) -> tuple[str, str, *tuple[tuple[str, str], ...]]:
+def _upgrade_request(
+    subject: Subject, case: str, *, keep: bool = False
+) -> tuple[str, str, *tuple[tuple[str, str], ...]]:
     close = () if keep else (("Connection", "close"),)
     authority = f"{subject.wire.host}:{subject.wire.port}"
     return ("GET", GET.target, ("Host", authority), ASK, subject.caller(), (CASE, case), *close)
@@ -246,7 +254,7 @@ def _piece(data: bytes, *, coded: bool) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data) if coded else data
 
 
-def _shown(headers: tuple[tuple[str, str], ...]) -> HttpRequest:
+def _as_request(headers: tuple[tuple[str, str], ...]) -> HttpRequest:
     return HttpRequest("GET", GET.target, (("Connection", "Upgrade"), *headers))
 
 

@@ -37,8 +37,8 @@ def _named(plan: AgentPlan, rate: float | None) -> Sequence[Agent]:
     try:
         return (named(plan.name),)
     except UsageError as problem:
-        known = (SCRIPTED, *(agent.name for agent in AGENTS), *providers)
+        names = (SCRIPTED, *(agent.name for agent in AGENTS), *providers)
         problem_text = (
-            f"no agent is called {plan.name!r}{did_you_mean(plan.name, known)} (there are {', '.join(known)})"
+            f"no agent is called {plan.name!r}{did_you_mean(plan.name, names)} (there are {', '.join(names)})"
         )
         raise UsageError(problem_text) from problem

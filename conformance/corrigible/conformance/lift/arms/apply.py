@@ -61,7 +61,7 @@ def apply_arm(
             other = random.Random(seed).choice(pool) if pool else None
             change = lambda _: other  # noqa: E731  one of four, all in one place
         case Arm.NOISE:
-            change = lambda found: noisy(found, seed, plain)  # noqa: E731
+            change = lambda feedback: noisy(feedback, seed, plain)  # noqa: E731
         case _:
             change = lambda _: None  # noqa: E731
     body = _changed(response.body, change)
@@ -77,7 +77,8 @@ def apply_arm(
 def core(feedback: Feedback) -> Feedback:
     """Return the part of feedback that the paper's contract has."""
     suggestions = [
-        {name: one[name] for name in _CORE_SUGGESTION if name in one} for one in feedback.get("suggestions") or ()
+        {name: suggestion[name] for name in _CORE_SUGGESTION if name in suggestion}
+        for suggestion in feedback.get("suggestions") or ()
     ]
     return {**{name: feedback[name] for name in CORE if name in feedback}, "suggestions": suggestions}
 
@@ -93,19 +94,19 @@ def noisy(feedback: Feedback, seed: str, plain: Callable[[Json], Json] = lambda 
     A wrong value depends on the seed and on where the right value first occurs.
     """
     suggestions = []
-    for index, one in enumerate(feedback.get("suggestions") or ()):
-        if one.get("action") in TERMINAL_ACTIONS or one.get("base_action") in TERMINAL_ACTIONS:
-            suggestions.append(one)
+    for index, suggestion in enumerate(feedback.get("suggestions") or ()):
+        if suggestion.get("action") in TERMINAL_ACTIONS or suggestion.get("base_action") in TERMINAL_ACTIONS:
+            suggestions.append(suggestion)
             continue
         wrong: dict[str, tuple[Json, Json]] = {}
-        new = dict(one)
-        new["parameters"] = _wrong(one.get("parameters") or {}, f"{seed}/{index}", wrong, plain)
-        if one.get("patch"):
+        new = dict(suggestion)
+        new["parameters"] = _wrong(suggestion.get("parameters") or {}, f"{seed}/{index}", wrong, plain)
+        if suggestion.get("patch"):
             new["patch"] = [
                 {**edit, "value": _wrong(edit["value"], f"{seed}/{index}{edit['path']}", wrong, plain)}
                 if edit.get("op") in ("add", "replace") and "value" in edit and edit["path"] != _FRESH
                 else edit
-                for edit in one["patch"]
+                for edit in suggestion["patch"]
             ]
         if "message" in new:
             new["message"] = _reworded(str(new["message"]), wrong)

@@ -61,7 +61,9 @@ class Environment(BaseModel):
 
     def lacks(self, environ: Mapping[str, str] = os.environ) -> str:
         """Return why it cannot be started here; empty where it can."""
-        return "; ".join(f"{name} is not set: {what}" for name, what in self.needs.items() if not environ.get(name))
+        return "; ".join(
+            f"{name} is not set: {requirement}" for name, requirement in self.needs.items() if not environ.get(name)
+        )
 
     def is_fresh(self, task: str) -> bool:
         """Return whether a task gets servers of its own."""
@@ -109,8 +111,8 @@ class RunningEnvironment:
     def ended(self) -> str | None:
         """Return which of the two programs ended, and the end of its output; None while both run."""
         for name, program in (("upstream", self.upstream), ("proxy", self.proxy)):
-            if (how := program.ended()) is not None:
-                return f"the {name} {how}: {program.last_words()[-400:]}"
+            if (ending := program.ended()) is not None:
+                return f"the {name} {ending}: {program.last_words()[-400:]}"
         return None
 
 
@@ -137,7 +139,7 @@ def start(environment: Environment) -> Iterator[RunningEnvironment]:
         yield RunningEnvironment(environment, *clients, upstream, proxy, proxy_address)
 
 
-def _started(stack: ExitStack, what: str, command: str, names: Mapping[str, str]) -> tuple[ServerProcess, str, str]:
+def _started(stack: ExitStack, label: str, command: str, names: Mapping[str, str]) -> tuple[ServerProcess, str, str]:
     """Start a program, and wait until it says that it listens. Return it, its address, and what it printed.
 
     An open port is no proof: it may be open too early, or belong to another program.
@@ -152,10 +154,10 @@ def _started(stack: ExitStack, what: str, command: str, names: Mapping[str, str]
         output = program.said()
         if ready.search(output):
             return program, address, output
-        if (how := program.ended()) is not None:
-            raise UsageError(f"the {what} {how}: {output[-400:]}")
+        if (ending := program.ended()) is not None:
+            raise UsageError(f"the {label} {ending}: {output[-400:]}")
         time.sleep(0.02)
-    raise UsageError(f"the {what} is not ready after {_START_TIMEOUT:g} s: {program.last_words()[-400:]}")
+    raise UsageError(f"the {label} is not ready after {_START_TIMEOUT:g} s: {program.last_words()[-400:]}")
 
 
 def _grpc_client(environment: Environment, address: str) -> Client:

@@ -46,26 +46,26 @@ class GrpcClient:
 
     def send(self, request: Request, headers: Mapping[str, str], *, timeout: float = 30.0) -> Response:
         """Call a method; of a stream of responses the first counts. `headers` win over those of the document."""
-        known = self._method(request.method)
+        method_type = self._method(request.method)
         sent = {name.lower(): scalar_text(value) for name, value in request.headers.items()}
         sent |= {name.lower(): value for name, value in headers.items()}
         metadata = list(sent.items())
-        if known is None:  # an unknown method is sent all the same: the server is to reject it
-            content, answers, streams = b"", None, (False, False)
+        if method_type is None:  # an unknown method is sent all the same: the server is to reject it
+            content, response_type, streams = b"", None, (False, False)
         else:
-            message = message_factory.GetMessageClass(known.input_type)()
+            message = message_factory.GetMessageClass(method_type.input_type)()
             try:
                 json_format.ParseDict(request.body or {}, message, descriptor_pool=self._pool)
             except (json_format.ParseError, TypeError, ValueError) as problem:
                 return Response(_MALFORMED, {"code": _MALFORMED, "message": f"the client cannot encode it: {problem}"})
             content = message.SerializeToString(deterministic=True)
-            answers = message_factory.GetMessageClass(known.output_type)
-            streams = known.client_streaming, known.server_streaming
+            response_type = message_factory.GetMessageClass(method_type.output_type)
+            streams = method_type.client_streaming, method_type.server_streaming
         try:
-            got = self._call(request.method, content, metadata, timeout, streams)
-        except grpc.RpcError as refused:
-            return self._refusal(refused, request.method)
-        body = None if answers is None else self._plain(answers.FromString(got))
+            content_received = self._call(request.method, content, metadata, timeout, streams)
+        except grpc.RpcError as error:
+            return self._refusal(error, request.method)
+        body = None if response_type is None else self._as_json(response_type.FromString(content_received))
         return Response(0, body, succeeded=True)
 
     def _call(
@@ -73,8 +73,8 @@ class GrpcClient:
     ) -> bytes:
         match streams:
             case (False, False):
-                answer: bytes = self._channel.unary_unary(method)(content, metadata=metadata, timeout=timeout)
-                return answer
+                reply: bytes = self._channel.unary_unary(method)(content, metadata=metadata, timeout=timeout)
+                return reply
             case (False, True):
                 stream = self._channel.unary_stream(method)(content, metadata=metadata, timeout=timeout)
             case (True, False):
@@ -93,28 +93,28 @@ class GrpcClient:
         except KeyError:
             return None
 
-    def _plain(self, message: Any) -> Json:
+    def _as_json(self, message: Any) -> Json:
         return json_format.MessageToDict(message, descriptor_pool=self._pool)
 
-    def _refusal(self, refused: Any, method: str) -> Response:
-        code, text = int(refused.code().value[0]), refused.details() or ""
+    def _refusal(self, error: Any, method: str) -> Response:
+        code, text = int(error.code().value[0]), error.details() or ""
         if code == grpc.StatusCode.UNAVAILABLE.value[0] and any(word in text for word in _GONE):
             raise Unreachable(f"{method}: {text}")
         body: dict[str, Json] = {"code": code, "message": text}
         details: list[Json] = []
-        found: Mapping[str, Json] | None = None
-        for detail in _details(refused):
+        feedback: Mapping[str, Json] | None = None
+        for detail in _details(error):
             if detail.type_url.rpartition("/")[2] == OURS:
                 try:
-                    found = from_proto(RecoveryFeedback.FromString(detail.value)).document()
+                    feedback = from_proto(RecoveryFeedback.FromString(detail.value)).document()
                 except (DecodeError, ContractError):
                     continue
             else:
                 details.append(self._detail(detail))
         if details:
             body["details"] = details
-        if found is not None:
-            body[MEMBER] = found
+        if feedback is not None:
+            body[MEMBER] = feedback
         return Response(code, body)
 
     def _detail(self, detail: Any) -> Json:
@@ -128,8 +128,8 @@ class GrpcClient:
         return {"@type": detail.type_url}
 
 
-def _details(refused: Any) -> list[Any]:
-    for key, value in refused.trailing_metadata() or ():
+def _details(error: Any) -> list[Any]:
+    for key, value in error.trailing_metadata() or ():
         if key == _DETAILS:
             try:
                 return list(status_pb2.Status.FromString(value).details)

@@ -66,9 +66,9 @@ class HttpClient:
         target = quote(request.path, safe=_SAFE_IN_PATHS)
         if request.query:
             target += f"?{urlencode(list(query_pairs(request.query)))}"
-        got = self._exchange(request.method, target, content, sent, timeout)
-        body = got.read()
-        return _response(got.status, got.getheaders(), body)
+        response = self._exchange(request.method, target, content, sent, timeout)
+        body = response.read()
+        return _response(response.status, response.getheaders(), body)
 
     def _exchange(
         self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], timeout: float
@@ -77,7 +77,7 @@ class HttpClient:
         if connection.sock is not None and _is_readable(connection.sock):
             connection.close()  # nothing was asked: the server closed it
         while True:
-            kept = connection.sock is not None
+            reused = connection.sock is not None
             try:
                 connection.request(method, target, content, dict(headers))
                 return connection.getresponse()
@@ -85,8 +85,8 @@ class HttpClient:
                 connection.close()
                 # A kept connection may have been closed meanwhile, before it answered anything: then ask once more.
                 closed = isinstance(problem, http.client.RemoteDisconnected)
-                lost = closed or (isinstance(problem, _LOST) and method in _IDEMPOTENT)
-                if not (kept and lost):
+                may_retry = closed or (isinstance(problem, _LOST) and method in _IDEMPOTENT)
+                if not (reused and may_retry):
                     raise Unreachable(f"{method} {target}: {problem or type(problem).__name__}") from None
 
     def _connection(self, timeout: float) -> http.client.HTTPConnection:
@@ -120,5 +120,5 @@ def _response(status: int, headers: list[tuple[str, str]], content: bytes) -> Re
     for name, value in headers:
         low = name.lower()
         joined[low] = f"{joined[low]}, {value}" if low in joined else value
-    refused = isinstance(body, dict) and body.get("success") is False
-    return Response(status, body, joined, 200 <= status < 300 and not refused)
+    is_failure = isinstance(body, dict) and body.get("success") is False
+    return Response(status, body, joined, 200 <= status < 300 and not is_failure)

@@ -46,7 +46,7 @@ class Normalizer:
         """Return a text, normalized."""
         if self._coded:
             text = _BASE64.sub(self._decoded, text)
-        out = self._find_own.sub(lambda found: self._own[found[0]], text)
+        out = self._find_own.sub(lambda match: self._own[match[0]], text)
         out = self._find_ids.sub(self._named, out)
         return self._find_times.sub("<time>", out)
 

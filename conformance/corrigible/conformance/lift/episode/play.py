@@ -93,7 +93,7 @@ def play(job: Job, running: RunningEnvironment) -> Episode:
         if isinstance(usage := getattr(problem, "usage", None), Usage):  # billed, although no move followed
             state.usage, state.billed = state.usage + usage, True
     outcome = "error" if trouble else "success" if verdict.success else "failure"
-    return _written(job, running.environment, state, outcome, trouble, verdict, began, time.monotonic() - clock)
+    return _record_episode(job, running.environment, state, outcome, trouble, verdict, began, time.monotonic() - clock)
 
 
 def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: float) -> Verdict:
@@ -101,21 +101,23 @@ def _played(job: Job, running: RunningEnvironment, state: EpisodeState, until: f
     prepare((*environment.begin, *task.setup), job.file, running, state.saved)
     filled = Task.model_validate(
         fill(task.model_dump(include={"id", "origin", "prompt", "facts", "needs", "request", "accepted"}), state.saved)
-        | {"success": [fill(one.model_dump(), state.saved) for one in task.success]}
-        | {"kept": [fill(one.model_dump(), state.saved) for one in task.kept]}
+        | {"success": [fill(read.model_dump(), state.saved) for read in task.success]}
+        | {"kept": [fill(condition.model_dump(), state.saved) for condition in task.kept]}
     )
-    before = [_look(one, job.file, running, state.saved) for one in filled.kept]
+    before = [_look(condition, job.file, running, state.saved) for condition in filled.kept]
     if task.needs == "impossible" and filled.success:
-        looked = [(one, ReadResult(_look(one, job.file, running, state.saved))) for one in filled.success]
+        looked = [(read, ReadResult(_look(read, job.file, running, state.saved))) for read in filled.success]
         if not missing(filled, (), looked):
             raise NotObserved("the task is wrong: what must not come about holds before the first call")
     _calls(job, running, filled, state, until)
-    success = [(one, ReadResult(_look(one, job.file, running, state.saved))) for one in filled.success]
-    after = [_look(one, job.file, running, state.saved) for one in filled.kept]
-    kept = [(one, ReadResult(now, then)) for one, now, then in zip(filled.kept, after, before, strict=True)]
+    success = [(read, ReadResult(_look(read, job.file, running, state.saved))) for read in filled.success]
+    after = [_look(condition, job.file, running, state.saved) for condition in filled.kept]
+    unchanged_reads = [
+        (condition, ReadResult(now, then)) for condition, now, then in zip(filled.kept, after, before, strict=True)
+    ]
     secrets = secrets_of([environment.credentials(name, state.saved) for name in environment.callers])
     return score_episode(
-        filled, state.played, state.ending, success, kept, secrets, environment.clocks, environment.reads
+        filled, state.played, state.ending, success, unchanged_reads, secrets, environment.clocks, environment.reads
     )
 
 
@@ -174,7 +176,7 @@ def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeStat
             state.attempts += move.lost
             if state.attempts >= job.attempts:
                 return  # the lost attempts were the last ones
-            response = _made(job, running, move, headers, state)
+            response = _make_move(job, running, move, headers, state)
             succeeded = response.succeeded and move.settles
             exhausted = state.attempts >= job.attempts or len(state.played) >= _MOST
             if (succeeded or exhausted) and job.agent.kind != "external":
@@ -187,7 +189,7 @@ def _calls(job: Job, running: RunningEnvironment, task: Task, state: EpisodeStat
                 return
 
 
-def _made(
+def _make_move(
     job: Job, running: RunningEnvironment, move: Send, headers: Mapping[str, str], state: EpisodeState
 ) -> Response:
     """Wait, then make the steps and the call of a move. Return the call's response as the arm shows it."""
@@ -203,15 +205,17 @@ def _made(
         began = time.monotonic()
         response = running.proxy_client.send(sent, headers)
         visible = {name: response.headers[name] for name in _SHOWN_HEADERS if name in response.headers}
-        shown = Response(response.status, response.body, visible, response.succeeded)
+        visible_response = Response(response.status, response.body, visible, response.succeeded)
         if not response.succeeded:
             seed = f"{job.seed}:{job.task.id}:{len(state.played)}"
-            shown = apply_arm(shown, job.arm, seed, job.pool, Normalizer(running.environment, {"tenant": job.tenant}))
+            visible_response = apply_arm(
+                visible_response, job.arm, seed, job.pool, Normalizer(running.environment, {"tenant": job.tenant})
+            )
         state.played.append(
             PlayedCall(
                 sent,
                 response,
-                shown,
+                visible_response,
                 step=is_step,
                 applied=move.applied if is_last else None,
                 wait=move.wait if is_last else 0.0,
@@ -222,12 +226,12 @@ def _made(
                 seconds=round(time.monotonic() - began, 6),
             )
         )
-        last = shown
+        last = visible_response
     state.attempts += not (last.succeeded and is_look_up)
     return last
 
 
-def _written(
+def _record_episode(
     job: Job,
     environment: Environment,
     state: EpisodeState,
@@ -242,7 +246,7 @@ def _written(
         normalizer(value)
     turns = tuple(_turn(call, _call_before(state.played, index), normalizer) for index, call in enumerate(state.played))
     loops = sum(1 for call in state.played if _is_loop(call.seen))
-    spent = Spent(
+    usage = Spent(
         input=state.usage.input,
         output=state.usage.output,
         cached=state.usage.cached,
@@ -260,10 +264,10 @@ def _written(
         seed=job.seed,
         outcome=outcome,
         why=normalizer.text(trouble or verdict.why),
-        ending=_ended(state),
+        ending=_outcome(state),
         attempts=state.attempts,
         turns=turns,
-        spent=spent if state.billed else None,
+        spent=usage if state.billed else None,
         harm=tuple(normalizer.text(line) for line in verdict.harm),
         loops=loops,
         strategy=job.strategy,
@@ -273,7 +277,7 @@ def _written(
     )
 
 
-def _ended(state: EpisodeState) -> str:
+def _outcome(state: EpisodeState) -> str:
     if state.ending is None:
         return ""
     return f"{state.ending}: {state.reason}" if state.reason else state.ending

@@ -32,14 +32,14 @@ class Difference:
 def compare(first: Log, second: Log) -> list[Difference]:
     """Return where two logs differ, what ran first, then episode by episode."""
     differences = [Difference("what ran", line) for line in _manifests(first.manifest, second.manifest)]
-    ours, theirs = ({_name(one): one for one in log.episodes} for log in (first, second))
-    for name in sorted({*ours, *theirs}):
-        if name not in theirs:
+    first_episodes, second_episodes = ({_name(episode): episode for episode in log.episodes} for log in (first, second))
+    for name in sorted({*first_episodes, *second_episodes}):
+        if name not in second_episodes:
             differences.append(Difference(name, "only in the first"))
-        elif name not in ours:
+        elif name not in first_episodes:
             differences.append(Difference(name, "only in the second"))
         else:
-            differences += [Difference(name, line) for line in _episodes(ours[name], theirs[name])]
+            differences += [Difference(name, line) for line in _episodes(first_episodes[name], second_episodes[name])]
     return differences
 
 
@@ -49,18 +49,21 @@ def _name(episode: Episode) -> str:
 
 
 def _manifests(first: Manifest, second: Manifest) -> Iterator[str]:
-    yield from differing(*(_timeless(one.model_dump(mode="json")) for one in (first, second)))
+    yield from differing(*(_timeless(manifest.model_dump(mode="json")) for manifest in (first, second)))
 
 
 def _episodes(first: Episode, second: Episode) -> Iterator[str]:
-    ours, theirs = (_timeless(one.model_dump(mode="json")) for one in (first, second))
-    turns = ours.pop("turns"), theirs.pop("turns")
-    ours.pop("key"), theirs.pop("key")  # it differs where code or tasks do, and that is said of what ran
-    yield from differing(ours, theirs)
+    first_document, second_document = (_timeless(episode.model_dump(mode="json")) for episode in (first, second))
+    turns = first_document.pop("turns"), second_document.pop("turns")
+    (
+        first_document.pop("key"),
+        second_document.pop("key"),
+    )  # it differs where code or tasks do, and that is said of what ran
+    yield from differing(first_document, second_document)
     if len(turns[0]) != len(turns[1]):
         yield f"{len(turns[0])} turns, and {len(turns[1])}"
-    for number, (mine, yours) in enumerate(zip(*turns, strict=False), start=1):
-        for line in differing(mine, yours):
+    for number, (first_turn, yours) in enumerate(zip(*turns, strict=False), start=1):
+        for line in differing(first_turn, yours):
             yield f"turn {number}: {line}"
 
 
@@ -74,24 +77,24 @@ def _timeless(value: Json) -> Json:
             return value
 
 
-def differing(first: Json, second: Json, where: str = "") -> Iterator[str]:
+def differing(first: Json, second: Json, path: str = "") -> Iterator[str]:
     """Yield each innermost place where two values differ: `/shown/message: "a", and "b"`."""
     match first, second:
         case Mapping(), Mapping():
             for name in dict.fromkeys((*first, *second)):
                 if name not in second:
-                    yield f"{where}/{name}: {_said(first[name])}, and nothing"
+                    yield f"{path}/{name}: {_as_text(first[name])}, and nothing"
                 elif name not in first:
-                    yield f"{where}/{name}: nothing, and {_said(second[name])}"
+                    yield f"{path}/{name}: nothing, and {_as_text(second[name])}"
                 else:
-                    yield from differing(first[name], second[name], f"{where}/{name}")
+                    yield from differing(first[name], second[name], f"{path}/{name}")
         case list(), list() if len(first) == len(second):
-            for index, (mine, yours) in enumerate(zip(first, second, strict=True)):
-                yield from differing(mine, yours, f"{where}/{index}")
+            for index, (first_element, yours) in enumerate(zip(first, second, strict=True)):
+                yield from differing(first_element, yours, f"{path}/{index}")
         case _ if first != second or type(first) is not type(second):
-            yield f"{where}: {_said(first)}, and {_said(second)}"
+            yield f"{path}: {_as_text(first)}, and {_as_text(second)}"
 
 
-def _said(value: Json) -> str:
+def _as_text(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."

@@ -52,8 +52,8 @@ def _text(value: object) -> str:
 
 
 def _label(x: float, y: float, text: object, anchor: str = "start", kind: str = "") -> str:
-    shown = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{shown}>{_text(text)}</text>'
+    attribute = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{attribute}>{_text(text)}</text>'
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", style: str = "") -> str:
@@ -102,18 +102,18 @@ def dots(tasks: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
         f"success under {_text(y)}</text>"
     )
     groups: dict[tuple[float, float], list[Dot]] = {}
-    for one in tasks:
-        groups.setdefault((round(one.x, 3), round(one.y, 3)), []).append(one)
+    for dot in tasks:
+        groups.setdefault((round(dot.x, 3), round(dot.y, 3)), []).append(dot)
     crowd = max(map(len, groups.values()), default=1)
     scale = 1.0 if crowd <= 6 else 0.62
     labels: list[tuple[float, float, str, str]] = []
     for (gx, gy), inside in sorted(groups.items()):
         cx, cy = at(gx, gy)
         step = _STEP * scale * (1.5 if crowd <= 6 else 1.0)
-        for index, one in enumerate(sorted(inside, key=lambda d: -_radius(d))):
+        for index, dot in enumerate(sorted(inside, key=lambda d: -_radius(d))):
             reach = 0.0 if len(inside) == 1 else step * math.sqrt(index + 0.5)
             px, py = cx + reach * math.cos(index * _GOLDEN), cy + reach * math.sin(index * _GOLDEN)
-            parts.append(_dot(one, px, py, (x, y, shade), scale))
+            parts.append(_dot(dot, px, py, (x, y, shade), scale))
         edge = step * math.sqrt(len(inside)) + 10 if len(inside) > 1 else _radius(inside[0]) * scale + 4
         text = f"{len(inside)} tasks" if len(inside) > 2 else inside[0].name.rpartition("/")[2]
         if len(inside) > 2 or (len(inside) == 1 and gx != gy):
@@ -123,21 +123,21 @@ def dots(tasks: Sequence[Dot], x: str, y: str, shade: str) -> Markup:
     above, below = (sum(d.y > d.x for d in tasks), sum(d.y < d.x for d in tasks))
     n = sorted({d.n for d in tasks})
     each = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}" if n else "0"
-    where = f"{above} above the line, {len(tasks) - above - below} on it, {below} below"
-    title = f"{len(tasks)} tasks, n = {each} each per arm: {where}"
+    caption = f"{above} above the line, {len(tasks) - above - below} on it, {below} below"
+    title = f"{len(tasks)} tasks, n = {each} each per arm: {caption}"
     parts.append(_label(left, 26, title, kind="head"))
     return _svg(width, height, f"{y} against {x}, by task", parts)
 
 
-def _radius(one: Dot) -> float:
-    return 4.0 if one.shade is None else 3.5 + 6 * max(one.y - one.shade, 0.0)
+def _radius(dot: Dot) -> float:
+    return 4.0 if dot.shade is None else 3.5 + 6 * max(dot.y - dot.shade, 0.0)
 
 
-def _dot(one: Dot, x: float, y: float, arms: tuple[str, str, str], scale: float) -> str:
-    shade = "" if one.shade is None else f", {arms[2]} {one.shade:.0%}"
-    title = f"{one.name}: {arms[0]} {one.x:.0%}, {arms[1]} {one.y:.0%}{shade}, n = {one.n}"
-    opacity = 0.75 if one.shade is None else 0.18 + 0.8 * one.shade
-    return _circle(x, y, _radius(one) * scale, f"fill-opacity:{opacity:.2f}", title)
+def _dot(dot: Dot, x: float, y: float, arms: tuple[str, str, str], scale: float) -> str:
+    shade = "" if dot.shade is None else f", {arms[2]} {dot.shade:.0%}"
+    title = f"{dot.name}: {arms[0]} {dot.x:.0%}, {arms[1]} {dot.y:.0%}{shade}, n = {dot.n}"
+    opacity = 0.75 if dot.shade is None else 0.18 + 0.8 * dot.shade
+    return _circle(x, y, _radius(dot) * scale, f"fill-opacity:{opacity:.2f}", title)
 
 
 def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list[str]:
@@ -159,16 +159,16 @@ def _dot_legend(x: float, y: float, shade: str, over: str, shaded: bool) -> list
 
 def _apart(labels: Sequence[tuple[float, float, str, str]]) -> list[tuple[float, float, str, str]]:
     """Keep the labels that do not lie on one kept before."""
-    kept: list[tuple[float, float, str, str]] = []
-    taken: list[tuple[float, float, float]] = []
+    placed: list[tuple[float, float, str, str]] = []
+    occupied: list[tuple[float, float, float]] = []
     for x, y, text, anchor in labels:
         short = text if len(text) <= 24 else f"{text[:22]}…"
         wide = 6.2 * len(short)
         low = x if anchor == "start" else x - wide
-        if all(abs(y - other) > 12 or low > end or low + wide < begin for begin, end, other in taken):
-            kept.append((x, y, short, anchor))
-            taken.append((low, low + wide, y))
-    return kept
+        if all(abs(y - other) > 12 or low > end or low + wide < begin for begin, end, other in occupied):
+            placed.append((x, y, short, anchor))
+            occupied.append((low, low + wide, y))
+    return placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +210,14 @@ def _interval(bar: Bar, x0: float, left: float, side: float, y: float, span: tup
     def at(value: float) -> float:
         return left + side * (min(max(value, low), high) - low) / (high - low)
 
-    one = bar.estimate
+    estimate = bar.estimate
     parts = [_label(left - 10, y + 4, bar.name, "end", "key")]
-    if one.value is None:
+    if estimate.value is None:
         return [*parts, _label(left + 4, y + 4, "no observation", kind="key")]
-    if one.low is not None and one.high is not None:
-        parts.append(_line(at(one.low), y, at(one.high), y, "whisker", f"stroke:{bar.colour}"))
+    if estimate.low is not None and estimate.high is not None:
+        parts.append(_line(at(estimate.low), y, at(estimate.high), y, "whisker", f"stroke:{bar.colour}"))
     title = f"{bar.name}: {bar.note}" if bar.note else bar.name
-    parts.append(_circle(at(one.value), y, 4.6, f"fill:{bar.colour};stroke:none;fill-opacity:1", title))
+    parts.append(_circle(at(estimate.value), y, 4.6, f"fill:{bar.colour};stroke:none;fill-opacity:1", title))
     parts.append(_label(left + side + 10, y + 4, bar.note, kind="key"))
     return parts
 
@@ -243,7 +243,7 @@ def forest(bars: Sequence[Bar], title: str) -> Markup:
 def curves(arms: Mapping[str, tuple[Sequence[int], int]]) -> Markup:
     """Draw, for each arm, the share of episodes that had succeeded after 1, 2, ... attempts."""
     left, top, wide, tall = 56.0, 14.0, 420.0, 220.0
-    most = max((len(taken) for taken, _ in arms.values()), default=1)
+    most = max((len(counts) for counts, _ in arms.values()), default=1)
 
     def at(attempt: int, share: float) -> tuple[float, float]:
         return left + wide * attempt / max(most, 1), top + tall * (1 - share)
@@ -255,17 +255,17 @@ def curves(arms: Mapping[str, tuple[Sequence[int], int]]) -> Markup:
     parts += [_label(at(n, 0)[0], top + tall + 18, n, "middle", "key") for n in range(most + 1)]
     parts.append(_label(left + wide / 2, top + tall + 38, "attempts", "middle", "axis"))
     ends: list[tuple[float, str, str]] = []
-    for arm, (taken, n) in arms.items():
+    for arm, (counts, n) in arms.items():
         share, path = 0.0, ["M{:.1f} {:.1f}".format(*at(0, 0))]
-        for attempt, won in enumerate([*taken, *[0] * (most - len(taken))], start=1):
+        for attempt, won in enumerate([*counts, *[0] * (most - len(counts))], start=1):
             path.append(f"H{at(attempt, 0)[0]:.1f}")
             share += won / n if n else 0
             path.append(f"V{at(attempt, share)[1]:.1f}")
         parts.append(f'<path d="{"".join(path)}" class="curve" style="stroke:{colour(arm)}"/>')
         ends.append((at(most, share)[1], f"{arm} {share:.0%}, n = {n}", colour(arm)))
     y = 0.0
-    for wanted, text, tone in sorted(ends):
-        y = max(wanted + 4, y + 15)
+    for level, text, tone in sorted(ends):
+        y = max(level + 4, y + 15)
         parts.append(
             f'<text x="{left + wide + 10:.0f}" y="{y:.1f}" class="key" style="fill:{tone}">{_text(text)}</text>'
         )

@@ -33,7 +33,7 @@ def render(summary: Summary, episodes: Sequence[Episode], *, limit: int = LIMIT)
         lstrip_blocks=True,
     )
     environment.filters.update(visible=visible, p=p_text, points=points_of, percent=_percent, span=_span)
-    prompts = {task: told.get("prompt", "") for task, told in summary.manifest.tasks.items()}
+    prompts = {task: task_facts.get("prompt", "") for task, task_facts in summary.manifest.tasks.items()}
     return environment.get_template("page.html.jinja").render(
         summary=summary,
         manifest=summary.manifest,
@@ -47,10 +47,10 @@ def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.0f}"
 
 
-def _span(one: Estimate, scale: float = 100, digits: int = 0) -> str:
-    if one.low is None or one.high is None:
+def _span(estimate: Estimate, scale: float = 100, digits: int = 0) -> str:
+    if estimate.low is None or estimate.high is None:
         return ""
-    return " to ".join(f"{scale * value:.{digits}f}" for value in (one.low, one.high))
+    return " to ".join(f"{scale * value:.{digits}f}" for value in (estimate.low, estimate.high))
 
 
 def _view(section: Section) -> dict[str, object]:
@@ -65,11 +65,11 @@ def _view(section: Section) -> dict[str, object]:
         "chosen": next((name for name in FAITHFUL if name in section.agents), who[0])
         if section.kind == "scripted"
         else who[0],
-        "grid": {(one.agent, one.arm): one for one in section.rates},
-        "rows": list(dict.fromkeys(one.agent for one in section.rates)),
-        "effort": {(one.agent, one.arm): one for one in section.efforts},
-        "uptake": {(one.agent, one.arm): one for one in section.uptakes},
-        "circles": {(one.agent, one.arm): one for one in section.circles},
+        "grid": {(rate.agent, rate.arm): rate for rate in section.rates},
+        "rows": list(dict.fromkeys(rate.agent for rate in section.rates)),
+        "effort": {(effort.agent, effort.arm): effort for effort in section.efforts},
+        "uptake": {(uptake.agent, uptake.arm): uptake for uptake in section.uptakes},
+        "circles": {(repeated.agent, repeated.arm): repeated for repeated in section.circles},
         "forest": _forest(section.comparisons, section.primary),
         "figures": [
             (
@@ -86,21 +86,21 @@ def _view(section: Section) -> dict[str, object]:
     }
 
 
-def _forest(found: Sequence[Comparison], primary: tuple[str, str]) -> Markup:
+def _forest(comparisons: Sequence[Comparison], primary: tuple[str, str]) -> Markup:
     bars = [
         Bar(
-            visible(one.agent or _ALL)[:32],
-            one.difference.estimate,
-            "var(--arm-patches)" if one.agent != POOLED else "var(--ink)",
+            visible(comparison.agent or _ALL)[:32],
+            comparison.difference.estimate,
+            "var(--arm-patches)" if comparison.agent != POOLED else "var(--ink)",
             ", ".join(
                 (
-                    points_of(one.difference.estimate.value),
-                    f"p {p_text(one.difference.p)}",
-                    f"{one.difference.estimate.n} tasks",
+                    points_of(comparison.difference.estimate.value),
+                    f"p {p_text(comparison.difference.p)}",
+                    f"{comparison.difference.estimate.n} tasks",
                 )
             ),
         )
-        for one in found
+        for comparison in comparisons
     ]
     return forest(bars, f"{primary[0]} less {primary[1]}, points")
 
@@ -108,21 +108,21 @@ def _forest(found: Sequence[Comparison], primary: tuple[str, str]) -> Markup:
 def _dots(section: Section, agent: str, x: str, y: str, third: str) -> list[Dot]:
     return [
         Dot(
-            one.task, one.rates[x], one.rates[y], one.rates.get(third) if third not in (x, y) else None,
-            min(one.n[x], one.n[y]),
+            point.task, point.rates[x], point.rates[y], point.rates.get(third) if third not in (x, y) else None,
+            min(point.n[x], point.n[y]),
         )
-        for one in section.points
-        if one.agent == agent and x in one.rates and y in one.rates
+        for point in section.points
+        if point.agent == agent and x in point.rates and y in point.rates
     ]  # fmt: skip
 
 
-def _panels(section: Section, found: Iterable[Rate], agent: str) -> Markup:
+def _panels(section: Section, rates: Iterable[Rate], agent: str) -> Markup:
     out: dict[str, list[Bar]] = {}
-    for one in found:
-        if one.agent == agent:
-            note = f"{_percent(one.success.value)} %" if one.success.value is not None else ""
-            bar = Bar(one.arm, one.success, colour(one.arm), note)
-            out.setdefault(f"{one.within} ({one.tasks} tasks, n = {one.success.n})", []).append(bar)
+    for rate in rates:
+        if rate.agent == agent:
+            note = f"{_percent(rate.success.value)} %" if rate.success.value is not None else ""
+            bar = Bar(rate.arm, rate.success, colour(rate.arm), note)
+            out.setdefault(f"{rate.within} ({rate.tasks} tasks, n = {rate.success.n})", []).append(bar)
     merged: dict[str, list[Bar]] = {}
     for name, bars in out.items():
         # One head for a domain, though arms may differ in n where episodes crashed.
@@ -132,24 +132,30 @@ def _panels(section: Section, found: Iterable[Rate], agent: str) -> Markup:
 
 
 def _curves(section: Section, agent: str) -> Markup:
-    found: dict[str, tuple[list[int], int]] = {}
+    curves_by_arm: dict[str, tuple[list[int], int]] = {}
     for arm in section.arms:
-        mine = [one for one in section.efforts if one.arm == arm and agent in (POOLED, one.agent)]
-        longest = max((len(one.by_attempt) for one in mine), default=0)
-        taken = [sum(one.by_attempt[k] for one in mine if k < len(one.by_attempt)) for k in range(longest)]
-        if n := sum(one.n for one in mine):
-            found[arm] = (taken, n)
-    return curves(found) if found else Markup("")
+        matching = [effort for effort in section.efforts if effort.arm == arm and agent in (POOLED, effort.agent)]
+        longest = max((len(effort.by_attempt) for effort in matching), default=0)
+        totals = [
+            sum(effort.by_attempt[k] for effort in matching if k < len(effort.by_attempt)) for k in range(longest)
+        ]
+        if n := sum(effort.n for effort in matching):
+            curves_by_arm[arm] = (totals, n)
+    return curves(curves_by_arm) if curves_by_arm else Markup("")
 
 
 def _origins(section: Section) -> list[tuple[str, int, list[Rate | None]]]:
     """Return rates by origin, for the agents that stand for the section."""
-    named = {one.agent for one in section.rates}
-    agent = POOLED if POOLED in named else next((name for name in FAITHFUL if name in named), min(named, default=""))
+    agents = {rate.agent for rate in section.rates}
+    agent = POOLED if POOLED in agents else next((name for name in FAITHFUL if name in agents), min(agents, default=""))
     out: list[tuple[str, int, list[Rate | None]]] = []
-    for origin in dict.fromkeys(one.within for one in section.origins):
-        mine = {one.arm: one for one in section.origins if one.within == origin and one.agent == agent}
+    for origin in dict.fromkeys(rate.within for rate in section.origins):
+        rates_by_arm = {rate.arm: rate for rate in section.origins if rate.within == origin and rate.agent == agent}
         out.append(
-            (origin, max((one.tasks for one in mine.values()), default=0), [mine.get(arm) for arm in section.arms])
+            (
+                origin,
+                max((rate.tasks for rate in rates_by_arm.values()), default=0),
+                [rates_by_arm.get(arm) for arm in section.arms],
+            )
         )
     return out

@@ -111,7 +111,7 @@ class Summary:
 
     def document(self) -> dict[str, Json]:
         """Return the summary as JSON."""
-        return {**_plain(asdict(self)), "manifest": self.manifest.model_dump(mode="json")}
+        return {**_finite(asdict(self)), "manifest": self.manifest.model_dump(mode="json")}
 
 
 def summarise(log: Log, primary: tuple[str, str] | None = None) -> Summary:
@@ -140,8 +140,8 @@ def summarise(log: Log, primary: tuple[str, str] | None = None) -> Summary:
 def declared(manifest: Manifest) -> tuple[str, str] | None:
     """Return the primary comparison that the plan names."""
     registered = manifest.plan.get("registered") or {}
-    named = registered.get("primary")
-    return (str(named[0]), str(named[1])) if named else None
+    primary = registered.get("primary")
+    return (str(primary[0]), str(primary[1])) if primary else None
 
 
 def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None) -> Section:
@@ -151,13 +151,13 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
     main = comparisons(group, first, second, seed=seed, margin=margin)
     pairs = [(first, arm) for arm in group.arms if arm not in (first, second)]
     pairs += [(arm, second) for _, arm in pairs]
-    secondary = [one for a, b in pairs for one in comparisons(group, a, b, seed=seed, family=False)]
+    secondary = [comparison for a, b in pairs for comparison in comparisons(group, a, b, seed=seed, family=False)]
     return Section(
         kind=group.kind,
         agents=group.agents,
         fake=tuple(name for name in group.agents if name in group.fake),
         arms=group.arms,
-        tasks=len({name_of(one) for one in group.episodes}),
+        tasks=len({name_of(episode) for episode in group.episodes}),
         episodes=len(group.episodes),
         errors=len(group.episodes) - len(group.observed),
         claim=_claim(group, main, first, second),
@@ -166,9 +166,9 @@ def _section(group: Group, manifest: Manifest, override: tuple[str, str] | None)
         comparisons=tuple(main),
         secondary=tuple(secondary),
         rates=tuple(rates(group)),
-        domains=tuple(rates_by(group, lambda one: one.domain)),
-        needs=tuple(rates_by(group, lambda one: one.needs)),
-        origins=tuple(rates_by(group, lambda one: origin_of(one, manifest))),
+        domains=tuple(rates_by(group, lambda episode: episode.domain)),
+        needs=tuple(rates_by(group, lambda episode: episode.needs)),
+        origins=tuple(rates_by(group, lambda episode: origin_of(episode, manifest))),
         points=tuple(points(group)),
         efforts=tuple(efforts(group, seed=seed)),
         uptakes=tuple(uptakes(group)),
@@ -281,20 +281,20 @@ def _caveats(found_groups: Sequence[Group], log: Log, superseded: int) -> list[s
     digests = {record.digests.get("code") for record in log.manifests}
     if len(digests) > 1:
         caveats.append(f"The log was written by {len(digests)} states of the code.")
-    for domain, why in (log.manifest.plan.get("skipped") or {}).items():
-        caveats.append(f"{domain} was not run: {why}.")
+    for domain, reason in (log.manifest.plan.get("skipped") or {}).items():
+        caveats.append(f"{domain} was not run: {reason}.")
     return [*caveats, *log.warnings]
 
 
-def _plain(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     """Replace floats that JSON cannot represent."""
     match value:
         case float() if not math.isfinite(value):
             return "unbounded" if value > 0 else None
         case dict():
-            return {name: _plain(inner) for name, inner in value.items()}
+            return {name: _finite(inner) for name, inner in value.items()}
         case list() | tuple():
-            return [_plain(inner) for inner in value]
+            return [_finite(inner) for inner in value]
         case Manifest():
             return None
         case _:

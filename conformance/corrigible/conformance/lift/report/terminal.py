@@ -95,10 +95,10 @@ def _section(console: Console, section: Section) -> None:
             for h in section.harms
         ],
     )
-    warned = sum(one.warned for one in section.circles)
+    warned = sum(repeated.warned for repeated in section.circles)
     if warned:
-        stopped = sum(one.stopped for one in section.circles)
-        stuck = sum(one.stuck for one in section.circles)
+        stopped = sum(repeated.stopped for repeated in section.circles)
+        stuck = sum(repeated.stuck for repeated in section.circles)
         console.print(
             f"\nLoop breaker spoke in {warned} episodes; {stopped} ended for it; {stuck} were stuck to the end."
         )
@@ -113,8 +113,8 @@ def _section(console: Console, section: Section) -> None:
 
 def _family(section: Section) -> str:
     first, second = section.primary
-    how = "declared before the run" if section.declared else "chosen AFTER the run: for a look only"
-    return f"{first} less {second}, in points, over tasks ({how})"
+    label = "declared before the run" if section.declared else "chosen AFTER the run: for a look only"
+    return f"{first} less {second}, in points, over tasks ({label})"
 
 
 def _table(*heads: str) -> Table:
@@ -125,7 +125,7 @@ def _table(*heads: str) -> Table:
     return table
 
 
-def _who(agent: str) -> Text:
+def _agent_text(agent: str) -> Text:
     return Text(one_line(agent, 60) if agent != POOLED else "all of them")
 
 
@@ -148,7 +148,7 @@ def _grid(section: Section, figures: Sequence[_C], text: Callable[[_C], str | No
     for agent in dict.fromkeys(rate.agent for rate in section.rates):
         cells = [by_cell.get((agent, arm), "-") for arm in section.arms]
         if set(cells) != {"-"}:
-            table.add_row(_who(agent), *cells)
+            table.add_row(_agent_text(agent), *cells)
     return table if table.row_count else None
 
 
@@ -180,62 +180,63 @@ def percent(value: float) -> str:
     return f"{100 * value:.0f}%"
 
 
-def interval(one: Estimate, digits: int = 0, scale: float = 100) -> str:
+def interval(estimate: Estimate, digits: int = 0, scale: float = 100) -> str:
     """Return `low-high`, nothing where there is none."""
-    if one.low is None or one.high is None:
+    if estimate.low is None or estimate.high is None:
         return ""
-    low, high = (f"{scale * value:.{digits}f}" for value in (one.low, one.high))
+    low, high = (f"{scale * value:.{digits}f}" for value in (estimate.low, estimate.high))
     return f"{low}..{high}"
 
 
-def _comparison(found: Sequence[Comparison]) -> Table | None:
-    if not found:
+def _comparison(comparisons: Sequence[Comparison]) -> Table | None:
+    if not comparisons:
         return None
     table = _table("agent", "difference", "95 % (tasks)", "tasks", "sign-flip p", "Holm", "ICC", "eff. n", "tie p")
-    for one in found:
-        estimate = one.difference.estimate
-        icc = [c for c in one.clusterings if c is not None]
+    for comparison in comparisons:
+        estimate = comparison.difference.estimate
+        icc = [c for c in comparison.clusterings if c is not None]
         table.add_row(
-            _who(one.agent),
+            _agent_text(comparison.agent),
             points_of(estimate.value),
             f"{points_of(estimate.low)}..{points_of(estimate.high)}" if estimate.low is not None else "-",
             str(estimate.n),
-            p_text(one.difference.p) + ("" if one.difference.exact or one.difference.p is None else "~"),
-            "-" if one.adjusted is None else p_text(one.adjusted),
+            p_text(comparison.difference.p)
+            + ("" if comparison.difference.exact or comparison.difference.p is None else "~"),
+            "-" if comparison.adjusted is None else p_text(comparison.adjusted),
             "/".join(f"{c.icc:.2f}" for c in icc) or "-",
             "/".join(f"{c.effective_n:.0f}" for c in icc) or "-",
-            "-" if one.tie is None else p_text(one.tie),
+            "-" if comparison.tie is None else p_text(comparison.tie),
         )
     return table
 
 
-def _as_papers(found: Sequence[Comparison]) -> Table | None:
-    if not found:
+def _as_papers(comparisons: Sequence[Comparison]) -> Table | None:
+    if not comparisons:
         return None
     table = _table("agent", "pairs", "both/1st/2nd/none", "McNemar p", "Newcombe 95 %", "Fisher p", "odds ratio")
-    for one in found:
+    for comparison in comparisons:
         table.add_row(
-            _who(one.agent),
-            str(one.table.n),
-            "/".join(map(str, one.table)),
-            p_text(one.mcnemar),
-            interval(one.newcombe),
-            p_text(one.fisher),
-            "-" if one.odds_ratio is None else f"{one.odds_ratio:.1f}",
+            _agent_text(comparison.agent),
+            str(comparison.table.n),
+            "/".join(map(str, comparison.table)),
+            p_text(comparison.mcnemar),
+            interval(comparison.newcombe),
+            p_text(comparison.fisher),
+            "-" if comparison.odds_ratio is None else f"{comparison.odds_ratio:.1f}",
         )
     return table
 
 
-def _within(found: Iterable[Rate], section: Section) -> Table | None:
-    cells = {(one.within, one.agent, one.arm): one for one in found}
+def _within(rates: Iterable[Rate], section: Section) -> Table | None:
+    cells = {(rate.within, rate.agent, rate.arm): rate for rate in rates}
     table = _table("agent", "of", *(SHORT.get(arm, one_line(arm, 8)) for arm in section.arms))
-    for within, agent in dict.fromkeys((one.within, one.agent) for one in found):
+    for within, agent in dict.fromkeys((rate.within, rate.agent) for rate in rates):
         if section.kind == "scripted" and agent not in FAITHFUL and set(FAITHFUL) & set(section.agents):
             continue
         row = [cells.get((within, agent, arm)) for arm in section.arms]
         shown = ["-" if o is None or o.success.value is None else f"{100 * o.success.value:.0f}" for o in row]
-        n = next((one.tasks for one in row if one is not None), 0)
-        table.add_row(_who(agent), f"{one_line(within, 12)} ({n})", *shown)
+        n = next((rate.tasks for rate in row if rate is not None), 0)
+        table.add_row(_agent_text(agent), f"{one_line(within, 12)} ({n})", *shown)
     return table if 0 < table.row_count <= 60 else None
 
 
@@ -243,11 +244,11 @@ def _deaths(section: Section) -> Table | None:
     if not section.deaths:
         return None
     table = _table("agent", "arm", "episodes", "death loops", "repeated", "lifted", "unreadable", "first diagnosed")
-    for one in section.deaths:
-        loops = "-" if one.loops.value is None else f"{percent(one.loops.value)} of {one.loops.n}"
-        first = ", ".join(f"{one_line(name, 24)} {n}" for name, n in list(one.first.items())[:2])
-        counts = (str(n) for n in (one.repeated, one.lifted, one.unreadable))
-        table.add_row(_who(one.agent), SHORT.get(one.arm, one.arm), str(one.episodes), loops, *counts, first)
+    for loop in section.deaths:
+        loops = "-" if loop.loops.value is None else f"{percent(loop.loops.value)} of {loop.loops.n}"
+        first = ", ".join(f"{one_line(name, 24)} {n}" for name, n in list(loop.first.items())[:2])
+        counts = (str(n) for n in (loop.repeated, loop.lifted, loop.unreadable))
+        table.add_row(_agent_text(loop.agent), SHORT.get(loop.arm, loop.arm), str(loop.episodes), loops, *counts, first)
     return table
 
 
@@ -255,18 +256,18 @@ def _strategies(section: Section) -> Table | None:
     if not section.flips:
         return None
     table = _table("model", "strategy", "pairs", "++/-+/+-/--", "points", "McNemar p", "pool A", "pool B")
-    for one in section.flips:
-        a, b = ("-" if e.value is None else f"{e.value:.1f}" for e in one.late_attempts)
-        solved = "-" if one.never_solved.value is None else percent(one.never_solved.value)
+    for comparison in section.flips:
+        a, b = ("-" if e.value is None else f"{e.value:.1f}" for e in comparison.late_attempts)
+        solved = "-" if comparison.never_solved.value is None else percent(comparison.never_solved.value)
         table.add_row(
-            Text(one_line(one.model, 40)),
-            f"{one.baseline} > {one.strategy}",
-            str(one.table.n),
-            "/".join(map(str, one.table)),
-            points_of(one.difference.value),
-            p_text(one.mcnemar),
+            Text(one_line(comparison.model, 40)),
+            f"{comparison.baseline} > {comparison.strategy}",
+            str(comparison.table.n),
+            "/".join(map(str, comparison.table)),
+            points_of(comparison.difference.value),
+            p_text(comparison.mcnemar),
             f"{a} > {b}",
-            f"{solved}/{one.never}",
+            f"{solved}/{comparison.never}",
         )
     return table
 

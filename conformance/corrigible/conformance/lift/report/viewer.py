@@ -54,36 +54,45 @@ def pack(episodes: Sequence[Episode], prompts: dict[str, str], *, limit: int = L
     """Pack all turns; where they are too big, those of failures and harm; then one failure of each (task, arm)."""
     rules: tuple[tuple[str, Callable[[Sequence[Episode]], list[Episode]]], ...] = (
         ("", list),
-        ("Turns are embedded of episodes that failed or did harm only", _bad),
-        ("Turns are embedded of one failure of each task and arm, and of harm, only", _one_bad),
-        ("Turns are embedded of episodes that did harm only", lambda inside: [one for one in inside if one.harm]),
+        ("Turns are embedded of episodes that failed or did harm only", _failed_episodes),
+        ("Turns are embedded of one failure of each task and arm, and of harm, only", _one_failed_per_arm),
+        (
+            "Turns are embedded of episodes that did harm only",
+            lambda inside: [episode for episode in inside if episode.harm],
+        ),
         ("No turns are embedded", lambda inside: []),
     )
     order = [arm.value for arm in Arm]
     ordered = sorted(episodes, key=lambda e: (e.agent, order.index(e.arm) if e.arm in order else -1, e.seed, e.key))
     tasks = split(ordered, name_of)
-    place, kept, blocks = 0, tasks, _blocks(tasks)
+    place, included, blocks = 0, tasks, _blocks(tasks)
     while sum(map(len, blocks)) > limit and place + 1 < len(rules):
         place += 1
-        kept = {task: rules[place][1](inside) for task, inside in tasks.items()}
-        blocks = _blocks(kept)
-    there = {id(one) for inside in kept.values() for one in inside}
-    rows = [_row(one, id(one) in there) for inside in tasks.values() for one in inside]
+        included = {task: rules[place][1](inside) for task, inside in tasks.items()}
+        blocks = _blocks(included)
+    included_ids = {id(episode) for inside in included.values() for episode in inside}
+    rows = [_row(episode, id(episode) in included_ids) for inside in tasks.values() for episode in inside]
     index = {"columns": _COLUMNS, "rows": rows, "tasks": list(tasks), "prompts": {t: prompts.get(t, "") for t in tasks}}
-    return Packed(squeezed(index), blocks, len(rows) - len(there), rules[place][0])
+    return Packed(squeezed(index), blocks, len(rows) - len(included_ids), rules[place][0])
 
 
-def _blocks(kept: Mapping[str, Sequence[Episode]]) -> tuple[str, ...]:
-    return tuple(squeezed(_block(inside)) for inside in kept.values())
+def _blocks(episodes: Mapping[str, Sequence[Episode]]) -> tuple[str, ...]:
+    return tuple(squeezed(_block(inside)) for inside in episodes.values())
 
 
-def _bad(episodes: Sequence[Episode]) -> list[Episode]:
-    return [one for one in episodes if one.outcome != "success" or one.harm]
+def _failed_episodes(episodes: Sequence[Episode]) -> list[Episode]:
+    return [episode for episode in episodes if episode.outcome != "success" or episode.harm]
 
 
-def _one_bad(episodes: Sequence[Episode]) -> list[Episode]:
-    seen: set[str] = set()
-    return [one for one in _bad(episodes) if one.harm or (one.arm not in seen and not seen.add(one.arm))]  # type: ignore[func-returns-value]
+def _one_failed_per_arm(episodes: Sequence[Episode]) -> list[Episode]:
+    by_arm: set[str] = set()
+    chosen = []
+    for episode in _failed_episodes(episodes):
+        if episode.harm or episode.arm not in by_arm:
+            chosen.append(episode)
+        if not episode.harm:
+            by_arm.add(episode.arm)
+    return chosen
 
 
 def squeezed(value: Json) -> str:
@@ -92,21 +101,21 @@ def squeezed(value: Json) -> str:
     return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
 
 
-def _row(one: Episode, there: bool) -> list[Json]:
+def _row(episode: Episode, is_included: bool) -> list[Json]:
     return [
-        one.key[:16],
-        name_of(one),
-        one.arm,
-        one.agent,
-        one.seed,
-        one.outcome,
-        one.attempts,
-        one.why,
-        one.ending,
-        list(one.harm),
-        one.needs,
-        one.loops,
-        there,
+        episode.key[:16],
+        name_of(episode),
+        episode.arm,
+        episode.agent,
+        episode.seed,
+        episode.outcome,
+        episode.attempts,
+        episode.why,
+        episode.ending,
+        list(episode.harm),
+        episode.needs,
+        episode.loops,
+        is_included,
     ]
 
 

@@ -91,10 +91,10 @@ class EnvironmentPool:
 class _FreshEnvironments:
     """Environments for one episode each. Up to two are started ahead while others play."""
 
-    def __init__(self, environment: Environment, wanted: int) -> None:
-        self._environment, self._wanted = environment, wanted
+    def __init__(self, environment: Environment, size: int) -> None:
+        self._environment, self._wanted = environment, size
         self._lock = threading.Lock()
-        self._executor = ThreadPoolExecutor(2, "fresh") if wanted else None
+        self._executor = ThreadPoolExecutor(2, "fresh") if size else None
         self._ahead: deque[Future[tuple[ExitStack, RunningEnvironment]]] = deque()
 
     @contextmanager
@@ -105,8 +105,8 @@ class _FreshEnvironments:
             for _ in range(min(self._wanted, 2) - len(self._ahead)):
                 self._ahead.append(self._executor.submit(self._start))
             self._wanted -= 1
-            mine = self._ahead.popleft()
-        stack, running = mine.result()
+            future = self._ahead.popleft()
+        stack, running = future.result()
         try:
             yield running
         finally:

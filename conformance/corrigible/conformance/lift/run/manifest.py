@@ -58,9 +58,9 @@ def code_digest(domain: str = "") -> str:
 
 def code_files(domain: str = "") -> list[Path]:
     """Return the files of that code. For a domain, without those of other domains; packs have digests of their own."""
-    here = Path(__file__).parents[1]
+    folder = Path(__file__).parents[1]
     others = {name for name in environments() if name != domain} if domain else set()
-    paths = [path for name in _OURS for path in _files(here / name)]
+    paths = [path for name in _OURS for path in _files(folder / name)]
     for part in _PARTS:
         root = _folder(part)
         for path in _files(root) if root is not None else ():

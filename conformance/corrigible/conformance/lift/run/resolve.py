@@ -68,7 +68,7 @@ def resolve_plan(plan: Plan, folder: Path = TASKS, agents: Sequence[Agent] = ())
 
 def _chosen(plan: Plan, domain: str, file: TaskFile) -> TaskFile:
     def matches(name: str) -> bool:
-        return any(fnmatchcase(name, one) or fnmatchcase(f"{domain}/{name}", one) for one in plan.tasks)
+        return any(fnmatchcase(name, pattern) or fnmatchcase(f"{domain}/{name}", pattern) for pattern in plan.tasks)
 
     return file.model_copy(update={"tasks": tuple(task for task in file.tasks if matches(task.id))})
 

@@ -141,13 +141,13 @@ class _WorkerPool:
         if self._failed:
             raise self._failed[0]
 
-    def _end(self, why: str) -> None:
+    def _end(self, reason: str) -> None:
         if not self._stop.is_set():  # only the first reason counts
-            self._add_reason(why)
+            self._add_reason(reason)
         self._stop.set()
 
-    def _add_reason(self, why: str) -> None:
-        self._progress.stopped = "; ".join(filter(None, (self._progress.stopped, why)))
+    def _add_reason(self, reason: str) -> None:
+        self._progress.stopped = "; ".join(filter(None, (self._progress.stopped, reason)))
 
     def _worker(self) -> None:
         domain = ""
@@ -225,15 +225,15 @@ def cost_of(episode: Episode, resolved: ResolvedPlan) -> float:
     """Return what an episode cost by the plan's price table; 0 without one."""
     if episode.spent is None or resolved.plan.prices is None:
         return 0.0
-    agent = next((one for one in resolved.agents if one.name == episode.agent), None)
+    agent = next((agent for agent in resolved.agents if agent.name == episode.agent), None)
     model: Json = agent.identity.get("model") if agent is not None else None
     return priced(episode, resolved.plan.prices, str(model))
 
 
 def priced(episode: Episode, prices: Prices, model: str) -> float:
     """Return what an episode cost."""
-    spent, price = episode.spent, prices.models.get(model)
-    if spent is None or price is None:
+    usage, price = episode.spent, prices.models.get(model)
+    if usage is None or price is None:
         return 0.0
     cached = price.cached if price.cached is not None else price.input
-    return ((spent.input - spent.cached) * price.input + spent.cached * cached + spent.output * price.output) / 1e6
+    return ((usage.input - usage.cached) * price.input + usage.cached * cached + usage.output * price.output) / 1e6

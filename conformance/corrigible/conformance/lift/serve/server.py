@@ -102,7 +102,7 @@ class Server(ThreadingHTTPServer):
             outcome, reason = str(document.get("outcome", "done")), str(document.get("reason", ""))
         except (ValueError, AttributeError):
             return Reply(400, {"message": 'the body is {"outcome": "done", "reason": "..."}'})
-        ending = next((one for one in ENDINGS if one == outcome.replace("_", " ")), None)
+        ending = next((ending for ending in ENDINGS if ending == outcome.replace("_", " ")), None)
         if ending is None:
             return Reply(400, {"message": f"outcome {outcome}: one of {', '.join(ENDINGS)}"})
         episode.finish(ending, reason[:2000])
@@ -130,9 +130,9 @@ def read_call(
 ) -> Request:
     """Read an agent's call as a request document. Raises ValueError where that is not possible."""
     dropped = _NOT_FORWARDED | {"content-type"} if grpc else _NOT_FORWARDED
-    kept = tuple((name, value) for name, value in headers if name.lower() not in dropped)
+    forwarded = tuple((name, value) for name, value in headers if name.lower() not in dropped)
     try:
-        request = request_document(HttpRequest(method, target or "/", kept, body))
+        request = request_document(HttpRequest(method, target or "/", forwarded, body))
     except UnicodeDecodeError:
         raise ValueError("the body is no UTF-8") from None
     except (ValueError, RecursionError) as problem:
@@ -143,8 +143,8 @@ def read_call(
         metadata = {n: v for n, v in request.headers.items() if n not in ("accept", "user-agent")}
         return Request(request.path, "", headers=metadata, body=request.body)
     if request.body is not None and request.form is not form:
-        wanted = "application/x-www-form-urlencoded" if form else "application/json"
-        raise ValueError(f"bodies have the content-type {wanted} here")
+        expected_type = "application/x-www-form-urlencoded" if form else "application/json"
+        raise ValueError(f"bodies have the content-type {expected_type} here")
     return replace(request, headers={n: v for n, v in request.headers.items() if n != "user-agent"})
 
 

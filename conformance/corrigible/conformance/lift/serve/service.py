@@ -76,9 +76,11 @@ class EpisodeService:
     ) -> None:
         self._resolved, self._store, self._agent, self._report = resolved, store, agent, report
         before = store.log.episodes if store.log is not None else ()
-        done = {episode.key for episode in before if episode.outcome != "error"}
+        completed_keys = {episode.key for episode in before if episode.outcome != "error"}
         self.total = len(resolved.jobs)
-        self._left = deque(job for job in allocation(resolved.jobs, resolved.plan.seeds[0]) if job.key not in done)
+        self._left = deque(
+            job for job in allocation(resolved.jobs, resolved.plan.seeds[0]) if job.key not in completed_keys
+        )
         self._served: dict[str, _Served] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -126,7 +128,7 @@ class EpisodeService:
     def status(self) -> dict[str, int]:
         """Return how many episodes there are, are left, run and ended."""
         with self._lock:
-            running = sum(not one.episode.over.is_set() for one in self._served.values())
+            running = sum(not served.episode.over.is_set() for served in self._served.values())
             left = len(self._left)
         return {"episodes": self.total, "left": left, "running": running, "ended": self.total - left - running}
 

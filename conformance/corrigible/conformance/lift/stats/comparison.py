@@ -106,20 +106,20 @@ def comparisons(
     """
     result = []
     for agent in (*((POOLED,) if group.poolable else ()), *group.agents):
-        own = [one for one in group.episodes if agent in (POOLED, one.agent)]
+        own = [episode for episode in group.episodes if agent in (POOLED, episode.agent)]
         if (comparison := compare(agent, own, first, second, seed=seed, margin=margin)) is not None:
             result.append(comparison)
     if not family:
         return result
-    ps = {one.agent: one.difference.p for one in result if one.agent != POOLED}
+    ps = {comparison.agent: comparison.difference.p for comparison in result if comparison.agent != POOLED}
     adjusted = holm({agent: p for agent, p in ps.items() if p is not None})
-    return [replace(one, adjusted=adjusted.get(one.agent)) for one in result]
+    return [replace(comparison, adjusted=adjusted.get(comparison.agent)) for comparison in result]
 
 
 def _errors(episodes: Sequence[Episode], arm: str) -> int:
-    return sum(one.arm == arm and one.outcome == "error" for one in episodes)
+    return sum(episode.arm == arm and episode.outcome == "error" for episode in episodes)
 
 
-def _clustering(seen: Sequence[Observation], arm: str) -> Clustering | None:
-    inside = by_task(one for one in seen if one.arm == arm)
-    return clustering([[one.success for one in group] for group in inside.values()])
+def _clustering(observations: Sequence[Observation], arm: str) -> Clustering | None:
+    inside = by_task(observation for observation in observations if observation.arm == arm)
+    return clustering([[observation.success for observation in group] for group in inside.values()])

@@ -81,14 +81,14 @@ def uptakes(group: Group) -> list[Uptake]:
 
 
 def _uptake(agent: str, arm: str, episodes: Sequence[Episode]) -> Uptake:
-    pairs = [pair for one in episodes if one.outcome != "error" for pair in pairwise(calls(one))]
+    pairs = [pair for episode in episodes if episode.outcome != "error" for pair in pairwise(calls(episode))]
     after = [now for before, now in pairs if before.offered]
     followed = [now for now in after if now.followed]
     others = [now for now in after if not now.followed]
     ended_by_agent = [
-        one
-        for one in episodes
-        if one.outcome != "error" and one.ending and (agent_calls := calls(one)) and agent_calls[-1].offered
+        episode
+        for episode in episodes
+        if episode.outcome != "error" and episode.ending and (agent_calls := calls(episode)) and agent_calls[-1].offered
     ]
     return Uptake(
         agent,
@@ -138,23 +138,23 @@ def repeated_errors(group: Group) -> list[RepeatedErrors]:
 
 
 def _repeated_errors(agent: str, arm: str, episodes: Sequence[Episode]) -> RepeatedErrors:
-    observed = [one for one in episodes if one.outcome != "error"]
+    observed = [episode for episode in episodes if episode.outcome != "error"]
     return RepeatedErrors(
         agent,
         arm,
         len(observed),
-        sum(one.loops > 0 for one in observed),
-        sum(one.loops for one in observed),
-        sum(one.ending.startswith("stopped by loop breaker") for one in observed),
-        sum(_is_stuck(one) for one in observed),
+        sum(episode.loops > 0 for episode in observed),
+        sum(episode.loops for episode in observed),
+        sum(episode.ending.startswith("stopped by loop breaker") for episode in observed),
+        sum(_is_stuck(episode) for episode in observed),
     )
 
 
 def _is_stuck(episode: Episode) -> bool:
     if episode.outcome != "failure":
         return False
-    refused = [turn for turn in calls(episode) if not turn.accepted]
-    return len(refused) > 1 and len({refusal(turn) for turn in refused}) == 1
+    rejected = [turn for turn in calls(episode) if not turn.accepted]
+    return len(rejected) > 1 and len({refusal(turn) for turn in rejected}) == 1
 
 
 def refusal(turn: Turn) -> str:
@@ -162,9 +162,9 @@ def refusal(turn: Turn) -> str:
     return f"{turn.status} {json.dumps(_native(turn.shown), sort_keys=True)}"
 
 
-def _native(shown: Json) -> Json:
-    feedback = find(shown)
-    return _without(shown, feedback) if feedback is not None else shown
+def _native(document: Json) -> Json:
+    feedback = find(document)
+    return _without(document, feedback) if feedback is not None else document
 
 
 def _without(value: Json, feedback: Json) -> Json:

@@ -39,22 +39,22 @@ class Effort:
 
 def effort(agent: str, arm: str, episodes: Sequence[Episode], *, seed: int) -> Effort:
     """Return what one cell took. Errors are no observations."""
-    observed = [one for one in episodes if one.outcome != "error"]
-    refused = [one for one in observed if (made := calls(one)) and not made[0].accepted]
-    won = [one for one in observed if one.outcome == "success"]
-    taken = Counter(one.attempts for one in won)
-    billed = [one.spent for one in observed if one.spent is not None]
+    observed = [episode for episode in episodes if episode.outcome != "error"]
+    rejected = [episode for episode in observed if (made_calls := calls(episode)) and not made_calls[0].accepted]
+    won = [episode for episode in observed if episode.outcome == "success"]
+    counts = Counter(episode.attempts for episode in won)
+    billed = [episode.spent for episode in observed if episode.spent is not None]
     whole = len(billed) == len(observed) and bool(billed)
     return Effort(
         agent,
         arm,
-        len(refused),
-        wilson(Counts(sum(one.outcome == "success" for one in refused), len(refused))),
+        len(rejected),
+        wilson(Counts(sum(episode.outcome == "success" for episode in rejected), len(rejected))),
         _over_tasks(won, 0, seed),
         _over_tasks(observed, 1, seed),
-        tuple(taken[n] for n in range(1, max((one.attempts for one in observed), default=0) + 1)),
+        tuple(counts[n] for n in range(1, max((episode.attempts for episode in observed), default=0) + 1)),
         len(observed),
-        sum(one.input + one.output for one in billed) if whole else None,
+        sum(usage.input + usage.output for usage in billed) if whole else None,
         tokens_per_success(observations(observed), arm) if whole else None,
     )
 
@@ -66,5 +66,5 @@ def efforts(group: Group, *, seed: int) -> list[Effort]:
 
 def _over_tasks(episodes: Sequence[Episode], less: int, seed: int) -> Estimate:
     tasks = split(episodes, name_of).values()
-    means = [fmean(max(one.attempts - less, 0) for one in inside) for inside in tasks]
+    means = [fmean(max(episode.attempts - less, 0) for episode in inside) for inside in tasks]
     return bootstrapped_mean(means, seed=seed)

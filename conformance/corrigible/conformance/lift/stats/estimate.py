@@ -82,8 +82,8 @@ def sign_flip(differences: npt.ArrayLike, *, seed: int = 0) -> tuple[float, bool
     for denominator in range(1, _LARGEST_DENOMINATOR + 1):
         whole = np.abs(np.rint(moved * denominator))
         if np.allclose(np.abs(moved) * denominator, whole, rtol=0, atol=1e-9):
-            return _counted_flips([int(one) for one in whole], abs(round(float(moved.sum()) * denominator))), True
-    found = stats.permutation_test(
+            return _counted_flips([int(sample) for sample in whole], abs(round(float(moved.sum()) * denominator))), True
+    test_result = stats.permutation_test(
         [moved],
         np.mean,
         permutation_type="samples",
@@ -91,17 +91,17 @@ def sign_flip(differences: npt.ArrayLike, *, seed: int = 0) -> tuple[float, bool
         vectorized=True,
         rng=np.random.default_rng(seed),
     )
-    return float(found.pvalue), False
+    return float(test_result.pvalue), False
 
 
-def _counted_flips(sizes: Sequence[int], reached: int) -> float:
+def _counted_flips(sizes: Sequence[int], observed_sum: int) -> float:
     """Return the share of flips whose sum is as far from zero as the one reached, or farther."""
     total = sum(sizes)
     chance = np.zeros(2 * total + 1)
     chance[total] = 1.0
     for size in sizes:
         chance = (np.roll(chance, size) + np.roll(chance, -size)) / 2  # no sum leaves the array: nothing wraps round
-    return float(min(chance[: total - reached + 1].sum() + chance[total + reached :].sum(), 1.0))
+    return float(min(chance[: total - observed_sum + 1].sum() + chance[total + observed_sum :].sum(), 1.0))
 
 
 def wilson(count: Counts) -> Estimate:
@@ -174,11 +174,11 @@ def equivalence(observations: Sequence[Observation], first: str, second: str, *,
 
 def tokens_per_success(observations: Sequence[Observation], arm: str) -> float | None:
     """Return all tokens of an arm, those of failures too, for each success; None without a success or a bill."""
-    ours = [one for one in observations if one.arm == arm]
-    successes = sum(one.success for one in ours)
-    if not successes or any(one.tokens is None for one in ours):
+    matching = [observation for observation in observations if observation.arm == arm]
+    successes = sum(observation.success for observation in matching)
+    if not successes or any(observation.tokens is None for observation in matching):
         return None
-    return sum(one.tokens or 0 for one in ours) / successes
+    return sum(observation.tokens or 0 for observation in matching) / successes
 
 
 def token_ratio(
@@ -188,8 +188,15 @@ def token_ratio(
 
     A draw without a success in one of the arms has no ratio: it counts as infinite, or as zero.
     """
-    clusters = [inside for inside in by_task(observations).values() if {first, second} <= {one.arm for one in inside}]
-    upper, lower = (tokens_per_success([one for inside in clusters for one in inside], arm) for arm in (first, second))
+    clusters = [
+        inside
+        for inside in by_task(observations).values()
+        if {first, second} <= {observation.arm for observation in inside}
+    ]
+    upper, lower = (
+        tokens_per_success([observation for inside in clusters for observation in inside], arm)
+        for arm in (first, second)
+    )
     if upper is None or lower is None or len(clusters) < 2:
         return Estimate(upper / lower if upper is not None and lower else None, None, None, len(clusters))
     sums = np.array(
@@ -198,8 +205,8 @@ def token_ratio(
                 total
                 for arm in (first, second)
                 for total in (
-                    sum(one.tokens or 0 for one in inside if one.arm == arm),
-                    sum(one.success for one in inside if one.arm == arm),
+                    sum(observation.tokens or 0 for observation in inside if observation.arm == arm),
+                    sum(observation.success for observation in inside if observation.arm == arm),
                 )
             ]
             for inside in clusters

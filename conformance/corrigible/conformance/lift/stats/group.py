@@ -35,17 +35,17 @@ class Group:
 
     @cached_property
     def agents(self) -> tuple[str, ...]:
-        return tuple(sorted({one.agent for one in self.episodes}))
+        return tuple(sorted({episode.agent for episode in self.episodes}))
 
     @cached_property
     def arms(self) -> tuple[str, ...]:
-        present = {one.arm for one in self.episodes}
+        present = {episode.arm for episode in self.episodes}
         return (*(arm.value for arm in Arm if arm.value in present), *sorted(present - set(Arm)))
 
     @cached_property
     def observed(self) -> tuple[Episode, ...]:
         """Those that are observations: a crash is none."""
-        return tuple(one for one in self.episodes if one.outcome != "error")
+        return tuple(episode for episode in self.episodes if episode.outcome != "error")
 
     @property
     def poolable(self) -> bool:
@@ -55,8 +55,8 @@ class Group:
     def cells(self) -> list[tuple[str, str, list[Episode]]]:
         """Return (agent, arm, episodes), errors too, in the order of tables."""
         by_cell: dict[tuple[str, str], list[Episode]] = {(a, arm): [] for a in self.agents for arm in self.arms}
-        for one in self.episodes:
-            by_cell[one.agent, one.arm].append(one)
+        for episode in self.episodes:
+            by_cell[episode.agent, episode.arm].append(episode)
         return [(agent, arm, inside) for (agent, arm), inside in by_cell.items() if inside]
 
 
@@ -69,36 +69,42 @@ def observations(episodes: Iterable[Episode], *, failed: bool = False) -> list[O
     """Return the observations. `failed`: count errors as failures, to see how much they matter."""
     return [
         Observation(
-            name_of(one),
-            one.arm,
-            one.agent,
-            one.seed,
-            one.outcome == "success",
-            one.attempts,
-            one.spent.input + one.spent.output if one.spent is not None else None,
+            name_of(episode),
+            episode.arm,
+            episode.agent,
+            episode.seed,
+            episode.outcome == "success",
+            episode.attempts,
+            episode.spent.input + episode.spent.output if episode.spent is not None else None,
         )
-        for one in episodes
-        if failed or one.outcome != "error"
+        for episode in episodes
+        if failed or episode.outcome != "error"
     ]
 
 
 def latest(episodes: Sequence[Episode]) -> tuple[Episode, ...]:
     """Return the last episode of every (task, arm, agent, seed): a log may hold those of older code and packs."""
-    last = {(one.domain, one.task, one.arm, one.agent, one.strategy, one.seed): one for one in episodes}
-    kept = {id(one) for one in last.values()}
-    return tuple(one for one in episodes if id(one) in kept)
+    last = {
+        (episode.domain, episode.task, episode.arm, episode.agent, episode.strategy, episode.seed): episode
+        for episode in episodes
+    }
+    last_ids = {id(episode) for episode in last.values()}
+    return tuple(episode for episode in episodes if id(episode) in last_ids)
 
 
 def groups(episodes: Sequence[Episode], manifests: Sequence[Manifest]) -> tuple[Group, ...]:
     """Return the groups that have episodes, in the order in which they are shown. Episodes are sorted."""
     identity: dict[str, Mapping[str, Json]] = {}
-    for one in manifests:
-        identity |= {name: document.get("identity") or {} for name, document in one.agents.items()}
-    named = {name for name, document in identity.items() if document.get("fake")}
-    fake = frozenset(named | {one.agent for one in episodes if one.agent.startswith("fake ")})
+    for manifest in manifests:
+        identity |= {name: document.get("identity") or {} for name, document in manifest.agents.items()}
+    fake_agents = {name for name, document in identity.items() if document.get("fake")}
+    fake = frozenset(fake_agents | {episode.agent for episode in episodes if episode.agent.startswith("fake ")})
     models = {name: str(document["model"]) for name, document in identity.items() if document.get("model")}
-    ordered = sorted(episodes, key=lambda one: (one.domain, one.task, one.agent, one.strategy, one.arm, one.seed))
-    parts = {kind: tuple(one for one in ordered if one.kind == kind) for kind in KINDS}
+    ordered = sorted(
+        episodes,
+        key=lambda episode: (episode.domain, episode.task, episode.agent, episode.strategy, episode.arm, episode.seed),
+    )
+    parts = {kind: tuple(episode for episode in ordered if episode.kind == kind) for kind in KINDS}
     return tuple(Group(kind, inside, fake, models) for kind, inside in parts.items() if inside)
 
 
@@ -110,6 +116,6 @@ def calls(episode: Episode) -> list[Turn]:
 def split(episodes: Iterable[Episode], by: Callable[[Episode], str]) -> dict[str, list[Episode]]:
     """Return the episodes, grouped by a key and sorted by it."""
     parts: dict[str, list[Episode]] = {}
-    for one in episodes:
-        parts.setdefault(by(one), []).append(one)
+    for episode in episodes:
+        parts.setdefault(by(episode), []).append(episode)
     return dict(sorted(parts.items()))

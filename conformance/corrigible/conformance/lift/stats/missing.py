@@ -38,36 +38,38 @@ class Dropped:
 
 def error_groups(group: Group) -> list[ErrorGroup]:
     """Return the errors by reason, the most frequent first."""
-    errors = [one for one in group.episodes if one.outcome == "error"]
-    found = [_error_group(why, inside) for why, inside in split(errors, lambda one: alike(one.why)).items()]
-    return sorted(found, key=lambda one: (-one.n, one.why))
+    errors = [episode for episode in group.episodes if episode.outcome == "error"]
+    error_groups = [
+        _error_group(reason, inside) for reason, inside in split(errors, lambda episode: alike(episode.why)).items()
+    ]
+    return sorted(error_groups, key=lambda error_group: (-error_group.n, error_group.why))
 
 
-def alike(why: str) -> str:
+def alike(reason: str) -> str:
     """Return a reason without what differs from one episode to the next."""
-    return re.sub(r"\d+(?:\.\d+)?", "N", why.split("\n")[0])[:160] or "no reason given"
+    return re.sub(r"\d+(?:\.\d+)?", "N", reason.split("\n")[0])[:160] or "no reason given"
 
 
-def _error_group(why: str, episodes: Sequence[Episode]) -> ErrorGroup:
+def _error_group(reason: str, episodes: Sequence[Episode]) -> ErrorGroup:
     return ErrorGroup(
-        why,
+        reason,
         len(episodes),
-        dict(sorted(Counter(one.arm for one in episodes).items())),
-        tuple(sorted({one.agent for one in episodes})),
-        tuple(sorted({name_of(one) for one in episodes})),
+        dict(sorted(Counter(episode.arm for episode in episodes).items())),
+        tuple(sorted({episode.agent for episode in episodes})),
+        tuple(sorted({name_of(episode) for episode in episodes})),
         episodes[0].key,
     )
 
 
 def dropped(group: Group) -> list[Dropped]:
     """Return what the log should hold, tasks times agents times arms, and has no observation of."""
-    tasks = sorted({name_of(one) for one in group.episodes})
-    found = split(group.episodes, lambda one: "\n".join((name_of(one), one.agent, one.arm)))
+    tasks = sorted({name_of(episode) for episode in group.episodes})
+    episodes = split(group.episodes, lambda episode: "\n".join((name_of(episode), episode.agent, episode.arm)))
     out: list[Dropped] = []
     for task in tasks:
         for agent in group.agents:
             for arm in group.arms:
-                inside = found.get(f"{task}\n{agent}\n{arm}", [])
-                if all(one.outcome == "error" for one in inside):
+                inside = episodes.get(f"{task}\n{agent}\n{arm}", [])
+                if all(episode.outcome == "error" for episode in inside):
                     out.append(Dropped(task, agent, arm, alike(inside[0].why) if inside else "not played"))
     return out

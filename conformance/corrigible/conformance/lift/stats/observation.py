@@ -47,16 +47,18 @@ class Paired(NamedTuple):
 
 def counts(observations: Iterable[Observation], arm: str) -> Counts:
     """Count the successes of an arm."""
-    held = [one.success for one in observations if one.arm == arm]
-    return Counts(sum(held), len(held))
+    successes = [observation.success for observation in observations if observation.arm == arm]
+    return Counts(sum(successes), len(successes))
 
 
 def paired(observations: Iterable[Observation], first: str, second: str) -> Paired:
     """Put the episodes of two arms side by side. What one arm alone has is left out."""
     by_key: dict[tuple[str, str, int], dict[str, bool]] = {}
-    for one in observations:
-        if one.arm in (first, second):
-            by_key.setdefault((one.task, one.agent, one.seed), {})[one.arm] = one.success
+    for observation in observations:
+        if observation.arm in (first, second):
+            by_key.setdefault((observation.task, observation.agent, observation.seed), {})[observation.arm] = (
+                observation.success
+            )
     table = [0, 0, 0, 0]
     for arms in by_key.values():
         if len(arms) == 2:
@@ -67,8 +69,8 @@ def paired(observations: Iterable[Observation], first: str, second: str) -> Pair
 def by_task(observations: Iterable[Observation]) -> dict[str, list[Observation]]:
     """Return the one partition that every interval and every test uses: a cluster is a task."""
     clusters: dict[str, list[Observation]] = {}
-    for one in observations:
-        clusters.setdefault(one.task, []).append(one)
+    for observation in observations:
+        clusters.setdefault(observation.task, []).append(observation)
     return dict(sorted(clusters.items()))
 
 
@@ -76,7 +78,7 @@ def task_differences(observations: Iterable[Observation], first: str, second: st
     """Return, for each task that both arms tried, the success rate of the first less that of the second."""
     out: dict[str, float] = {}
     for task, inside in by_task(observations).items():
-        rates = [[one.success for one in inside if one.arm == arm] for arm in (first, second)]
+        rates = [[observation.success for observation in inside if observation.arm == arm] for arm in (first, second)]
         if all(rates):
             out[task] = fmean(rates[0]) - fmean(rates[1])
     return out

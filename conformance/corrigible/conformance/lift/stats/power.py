@@ -39,8 +39,8 @@ def detectable(tasks: int, discordance: float, *, alpha: float = 0.05, power: fl
         return None
     for _ in range(60):
         middle = (low + high) / 2
-        reached = middle > 0 and power_of(tasks, middle, discordance, alpha=alpha) >= power
-        low, high = (low, middle) if reached else (middle, high)
+        is_detectable = middle > 0 and power_of(tasks, middle, discordance, alpha=alpha) >= power
+        low, high = (low, middle) if is_detectable else (middle, high)
     return high
 
 

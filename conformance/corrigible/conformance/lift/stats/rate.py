@@ -35,10 +35,10 @@ class Rate:
 
 def rate(agent: str, arm: str, episodes: Sequence[Episode], within: str = "") -> Rate:
     """Count one cell. Errors are no observations."""
-    observed = [one for one in episodes if one.outcome != "error"]
-    won = sum(one.outcome == "success" for one in observed)
+    observed = [episode for episode in episodes if episode.outcome != "error"]
+    won = sum(episode.outcome == "success" for episode in observed)
     tasks = split(observed, name_of)
-    held = [[one.outcome == "success" for one in inside] for inside in tasks.values()]
+    outcomes = [[episode.outcome == "success" for episode in inside] for inside in tasks.values()]
     return Rate(
         agent,
         arm,
@@ -46,8 +46,8 @@ def rate(agent: str, arm: str, episodes: Sequence[Episode], within: str = "") ->
         wilson(Counts(won, len(observed))),
         len(tasks),
         len(episodes) - len(observed),
-        clustering(held) if held else None,
-        pass_k(held),
+        clustering(outcomes) if outcomes else None,
+        pass_k(outcomes),
         within,
     )
 

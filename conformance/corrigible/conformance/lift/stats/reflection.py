@@ -81,25 +81,29 @@ class StrategyComparison:
 
 def degenerate_loops(group: Group) -> list[DegenerateLoop]:
     """Return what reflections came to, for every agent and arm that made any."""
-    return [one for agent, arm, inside in group.cells() if (one := _degenerate_loop(agent, arm, inside)).episodes]
+    return [loop for agent, arm, inside in group.cells() if (loop := _degenerate_loop(agent, arm, inside)).episodes]
 
 
 def _degenerate_loop(agent: str, arm: str, episodes: Sequence[Episode]) -> DegenerateLoop:
-    reflected = [(one, list(reflections(one))) for one in episodes if one.outcome != "error"]
-    reflected = [(one, found) for one, found in reflected if found]
-    all_reflections = [found for _, inside in reflected for found in inside]
+    reflected = [(episode, list(reflections(episode))) for episode in episodes if episode.outcome != "error"]
+    reflected = [(episode, reflections) for episode, reflections in reflected if reflections]
+    all_reflections = [reflection for _, inside in reflected for reflection in inside]
     first = Counter(inside[0].category or "(free text)" for _, inside in reflected)
-    structured = [(one, inside) for one, inside in reflected if any(found.form == "structured" for found in inside)]
+    structured = [
+        (episode, inside)
+        for episode, inside in reflected
+        if any(reflection.form == "structured" for reflection in inside)
+    ]
     return DegenerateLoop(
         agent,
-        next((one.strategy for one in episodes if one.strategy), ""),
+        next((episode.strategy for episode in episodes if episode.strategy), ""),
         arm,
         len(reflected),
-        wilson(Counts(sum(is_degenerate_loop(one) for one, _ in structured), len(structured))),
+        wilson(Counts(sum(is_degenerate_loop(episode) for episode, _ in structured), len(structured))),
         dict(sorted(first.items(), key=lambda pair: (-pair[1], pair[0]))),
-        sum(found.repeated for found in all_reflections),
-        sum(found.lifted for found in all_reflections),
-        sum(found.form == "structured" and not found.category for found in all_reflections),
+        sum(reflection.repeated for reflection in all_reflections),
+        sum(reflection.lifted for reflection in all_reflections),
+        sum(reflection.form == "structured" and not reflection.category for reflection in all_reflections),
     )
 
 
@@ -112,16 +116,18 @@ def reflections(episode: Episode) -> Iterator[Reflection]:
 
 def is_degenerate_loop(episode: Episode) -> bool:
     """Whether an episode failed with one and the same category named in all of its reflections, two at least."""
-    named = [one.category for one in reflections(episode) if one.form == "structured"]
-    return episode.outcome == "failure" and len(named) > 1 and len(set(named)) == 1 and bool(named[0])
+    categories = [reflection.category for reflection in reflections(episode) if reflection.form == "structured"]
+    return episode.outcome == "failure" and len(categories) > 1 and len(set(categories)) == 1 and bool(categories[0])
 
 
 def compare_strategies(group: Group, *, seed: int) -> list[StrategyComparison]:
     """Return, for each model that was run with several strategies, each of them against the baseline."""
     result: list[StrategyComparison] = []
-    for model, episodes_of_model in split(group.observed, lambda one: group.models.get(one.agent, one.agent)).items():
-        by_strategy = split(episodes_of_model, lambda one: one.strategy or "none")
-        baseline = next((one for one in _BASELINES if one in by_strategy), None)
+    for model, episodes_of_model in split(
+        group.observed, lambda episode: group.models.get(episode.agent, episode.agent)
+    ).items():
+        by_strategy = split(episodes_of_model, lambda episode: episode.strategy or "none")
+        baseline = next((baseline for baseline in _BASELINES if baseline in by_strategy), None)
         if baseline is None:
             continue
         for name, episodes in by_strategy.items():
@@ -131,17 +137,17 @@ def compare_strategies(group: Group, *, seed: int) -> list[StrategyComparison]:
 
 
 def _pairs(before: Sequence[Episode], after: Sequence[Episode]) -> list[tuple[Episode, Episode]]:
-    before_by_key = {(name_of(one), one.arm, one.seed): one for one in before}
-    keyed = [((name_of(one), one.arm, one.seed), one) for one in after]
-    return [(before_by_key[key], one) for key, one in keyed if key in before_by_key]
+    before_by_key = {(name_of(episode), episode.arm, episode.seed): episode for episode in before}
+    keyed = [((name_of(episode), episode.arm, episode.seed), episode) for episode in after]
+    return [(before_by_key[key], episode) for key, episode in keyed if key in before_by_key]
 
 
 def _strategy_comparison(
     model: str, baseline: str, strategy: str, pairs: Sequence[tuple[Episode, Episode]], seed: int
 ) -> StrategyComparison:
     by_change: dict[str, list[Episode]] = {
-        name: [now for before, now in pairs if (_won(before), _won(now)) == how]
-        for name, how in {
+        name: [now for before, now in pairs if (_won(before), _won(now)) == outcomes]
+        for name, outcomes in {
             "success to success": (True, True),
             "success to failure": (True, False),
             "failure to success": (False, True),
@@ -174,10 +180,10 @@ def _won(episode: Episode) -> bool:
 
 
 def _mean_tokens(episodes: Sequence[Episode]) -> float | None:
-    tokens = [one.spent.input + one.spent.output for one in episodes if one.spent is not None]
+    tokens = [episode.spent.input + episode.spent.output for episode in episodes if episode.spent is not None]
     return fmean(tokens) if tokens and len(tokens) == len(episodes) else None
 
 
 def _attempts(episodes: Sequence[Episode], seed: int) -> Estimate:
     tasks = split(episodes, name_of).values()
-    return bootstrapped_mean([fmean(one.attempts for one in inside) for inside in tasks], seed=seed)
+    return bootstrapped_mean([fmean(episode.attempts for episode in inside) for inside in tasks], seed=seed)

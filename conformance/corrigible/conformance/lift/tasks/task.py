@@ -138,8 +138,8 @@ def read_tasks(path: Path) -> TaskFile:
         raise TaskError(f"{path}: {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise TaskError(f"{path}: {where}: {first['msg']} ({error.error_count()} problems in all)") from None
+        place = ".".join(str(part) for part in first["loc"])
+        raise TaskError(f"{path}: {place}: {first['msg']} ({error.error_count()} problems in all)") from None
 
 
 def fill(value: Json, saved: Mapping[str, Json]) -> Json:

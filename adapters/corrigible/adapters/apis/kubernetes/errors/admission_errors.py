@@ -111,24 +111,28 @@ def _limits(refusal: Refusal) -> Iterator[Violation]:
 
 
 def _limit(refusal: Refusal, bound: str, match: re.Match[str], side: str) -> Violation:
-    resource, scope, given = match["resource"], match["scope"], match["given"] or ""
+    resource, scope, limit = match["resource"], match["scope"], match["given"] or ""
     concerned: list[Container] = []
     if scope == "PersistentVolumeClaim":
         places = [f"/body/spec/resources/{side}/{escape(resource)}"]
     else:
         under = "requests" if side == "ratio" else side
-        counted = [one for one in refusal.containers if _amount(one, under, resource) is not None] or refusal.containers
-        concerned = [one for one in counted if scope == "Pod"]
-        concerned = concerned or [one for one in refusal.containers if _is_meant(one, resource, side, given)]
-        places = [f"{one.pointer}/resources/{under}/{escape(resource)}" for one in concerned]
+        counted_containers = [
+            container for container in refusal.containers if _amount(container, under, resource) is not None
+        ] or refusal.containers
+        concerned = [container for container in counted_containers if scope == "Pod"]
+        concerned = concerned or [
+            container for container in refusal.containers if _is_concerned(container, resource, side, limit)
+        ]
+        places = [f"{container.pointer}/resources/{under}/{escape(resource)}" for container in concerned]
     return refusal.about(
         "LIMIT_RANGE", match[0], places, param=resource, fallback=refusal.pod, rule=side,
-        containers=[one.name for one in concerned], resource=resource, bound=bound, scope=scope,
-        allowed=match["allowed"], given=given,
+        containers=[container.name for container in concerned], resource=resource, bound=bound, scope=scope,
+        allowed=match["allowed"], given=limit,
     )  # fmt: skip
 
 
-def _is_meant(container: Container, resource: str, side: str, given: str) -> bool:
+def _is_concerned(container: Container, resource: str, side: str, given: str) -> bool:
     """Whether an error is about this container: its amount is the one named, or both are absent."""
     limit, request = (_amount(container, kind, resource) for kind in ("limits", "requests"))
     if side == "ratio":
@@ -136,35 +140,39 @@ def _is_meant(container: Container, resource: str, side: str, given: str) -> boo
     amount = limit if side == "limits" else request
     if not given:
         return amount is None
-    wanted = quantity(given)
-    return amount is not None and wanted is not None and abs(amount - wanted) <= 1e-9 * max(1.0, abs(wanted))
+    limit_quantity = quantity(given)
+    return (
+        amount is not None
+        and limit_quantity is not None
+        and abs(amount - limit_quantity) <= 1e-9 * max(1.0, abs(limit_quantity))
+    )
 
 
 def _amount(container: Container, side: str, resource: str) -> float | None:
     """Return the amount that a container requests; its limit where it has no request, as the API server does."""
     for kind in (side, "limits"):
-        there = resolve(container.value, f"/resources/{kind}/{escape(resource)}")
-        if there is not MISSING:
-            return quantity(there)
+        value = resolve(container.value, f"/resources/{kind}/{escape(resource)}")
+        if value is not MISSING:
+            return quantity(value)
     return None
 
 
 def _quotas(refusal: Refusal) -> Iterator[Violation]:
     for match in _EXCEEDED.finditer(refusal.body):
         requested, used, limited = (_amounts(match[name]) for name in ("requested", "used", "limited"))
-        for resource, given in requested.items():
-            places, names = _counted(refusal, resource)
+        for resource, amount in requested.items():
+            places, names = _counted_amounts(refusal, resource)
             yield refusal.about(
                 "QUOTA_EXCEEDED", match[0], places, param=resource, value=None, containers=names, resource=resource,
-                quota=match["quota"], given=given, used=used.get(resource, ""), allowed=limited.get(resource, ""),
+                quota=match["quota"], given=amount, used=used.get(resource, ""), allowed=limited.get(resource, ""),
             )  # fmt: skip
     for match in _UNSPECIFIED.finditer(refusal.body):
         for resource, lacking in _lacking(match["what"]):
-            places, names = _counted(refusal, resource, absent=True)
-            named = [one for one in zip(names, places, strict=True) if not lacking or one[0] in lacking]
+            places, names = _counted_amounts(refusal, resource, absent=True)
+            concerned = [pair for pair in zip(names, places, strict=True) if not lacking or pair[0] in lacking]
             yield refusal.about(
-                "QUOTA_MUST_SPECIFY", match[0], [place for _, place in named], param=resource,
-                containers=[name for name, _ in named], quota=match["quota"], resource=resource,
+                "QUOTA_MUST_SPECIFY", match[0], [place for _, place in concerned], param=resource,
+                containers=[name for name, _ in concerned], quota=match["quota"], resource=resource,
             )  # fmt: skip
 
 
@@ -173,17 +181,17 @@ def _amounts(listed: str) -> dict[str, str]:
     return {name: amount for name, _, amount in pairs}
 
 
-def _lacking(what: str) -> Iterator[tuple[str, list[str]]]:
+def _lacking(text: str) -> Iterator[tuple[str, list[str]]]:
     """Read `limits.cpu,requests.cpu`, and `limits.cpu for: a,b; requests.cpu for: a` of newer servers."""
-    if " for: " in what:
-        for part in what.split("; "):
+    if " for: " in text:
+        for part in text.split("; "):
             resource, _, names = part.partition(" for: ")
             yield resource.strip(), [name.strip() for name in names.split(",")]
     else:
-        yield from ((resource.strip(), []) for resource in what.split(",") if resource.strip())
+        yield from ((resource.strip(), []) for resource in text.split(",") if resource.strip())
 
 
-def _counted(refusal: Refusal, resource: str, *, absent: bool = False) -> tuple[list[str], list[str]]:
+def _counted_amounts(refusal: Refusal, resource: str, *, absent: bool = False) -> tuple[list[str], list[str]]:
     """Return the places of the amounts of a quota's resource, and the containers that have them."""
     side, dot, name = resource.partition(".")
     if side not in ("requests", "limits") or not dot:
@@ -192,12 +200,15 @@ def _counted(refusal: Refusal, resource: str, *, absent: bool = False) -> tuple[
         return ["/body/spec/resources/requests/storage"], [""]
     if not (dot or name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-")):
         return [], []
-    counted = [
-        one
-        for one in refusal.containers
-        if (_amount(one, side, name) is None) == absent and not (absent and "/initContainers/" in one.pointer)
+    counted_containers = [
+        container
+        for container in refusal.containers
+        if (_amount(container, side, name) is None) == absent
+        and not (absent and "/initContainers/" in container.pointer)
     ]
-    return [f"{one.pointer}/resources/{side}/{escape(name)}" for one in counted], [one.name for one in counted]
+    return [f"{container.pointer}/resources/{side}/{escape(name)}" for container in counted_containers], [
+        container.name for container in counted_containers
+    ]
 
 
 def pod_security(refusal: Refusal) -> Iterator[Violation]:
@@ -208,7 +219,7 @@ def pod_security(refusal: Refusal) -> Iterator[Violation]:
     for clause in _clauses(match["clauses"]):
         head, _, detail = clause.partition(" (")
         detail = detail.removesuffix(")")
-        check, member = next((known for start, known in _CHECKS.items() if head.startswith(start)), (head, ""))
+        check, member = next((check for start, check in _CHECKS.items() if head.startswith(start)), (head, ""))
         names, places = _pod_places(refusal, check, member, detail)
         yield refusal.about(
             "POD_SECURITY", detail or head, places, param=check, fallback=refusal.pod, containers=names,
@@ -267,11 +278,11 @@ def _host_ports(container: Container) -> list[str]:
 
 
 def _named(refusal: Refusal, pointer: str, names: Sequence[str]) -> list[str]:
-    there = refusal.at(pointer)
+    value = refusal.at(pointer)
     return [
         f"{pointer}/{index}"
-        for index, one in enumerate(there if isinstance(there, list) else ())
-        if isinstance(one, Mapping) and one.get("name") in names
+        for index, element in enumerate(value if isinstance(value, list) else ())
+        if isinstance(element, Mapping) and element.get("name") in names
     ]
 
 

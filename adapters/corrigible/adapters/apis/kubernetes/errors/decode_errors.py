@@ -13,7 +13,7 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
 from .field_locator import amount_places, dotted_path, first_place, places_of, values_inside
-from .field_path import field_pointer, places_reached
+from .field_path import field_pointer, matching_places
 from .status_errors import Refusal, field_errors
 
 _STRICT = re.compile(r'(?P<what>unknown|duplicate) field "(?P<field>(?:[^"\\]|\\.)*)"')
@@ -119,7 +119,7 @@ def _is_unparsed(text: str) -> bool:
 
 def _holding(refusal: Refusal, value: str) -> str:
     """Return the one query parameter, or else the version, that is a text; empty where that is not clear."""
-    pointers = [f"/query/{escape(name)}" for name, there in refusal.request.query.items() if there == value]
+    pointers = [f"/query/{escape(name)}" for name, values in refusal.request.query.items() if values == value]
     version = "/body/metadata/resourceVersion"
     pointers += [version] if refusal.at(version) == value else []
     return pointers[0] if len(pointers) == 1 else ""
@@ -172,10 +172,10 @@ def _go_json(refusal: Refusal) -> Iterator[Violation]:
     if match is None or not match["field"]:
         return
     names = match["field"].split(".")
-    got = {"bool": "boolean"}.get(match["got"], match["got"])
-    places = [place for pointer in places_of(refusal, names) for place in _of_type(refusal, pointer, got)]
+    actual = {"bool": "boolean"}.get(match["got"], match["got"])
+    places = [place for pointer in places_of(refusal, names) for place in _of_type(refusal, pointer, actual)]
     expected = _json_type(match["type"].lstrip("*")) or "object"
-    yield _mismatch(refusal, match["field"], places or [first_place(refusal, names)], expected, match[0], got)
+    yield _mismatch(refusal, match["field"], places or [first_place(refusal, names)], expected, match[0], actual)
 
 
 def _json_type(go_type: str) -> str:
@@ -204,7 +204,7 @@ def _jsoniter(refusal: Refusal) -> Iterator[Violation]:
     else:
         expected = next((kind for start, kind in _EXPECTED.items() if match["reader"].lower().startswith(start)), "")
     reached = places_of(refusal, names)
-    if reached and not places_reached(refusal.request.body, names):
+    if reached and not matching_places(refusal.request.body, names):
         names = [part for part in segments(reached[0])[1:] if not part.isdecimal()]
     char = _FOUND.search(match["what"])
     places = _mistaken(refusal, reached, expected, char["char"] if char else "")
@@ -214,19 +214,19 @@ def _jsoniter(refusal: Refusal) -> Iterator[Violation]:
         places = [place for place in places if place.rpartition("/")[2] in context["wide"]] or places
     # The decoder stops at the first one. Others in the same field are as wrong.
     inner = bool(places) and places[0] not in reached
-    places = [*places, *(one for one in alike if one not in places and (one not in reached) == inner)]
+    places = [*places, *(place for place in alike if place not in places and (place not in reached) == inner)]
     message = f"{match['reader']}: {match['what']}"
     yield _mismatch(refusal, ".".join(names), places or [first_place(refusal, names)], expected, message)
 
 
-def _mistaken(refusal: Refusal, reached: Sequence[str], expected: str, char: str) -> list[str]:
+def _mistaken(refusal: Refusal, places: Sequence[str], expected: str, char: str) -> list[str]:
     """Return the places that a decoder may have stopped at: what is right inside a list or an object, else itself."""
-    themselves = [place for place in reached if _is_wrong(refusal.at(place), expected, char)]
+    themselves = [place for place in places if _is_wrong(refusal.at(place), expected, char)]
     if expected in ("array", "object") and themselves:
         return themselves
     inside = [
         inner
-        for place in reached
+        for place in places
         for inner in values_inside(refusal, place)
         if inner != place and _is_wrong(refusal.at(inner), expected, char)
     ]
@@ -241,10 +241,10 @@ def _is_wrong(value: Json, expected: str, char: str) -> bool:
 
 
 def _mismatch(
-    refusal: Refusal, param: str, places: Sequence[str], expected: str, message: str, got: str = ""
+    refusal: Refusal, param: str, places: Sequence[str], expected: str, message: str, actual: str = ""
 ) -> Violation:
-    got = got or kind_of(refusal.at(places[0]) if places else MISSING)
-    return refusal.about("TYPE_MISMATCH", message, places, param=param, expected=expected, got=got)
+    actual = actual or kind_of(refusal.at(places[0]) if places else MISSING)
+    return refusal.about("TYPE_MISMATCH", message, places, param=param, expected=expected, got=actual)
 
 
 def _member_chain(text: str) -> list[str]:
@@ -296,30 +296,30 @@ def _identity(refusal: Refusal) -> Iterator[Violation]:
         yield _other(refusal, "KIND_MISMATCH", "kind", match["got"], match["expected"])
     elif (match := _DIFFERENT.search(text)) is not None:
         yield _other(refusal, *_IDENTITIES[match["what"]], match["got"], match["expected"])
-    elif ((wanted := _KIND_TYPE.search(text)) and not _is_unparsed(text)) or _KIND_MISSING.search(text):
+    elif ((kind_match := _KIND_TYPE.search(text)) and not _is_unparsed(text)) or _KIND_MISSING.search(text):
         missing = "apiVersion" if "'apiVersion'" in text or (isinstance(body, Mapping) and "kind" in body) else "kind"
-        expected = wanted["expected"] if wanted else ""
+        expected = kind_match["expected"] if kind_match else ""
         yield refusal.violation("KIND_MISSING", text, param=missing, pointer=f"/body/{missing}", expected=expected)
     elif (match := _NAMESPACE_OTHER.search(text)) is not None:
-        there = refusal.at("/body/metadata/namespace")
+        namespace = refusal.at("/body/metadata/namespace")
         path = _NAMESPACE_PATH.search(refusal.request.path)
-        got = there if isinstance(there, str) else match["got"] or ""
+        actual = namespace if isinstance(namespace, str) else match["got"] or ""
         expected = path[1] if path else match["expected"] or ""
-        yield _other(refusal, "NAMESPACE_MISMATCH", "metadata.namespace", got, expected)
+        yield _other(refusal, "NAMESPACE_MISMATCH", "metadata.namespace", actual, expected)
     elif _NAME_REQUIRED.search(text) is not None:
         yield refusal.violation("NAME_REQUIRED", text, param="metadata.name", pointer="/body/metadata/name")
     elif "resourceVersion should not be set on objects to be created" in text:
         pointer = "/body/metadata/resourceVersion"
-        there = refusal.at(pointer)
-        value = there if isinstance(there, str) else None
+        namespace = refusal.at(pointer)
+        value = namespace if isinstance(namespace, str) else None
         yield refusal.violation(
             "RESOURCE_VERSION_SET", text, param="metadata.resourceVersion", pointer=pointer, value=value
         )
 
 
-def _other(refusal: Refusal, code: str, param: str, got: str, expected: str, **native: Json) -> Violation:
+def _other(refusal: Refusal, code: str, param: str, actual: str, expected: str, **native: Json) -> Violation:
     """Return the violation of a member that has one value and should have another."""
-    native = {"got": got, "value": got, "expected": expected, **native}
+    native = {"got": actual, "value": actual, "expected": expected, **native}
     return refusal.violation(code, refusal.text, param=param, pointer=f"/body/{param.replace('.', '/')}", **native)
 
 

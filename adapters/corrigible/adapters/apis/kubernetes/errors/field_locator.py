@@ -9,7 +9,7 @@ from corrigible.rules.functions.quantity import quantity
 from corrigible.rules.pointer import MISSING, escape, segments
 from corrigible.schema.exchange import Json
 
-from .field_path import every_member, places_reached
+from .field_path import every_member, matching_places
 from .status_errors import Refusal
 
 _AMOUNT = re.compile(
@@ -24,12 +24,12 @@ def places_of(refusal: Refusal, names: Sequence[str]) -> list[str]:
     body = refusal.request.body
     if refusal.request.method == "PATCH" and isinstance(body, list):
         return _in_operations(body, names)
-    pointers = places_reached(body, names)
+    pointers = matching_places(body, names)
     if pointers or not names:
         return pointers
     # ObjectMeta is `metadata`, and Go spells some names in its own way: the last name decides.
     last = names[-1].lower()
-    return [there for there in every_member(refusal.request.body) if there.rpartition("/")[2].lower() == last]
+    return [pointer for pointer in every_member(refusal.request.body) if pointer.rpartition("/")[2].lower() == last]
 
 
 def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str]:
@@ -39,12 +39,12 @@ def _in_operations(operations: Sequence[Json], names: Sequence[str]) -> list[str
         path = operation.get("path") if isinstance(operation, Mapping) else None
         if not isinstance(path, str) or "value" not in operation:
             continue
-        reached = [part for part in segments(path) if not part.isdecimal() and part != "-"]
-        if reached[: len(names)] == list(names):
+        parts = [part for part in segments(path) if not part.isdecimal() and part != "-"]
+        if parts[: len(names)] == list(names):
             out.append(f"/body/{index}/value")
-        elif list(names[: len(reached)]) == reached:
-            inside = places_reached(operation["value"], names[len(reached) :])
-            out += [f"/body/{index}/value{there.removeprefix('/body')}" for there in inside]
+        elif list(names[: len(parts)]) == parts:
+            inside = matching_places(operation["value"], names[len(parts) :])
+            out += [f"/body/{index}/value{pointer.removeprefix('/body')}" for pointer in inside]
     return out
 
 
@@ -62,25 +62,25 @@ def amount_places(refusal: Refusal) -> Iterator[str]:
 
 def values_inside(refusal: Refusal, pointer: str) -> Iterator[str]:
     """Yield a place, or the members right inside it where it is an object or a list."""
-    there = refusal.at(pointer)
-    if isinstance(there, Mapping):
-        yield from (f"{pointer}/{escape(str(name))}" for name in there)
-    elif isinstance(there, list):
-        yield from (f"{pointer}/{index}" for index in range(len(there)))
-    elif there is not MISSING:
+    value = refusal.at(pointer)
+    if isinstance(value, Mapping):
+        yield from (f"{pointer}/{escape(str(name))}" for name in value)
+    elif isinstance(value, list):
+        yield from (f"{pointer}/{index}" for index in range(len(value)))
+    elif value is not MISSING:
         yield pointer
 
 
 def first_place(refusal: Refusal, names: Sequence[str]) -> str:
     """Return where a chain of names would lead, through the first element of every list."""
-    pointer, here = "/body", refusal.request.body
-    if refusal.request.method == "PATCH" and isinstance(here, list):
+    pointer, node = "/body", refusal.request.body
+    if refusal.request.method == "PATCH" and isinstance(node, list):
         return pointer
     for name in names:
-        while isinstance(here, list):
-            pointer, here = f"{pointer}/0", (here[0] if here else None)
+        while isinstance(node, list):
+            pointer, node = f"{pointer}/0", (node[0] if node else None)
         pointer += f"/{escape(name)}"
-        here = here.get(name) if isinstance(here, Mapping) else None
+        node = node.get(name) if isinstance(node, Mapping) else None
     return pointer
 
 

@@ -61,7 +61,7 @@ def steps(field: str) -> list[str | int | Selector]:
         elif inside.isdecimal():
             out.append(int(inside))
         elif "=" in inside and _KEYED.match(inside):
-            out.append(Selector(inside, {key: quoted or bare for key, quoted, bare in _KEYED.findall(inside)}))
+            out.append(Selector(inside, {key: quoted or unquoted for key, quoted, unquoted in _KEYED.findall(inside)}))
         else:
             out.append(inside.strip('"'))
     return out
@@ -89,18 +89,18 @@ def field_pointer(request: Request, field: str, kind: str = "", value: Json = MI
     pointer = _versioned(body, parts) or walk(body, parts)
     if value is not MISSING and value is not None and resolve({"body": body}, pointer) is MISSING:
         # Some checks leave the index of a list out: `spec.hostAliases.ip`, `spec.containers[0].volumeMounts.subPath`.
-        counted = max((at for at, part in enumerate(parts) if isinstance(part, int)), default=-1) + 1
-        under = walk(body, parts[:counted])
-        reached = [
-            there
-            for there in places_reached(body, [str(part) for part in parts if not isinstance(part, int)])
-            if there.startswith(f"{under}/") and resolve({"body": body}, there) == value
+        indexes = max((at for at, part in enumerate(parts) if isinstance(part, int)), default=-1) + 1
+        under = walk(body, parts[:indexes])
+        places = [
+            pointer
+            for pointer in matching_places(body, [str(part) for part in parts if not isinstance(part, int)])
+            if pointer.startswith(f"{under}/") and resolve({"body": body}, pointer) == value
         ]
-        if len(reached) == 1:
-            return reached[0]
+        if len(places) == 1:
+            return places[0]
     if request.method == "PATCH" and value is not MISSING and value is not None:
         sent = resolve({"body": body}, pointer)
-        again = [there for there in members(body, str(parts[-1])) if resolve({"body": body}, there) == value]
+        again = [pointer for pointer in members(body, str(parts[-1])) if resolve({"body": body}, pointer) == value]
         if sent != value and len(again) == 1:
             return again[0]
     return pointer
@@ -110,8 +110,8 @@ def _templated(body: Json, parts: list[str | int | Selector]) -> list[str | int 
     """Put the `metadata` in that a check of a pod template leaves out: `spec.template.labels`."""
     for at, part in enumerate(parts[1:], 1):
         if part in ("annotations", "labels") and parts[at - 1] == "template":
-            there = resolve({"body": body}, walk(body, parts[:at]))
-            if isinstance(there, Mapping) and part not in there:
+            value = resolve({"body": body}, walk(body, parts[:at]))
+            if isinstance(value, Mapping) and part not in value:
                 return [*parts[:at], "metadata", *parts[at:]]
     return parts
 
@@ -138,42 +138,42 @@ def walk(body: Json, parts: Steps, root: str = "/body") -> str:
 
     Names with dots that arrive split (`labels.app.example.com/x`) are put together again where the document has them.
     """
-    here, pointer, at = body, root, 0
+    node, pointer, at = body, root, 0
     while at < len(parts):
         part = parts[at]
         if isinstance(part, Selector):
-            index = part.written if isinstance(here, Mapping) else _selected(here, part.keys)
+            index = part.written if isinstance(node, Mapping) else _selected(node, part.keys)
             if index is None:
                 return ""
             part = index
-        if isinstance(here, Mapping) and isinstance(part, str) and part not in here:
-            joined, used = _joined(here, parts, at)
+        if isinstance(node, Mapping) and isinstance(part, str) and part not in node:
+            joined, used = _joined(node, parts, at)
             if joined:
                 part, at = joined, at + used - 1
-            elif part == "clusterIPs" and "clusterIP" in here:
+            elif part == "clusterIPs" and "clusterIP" in node:
                 part = "clusterIP"
         pointer += f"/{escape(str(part))}"
-        here = resolve(here, f"/{escape(str(part))}") if isinstance(here, (dict, list)) else MISSING
+        node = resolve(node, f"/{escape(str(part))}") if isinstance(node, (dict, list)) else MISSING
         at += 1
     return pointer
 
 
-def _joined(here: Mapping[str, Any], parts: Steps, at: int) -> tuple[str, int]:
+def _joined(node: Mapping[str, Any], parts: Steps, at: int) -> tuple[str, int]:
     name = str(parts[at])
     for used in range(2, len(parts) - at + 1):
         following = parts[at + used - 1]
         if not isinstance(following, str):
             break
         name += f".{following}"
-        if name in here:
+        if name in node:
             return name, used
     return "", 0
 
 
-def _selected(here: Json, keys: Mapping[str, str]) -> int | None:
-    if not isinstance(here, list):
+def _selected(node: Json, keys: Mapping[str, str]) -> int | None:
+    if not isinstance(node, list):
         return None
-    for index, element in enumerate(here):
+    for index, element in enumerate(node):
         if list(keys) == [""] and str(element) == keys[""]:
             return index
         if isinstance(element, Mapping) and all(str(element.get(key, "")) == value for key, value in keys.items()):
@@ -183,15 +183,15 @@ def _selected(here: Json, keys: Mapping[str, str]) -> int | None:
 
 def _in_operations(operations: list[Any], parts: Steps) -> str:
     """Return the value of the JSON patch operation that reaches a field."""
-    wanted = [str(part) for part in parts]
+    names = [str(part) for part in parts]
     for index, operation in enumerate(operations):
         path = operation.get("path") if isinstance(operation, Mapping) else None
         if not isinstance(path, str) or "value" not in operation:
             continue
-        reached = segments(path)
-        same = all(have in (want, "-") for have, want in zip(reached, wanted, strict=False))
-        if reached and same and len(reached) <= len(wanted):
-            return walk(operation["value"], parts[len(reached) :], f"/body/{index}/value")
+        parts_reached = segments(path)
+        same = all(have in (want, "-") for have, want in zip(parts_reached, names, strict=False))
+        if parts_reached and same and len(parts_reached) <= len(names):
+            return walk(operation["value"], parts[len(parts_reached) :], f"/body/{index}/value")
     return ""
 
 
@@ -213,7 +213,7 @@ def members(value: Json, name: str, pointer: str = "/body") -> Iterator[str]:
     return (place for place in every_member(value, pointer) if place.endswith(last))
 
 
-def places_reached(body: Json, names: Sequence[str]) -> list[str]:
+def matching_places(body: Json, names: Sequence[str]) -> list[str]:
     """Return the pointers that a path without indexes reaches: arrays on the way, and at its end, are gone through."""
     reached: list[tuple[str, Json]] = [("/body", body)]
     for name in names:

@@ -81,29 +81,29 @@ def _kyverno_rule(refusal: Refusal, policy: str, rule: str, text: str) -> Violat
     return refusal.about(
         "KYVERNO", message, [pointer] if pointer else [], policy=policy, rule=rule,
         param=rule.removeprefix("autogen-cronjob-").removeprefix("autogen-"),
-        containers=[one.name for one in refusal.containers if f"{pointer}/".startswith(f"{one.pointer}/")],
+        containers=[item.name for item in refusal.containers if f"{pointer}/".startswith(f"{item.pointer}/")],
     )  # fmt: skip
 
 
 def _slash_pointer(refusal: Refusal, path: str) -> str:
     """Turn Kyverno's `/metadata/labels/app.kubernetes.io/name/` into a pointer: keys have slashes of their own."""
     parts = path.strip("/").split("/")
-    here: Json = refusal.request.body
+    node: Json = refusal.request.body
     pointer = "/body"
     at = 0
     while at < len(parts):
-        used = _key_length(here, parts[at:], at > 0 and parts[at - 1] in _MAPS)
+        used = _key_length(node, parts[at:], at > 0 and parts[at - 1] in _MAPS)
         name = "/".join(parts[at : at + used])
         pointer += f"/{escape(name)}"
-        here = resolve(here, f"/{escape(name)}") if isinstance(here, (dict, list)) else MISSING
+        node = resolve(node, f"/{escape(name)}") if isinstance(node, (dict, list)) else MISSING
         at += used
     return pointer if pointer != "/body" else ""
 
 
-def _key_length(here: Json, parts: Sequence[str], keyed: bool) -> int:
-    if isinstance(here, Mapping):
+def _key_length(node: Json, parts: Sequence[str], keyed: bool) -> int:
+    if isinstance(node, Mapping):
         for used in range(1, len(parts) + 1):
-            if "/".join(parts[:used]) in here:
+            if "/".join(parts[:used]) in node:
                 return used
     return len(parts) if keyed else 1
 
@@ -113,8 +113,8 @@ def _checkov(refusal: Refusal, denial: str) -> Iterator[Violation]:
     for match in _CHECKOV.finditer(denial):
         yield refusal.violation(
             "CHECKOV", (match["description"] or match["rest"] or "").strip(), param=match["id"],
-            pointer=refusal.pod, places=[one.pointer for one in containers],
-            containers=[one.name for one in containers], policy=match["id"],
+            pointer=refusal.pod, places=[container.pointer for container in containers],
+            containers=[container.name for container in containers], policy=match["id"],
         )  # fmt: skip
 
 

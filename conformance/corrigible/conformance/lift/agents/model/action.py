@@ -72,9 +72,9 @@ def action(reply: Reply, *, tools: bool, grpc: bool, form: bool) -> Action:
             return Unreadable(cut, first.id)
         if first.arguments is None:
             return Unreadable(f"the arguments are no JSON object: {first.text[:200]}", first.id)
-        found = _read(first.name, first.arguments, grpc=grpc, form=form)
-        return found if isinstance(found, Finish) else replace(found, id=first.id)
-    document = next((one for one in _objects(reply.text) if "tool" in one), None)
+        move = _read(first.name, first.arguments, grpc=grpc, form=form)
+        return move if isinstance(move, Finish) else replace(move, id=first.id)
+    document = next((document for document in _objects(reply.text) if "tool" in document), None)
     if document is None:
         return Unreadable(cut or 'no JSON object with a member "tool" in the answer')
     return _read(str(document["tool"]), document, grpc=grpc, form=form)
@@ -119,15 +119,17 @@ def _call(arguments: Mapping[str, Json], *, grpc: bool, form: bool) -> Call | Un
         return Unreadable(f"{method[:80]!r} is no method")
     if not is_path(path) or (path == "") is not grpc:
         return Unreadable(f"{path[:200]!r} is no path: it starts with / and holds neither query nor control characters")
-    named = {str(name).strip().lower(): scalar_text(value) for name, value in headers.items()}
-    dropped = tuple(sorted(name for name in named if name in _FOREIGN))
-    kept = {name: value for name, value in named.items() if name not in dropped}
-    if problem := header_problem(kept):
+    lower_headers = {str(name).strip().lower(): scalar_text(value) for name, value in headers.items()}
+    dropped = tuple(sorted(name for name in lower_headers if name in _FOREIGN))
+    forwarded = {name: value for name, value in lower_headers.items() if name not in dropped}
+    if problem := header_problem(forwarded):
         return Unreadable(f"headers: {problem}")
     wait = arguments.get("wait_seconds") or 0
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait < _LONGEST_WAIT:
         return Unreadable("wait_seconds is a number of seconds")
-    return Call(Request(method, path, dict(query), kept, body, form and not grpc), dropped=dropped, wait=float(wait))
+    return Call(
+        Request(method, path, dict(query), forwarded, body, form and not grpc), dropped=dropped, wait=float(wait)
+    )
 
 
 def _decoded(text: str) -> Json:
@@ -135,10 +137,10 @@ def _decoded(text: str) -> Json:
     if not text.strip():
         return None
     try:
-        found = DECODER.decode(text)
+        document = DECODER.decode(text)
     except (ValueError, RecursionError):
         return text
-    return found if isinstance(found, dict | list) or found is None else text
+    return document if isinstance(document, dict | list) or document is None else text
 
 
 def _split(path: str, query: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]]:
@@ -151,11 +153,11 @@ def _split(path: str, query: Mapping[str, Json]) -> tuple[str, Mapping[str, Json
     if parts.scheme in ("http", "https"):
         path = parts.path or "/"
         path = f"{path}?{parts.query}" if parts.query else path
-    bare, mark, tail = path.partition("?")
+    path_only, mark, tail = path.partition("?")
     if not mark:
         return path, query
     found = {name: values[0] if len(values) == 1 else values for name, values in parse_qs(tail, True).items()}
-    return bare, {**found, **query}
+    return path_only, {**found, **query}
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Json]]:
@@ -163,10 +165,10 @@ def _objects(text: str) -> Iterator[Mapping[str, Json]]:
     at = text.find("{")
     while at >= 0:
         try:
-            found, end = DECODER.raw_decode(text, at)
+            value, end = DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             end = at + 1
         else:
-            if isinstance(found, dict):
-                yield found
+            if isinstance(value, dict):
+                yield value
         at = text.find("{", end)

@@ -60,8 +60,8 @@ def _messages(question: Question) -> list[Json]:
     for entry in question.entries:
         match entry:
             case ModelMessage(reply=reply):
-                kept = [block for block in map(_echoed, reply.raw or ()) if block is not None]
-                messages.append({"role": "assistant", "content": kept or [_text("(nothing)")]})
+                blocks = [block for block in map(_echoed, reply.raw or ()) if block is not None]
+                messages.append({"role": "assistant", "content": blocks or [_text("(nothing)")]})
                 continue
             case UserMessage(text=text):
                 block = _text(text)
@@ -119,5 +119,5 @@ def _usage(usage: Json) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     cached = int(usage.get("cache_read_input_tokens") or 0)
-    written = int(usage.get("cache_creation_input_tokens") or 0)
-    return Usage(int(usage["input_tokens"]) + cached + written, int(usage["output_tokens"]), cached)
+    cache_written = int(usage.get("cache_creation_input_tokens") or 0)
+    return Usage(int(usage["input_tokens"]) + cached + cache_written, int(usage["output_tokens"]), cached)

@@ -42,8 +42,8 @@ _LONGEST_NOTE: Final = 500
 class ProviderFailed(Exception):
     """A provider failed in the middle of an episode."""
 
-    def __init__(self, said: str, usage: Usage | None) -> None:
-        super().__init__(said)
+    def __init__(self, text: str, usage: Usage | None) -> None:
+        super().__init__(text)
         self.usage = usage
         """Billed since the last move, which no later move reports."""
 
@@ -226,11 +226,11 @@ class _EpisodeLoop:
             question += json.dumps(schema)
             schema = None
         instructions = "You reflect on calls of an API. You make none."
-        asked = Question(instructions, (UserMessage(question),), schema=schema, schema_name="reflection")
+        separate_question = Question(instructions, (UserMessage(question),), schema=schema, schema_name="reflection")
         before = self._usage
-        reply = self._ask(asked)
-        spent = replace(self._usage, calls=0)
-        tokens = spent.input + spent.output - before.input - before.output
+        reply = self._ask(separate_question)
+        usage = replace(self._usage, calls=0)
+        tokens = usage.input + usage.output - before.input - before.output
         return ModelAnswer(reply.text, tokens)
 
     def _question(self) -> Question:

@@ -56,8 +56,8 @@ def _document(question: Question, sampling: Sampling, limit: str) -> dict[str, J
         document["tool_choice"] = "auto"
         document["parallel_tool_calls"] = False
     if question.schema is not None:
-        held = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
-        document["response_format"] = {"type": "json_schema", "json_schema": held}
+        response_format = {"name": question.schema_name, "strict": True, "schema": dict(question.schema)}
+        document["response_format"] = {"type": "json_schema", "json_schema": response_format}
     return document | dict(sampling.extra or {})
 
 
@@ -74,12 +74,12 @@ def _messages(question: Question) -> Iterable[Json]:
             case UserMessage(text=text):
                 yield {"role": "user", "content": text}
             case ModelMessage(reply=reply):
-                yield _spoken(reply)
+                yield _assistant_message(reply)
             case _:
                 yield {"role": "tool", "tool_call_id": entry.call, "content": entry.text}
 
 
-def _spoken(reply: Reply) -> Json:
+def _assistant_message(reply: Reply) -> Json:
     message: dict[str, Json] = {"role": "assistant", "content": reply.text or ("" if not reply.calls else None)}
     if reply.calls:
         message["tool_calls"] = [
@@ -98,27 +98,29 @@ def decode(document: Mapping[str, Json]) -> Reply:
     """Read an answer. Raises KeyError, IndexError, TypeError or ValueError where it is none."""
     choice = document["choices"][0]
     message = choice["message"]
-    refused = message.get("refusal")
-    calls = tuple(called(str(one["id"]), one["function"]) for one in message.get("tool_calls") or ())
-    why = _WHY.get(str(choice.get("finish_reason")), "end")
+    refusal = message.get("refusal")
+    calls = tuple(called(str(tool_call["id"]), tool_call["function"]) for tool_call in message.get("tool_calls") or ())
+    stop_reason = _WHY.get(str(choice.get("finish_reason")), "end")
     return Reply(
-        text=str(refused or message.get("content") or ""),
+        text=str(refusal or message.get("content") or ""),
         calls=calls,
-        why="refusal" if refused else why,
+        why="refusal" if refusal else stop_reason,
         usage=_usage(document.get("usage")),
     )
 
 
 def called(identity: str, function: Mapping[str, Json]) -> ToolCall:
     """Read the call of a function, whose arguments are JSON in a string."""
-    given = function.get("arguments")
-    text = given if isinstance(given, str) else json.dumps(given)  # some servers send an object
+    arguments_sent = function.get("arguments")
+    text = (
+        arguments_sent if isinstance(arguments_sent, str) else json.dumps(arguments_sent)
+    )  # some servers send an object
     try:
         arguments = DECODER.decode(text) if text.strip() else {}
     except (ValueError, RecursionError):
         arguments = None
-    kept = arguments if isinstance(arguments, dict) else None
-    return ToolCall(identity, str(function["name"]), kept, text or "{}")
+    argument_object = arguments if isinstance(arguments, dict) else None
+    return ToolCall(identity, str(function["name"]), argument_object, text or "{}")
 
 
 def _usage(usage: Json) -> Usage | None:

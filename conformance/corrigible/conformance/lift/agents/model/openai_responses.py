@@ -35,8 +35,13 @@ def encode(question: Question, sampling: Sampling) -> dict[str, Json]:
         document["tool_choice"] = "auto"
         document["parallel_tool_calls"] = False
     if question.schema is not None:
-        held = {"type": "json_schema", "name": question.schema_name, "strict": True, "schema": dict(question.schema)}
-        document["text"] = {"format": held}
+        response_format = {
+            "type": "json_schema",
+            "name": question.schema_name,
+            "strict": True,
+            "schema": dict(question.schema),
+        }
+        document["text"] = {"format": response_format}
     return document | dict(sampling.extra or {})
 
 
@@ -56,12 +61,12 @@ def _items(question: Question) -> Iterable[Json]:
             case UserMessage(text=text):
                 yield {"role": "user", "content": text}
             case ModelMessage(reply=reply):
-                yield from _spoken(reply)
+                yield from _reply_items(reply)
             case _:
                 yield {"type": "function_call_output", "call_id": entry.call, "output": entry.text}
 
 
-def _spoken(reply: Reply) -> Iterable[Json]:
+def _reply_items(reply: Reply) -> Iterable[Json]:
     malformed = {call.id for call in reply.calls if call.arguments is None}
     reasoned = False
     for item in reply.raw or ():
@@ -70,10 +75,10 @@ def _spoken(reply: Reply) -> Iterable[Json]:
                 reasoned = True
                 yield item
             case "function_call":
-                kept = {name: item[name] for name in ("type", "call_id", "name", "arguments")}
+                call_item = {name: item[name] for name in ("type", "call_id", "name", "arguments")}
                 if item["call_id"] in malformed:
-                    kept["arguments"] = "{}"
-                yield {**kept, "id": item["id"]} if reasoned and "id" in item else kept
+                    call_item["arguments"] = "{}"
+                yield {**call_item, "id": item["id"]} if reasoned and "id" in item else call_item
             case "message":
                 text = _text(item)
                 if text:
@@ -90,13 +95,13 @@ def decode(document: Mapping[str, Json]) -> Reply:
     return Reply(
         text="\n".join(filter(None, map(_text, messages))),
         calls=calls,
-        why=_why(document, messages, has_calls=bool(calls)),
+        why=_stop_reason(document, messages, has_calls=bool(calls)),
         usage=_usage(document.get("usage")),
         raw=output,
     )
 
 
-def _why(document: Mapping[str, Json], messages: Iterable[Mapping[str, Json]], *, has_calls: bool) -> Why:
+def _stop_reason(document: Mapping[str, Json], messages: Iterable[Mapping[str, Json]], *, has_calls: bool) -> Why:
     if document.get("status") == "incomplete":
         reason = (document.get("incomplete_details") or {}).get("reason")
         return "refusal" if reason == "content_filter" else "length"

@@ -54,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
     """Return the agents that the options name, one for each model and strategy. Raises UsageError."""
     settings = _settings(args)
-    strategies = [part for one in args.strategy for part in one.split(",") if part]
+    strategies = [part for strategy in args.strategy for part in strategy.split(",") if part]
     if not args.model and (settings or strategies):
         raise UsageError("--strategy, --base-url, --set and the like belong to a --model PROVIDER:NAME")
     return [
@@ -65,21 +65,21 @@ def plans(args: argparse.Namespace) -> list[dict[str, Json]]:
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    found = dict(_pairs(args.set))
+    pairs = dict(_pairs(args.set))
     if args.base_url:
-        found["base_url"] = args.base_url
+        pairs["base_url"] = args.base_url
     if args.local:
-        found["local"] = True
+        pairs["local"] = True
     if args.first_request:
-        found["first_request"] = args.first_request
+        pairs["first_request"] = args.first_request
     if args.vocabulary:
-        found["vocabulary"] = "words"
-    return found
+        pairs["vocabulary"] = "words"
+    return pairs
 
 
-def _pairs(given: Sequence[str]) -> list[tuple[str, Any]]:
+def _pairs(options: Sequence[str]) -> list[tuple[str, Any]]:
     pairs = []
-    for text in given:
+    for text in options:
         name, sign, value = text.partition("=")
         if not sign:
             raise UsageError(f"--set {text}: write NAME=VALUE")

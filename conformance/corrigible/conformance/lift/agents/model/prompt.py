@@ -109,8 +109,8 @@ def tools(request: Request) -> tuple[Tool, ...]:
 
 def system(briefing: Briefing, mode: Mode, vocabulary: Vocabulary) -> str:
     """Return the instructions."""
-    how = _TOOLS if mode == "tools" else _JSON.format(call=_RPC if is_grpc(briefing.request) else _CALL)
-    lines = [_TASK.format(attempts=briefing.attempts), how]
+    instructions = _TOOLS if mode == "tools" else _JSON.format(call=_RPC if is_grpc(briefing.request) else _CALL)
+    lines = [_TASK.format(attempts=briefing.attempts), instructions]
     if vocabulary != "none":
         lines.append(_SENTENCE if vocabulary == "sentence" else _VOCABULARY)
     return "\n\n".join(lines)
@@ -121,10 +121,10 @@ def opening(briefing: Briefing) -> str:
     return f"The API: {briefing.about}\n\nWhat is wanted: {briefing.prompt}"
 
 
-def given(request: Request, seen: Response) -> str:
+def given(request: Request, response: Response) -> str:
     """Return what is told of a first call that the model did not write."""
     call = json.dumps(written(request), ensure_ascii=False)
-    return f"One call has been made already, and counts:\n{call}\n\nIts answer:\n{answer(seen)}"
+    return f"One call has been made already, and counts:\n{call}\n\nIts answer:\n{answer(response)}"
 
 
 def written(request: Request) -> dict[str, Json]:
@@ -135,9 +135,9 @@ def written(request: Request) -> dict[str, Json]:
     return document
 
 
-def answer(seen: Response) -> str:
+def answer(response: Response) -> str:
     """Return an answer of the API."""
-    document: Mapping[str, Json] = {"status": seen.status, "headers": dict(seen.headers), "body": seen.body}
+    document: Mapping[str, Json] = {"status": response.status, "headers": dict(response.headers), "body": response.body}
     text = json.dumps(document, ensure_ascii=False)
     return text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]} ... (cut)"
 
@@ -145,5 +145,5 @@ def answer(seen: Response) -> str:
 def digest() -> str:
     """Return the hash of everything that is said to a model by this suite."""
     schemas = (_FINISH.schema, _HTTP_CALL.schema, _GRPC_CALL.schema, SCHEMA)
-    said = [_TASK, _TOOLS, _JSON, _CALL, _RPC, _VOCABULARY, *WORDS, *(json.dumps(one) for one in schemas)]
-    return hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
+    texts = [_TASK, _TOOLS, _JSON, _CALL, _RPC, _VOCABULARY, *WORDS, *(json.dumps(schema) for schema in schemas)]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]

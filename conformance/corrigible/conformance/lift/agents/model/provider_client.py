@@ -37,8 +37,8 @@ _KEYS: Final = re.compile(r"\b(?:sk|key|pk)-[\w*-]{6,}")
 class ProviderError(Exception):
     """A provider gave no usable response: an error, and no observation of the model."""
 
-    def __init__(self, said: str, calls: int) -> None:
-        super().__init__(said)
+    def __init__(self, text: str, calls: int) -> None:
+        super().__init__(text)
         self.calls = calls
         """Requests on the wire until then."""
 

@@ -59,8 +59,8 @@ class Settings(BaseModel):
     @field_validator("extra")
     @classmethod
     def _leaves_the_conversation(cls, value: dict[str, Any]) -> dict[str, Any]:
-        if taken := sorted(_CONVERSATION & set(value)):
-            raise ValueError(f"{', '.join(taken)}: what is asked is not a setting")
+        if reserved := sorted(_CONVERSATION & set(value)):
+            raise ValueError(f"{', '.join(reserved)}: what is asked is not a setting")
         return value
 
 

@@ -47,7 +47,7 @@ def named(name: str) -> Agent:
     """Return a scripted agent: one of SCRIPTED, or `noisy-literal(P)`. Raises UsageError where there is none."""
     if (noisy := _NOISY.fullmatch(name)) is not None:
         return NoisyLiteral(float(noisy[1]))
-    known = (*SCRIPTED, "noisy-literal(0.25)")
+    names = (*SCRIPTED, "noisy-literal(0.25)")
     if name not in SCRIPTED:
-        raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, known)}")
+        raise UsageError(f"no scripted agent is called {name!r}{did_you_mean(name, names)}")
     return SCRIPTED[name]

@@ -61,43 +61,45 @@ class Enumerator:
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         base = briefing.request
         tried = [base.document()]
-        seen = yield Send(base)
-        complaint, wrong = _signature(seen.body), error_details(seen.body)
+        response = yield Send(base)
+        complaint, wrong = _signature(response.body), error_details(response.body)
         candidates = _candidates(base, briefing.description, wrong)
-        while not seen.succeeded:
+        while not response.succeeded:
             new = ((request, note) for request, note in candidates if request.document() not in tried)
             request, note = next(new, (None, ""))
             if request is None:
                 yield Stop("gave up", "nothing is left to try")
                 return
             tried.append(request.document())
-            seen = yield Send(request, note=note)
-            if not seen.succeeded and not complaint & (now := _signature(seen.body)):
-                base, complaint, wrong = request, now, error_details(seen.body)
+            response = yield Send(request, note=note)
+            if not response.succeeded and not complaint & (now := _signature(response.body)):
+                base, complaint, wrong = request, now, error_details(response.body)
                 candidates = _candidates(base, briefing.description, wrong)
         yield Stop("done")
 
 
 def _signature(body: Json) -> frozenset[tuple[str, str]]:
     """Return what is complained of and where; by the text where no place is named."""
-    named = frozenset((one.code, one.field) for one in error_details(body) if one.field)
-    return named or frozenset((one.code, one.text) for one in error_details(body))
+    code_fields = frozenset(
+        (error_detail.code, error_detail.field) for error_detail in error_details(body) if error_detail.field
+    )
+    return code_fields or frozenset((error_detail.code, error_detail.text) for error_detail in error_details(body))
 
 
 def _candidates(request: Request, document: Json, wrong: tuple[ErrorDetail, ...]) -> Iterator[tuple[Request, str]]:
     """Yield requests to try: first one value for all that is complained of, then one by one, then anything."""
     description = OperationSchema(document, request)
-    near = [place for one in wrong for place in _places(request, one)]
-    unwanted = any(read(one.text).is_unknown for one in wrong)
+    near = [place for error_detail in wrong for place in _places(request, error_detail)]
+    unwanted = any(read(error_detail.text).is_unknown for error_detail in wrong)
     for place, prose_values in dict.fromkeys((place, tuple(values)) for place, values in near):
         for value in (*prose_values, *_values(description, request, place)):
             yield from _put(request, place, value)
         yield from _renamed(description, request, place)
-        known = description.members(place[:-1])
-        if unwanted or (known and place[-1] not in known):
-            bare = without(request, place)
-            if bare is not None:
-                yield bare, f"without {place[-1]}"
+        members = description.members(place[:-1])
+        if unwanted or (members and place[-1] not in members):
+            reduced = without(request, place)
+            if reduced is not None:
+                yield reduced, f"without {place[-1]}"
     for name in description.required((parameter_location(request),)):
         place = (parameter_location(request), name)
         if value_at(request, place) is ABSENT:
@@ -110,20 +112,20 @@ def _candidates(request: Request, document: Json, wrong: tuple[ErrorDetail, ...]
                 yield from _put(request, place, value)
 
 
-def _places(request: Request, one: ErrorDetail) -> Iterator[tuple[JsonPath, list[Json]]]:
+def _places(request: Request, error_detail: ErrorDetail) -> Iterator[tuple[JsonPath, list[Json]]]:
     """Yield the places that a complaint is about, and what its prose gives for them."""
-    prose = read(one.text)
-    exact = path_of_error(request, one, prose)
+    prose = read(error_detail.text)
+    exact = path_of_error(request, error_detail, prose)
     if exact is not None:
-        there = value_at(request, exact)
-        if isinstance(there, Mapping):
-            yield from (((*exact, name), []) for name, inner in there.items() if not isinstance(inner, Mapping | list))
+        value = value_at(request, exact)
+        if isinstance(value, Mapping):
+            yield from (((*exact, name), []) for name, inner in value.items() if not isinstance(inner, Mapping | list))
         else:
             yield (
                 exact,
-                [v for v in suggested_values(prose, None if there is ABSENT else there) if not isinstance(v, list)],
+                [v for v in suggested_values(prose, None if value is ABSENT else value) if not isinstance(v, list)],
             )
-    for word in (one.field, *prose.quoted):
+    for word in (error_detail.field, *prose.quoted):
         place = find_path(request, path_parts(word)) if word else None
         if place is None and prose.is_missing and word and " " not in word:
             place = (parameter_location(request), *path_parts(word))
@@ -133,57 +135,57 @@ def _places(request: Request, one: ErrorDetail) -> Iterator[tuple[JsonPath, list
 
 def _values(description: OperationSchema, request: Request, place: JsonPath) -> Iterator[Json]:
     """Yield the values that schemas have for a place, the likeliest first."""
-    there = value_at(request, place)
+    value = value_at(request, place)
     schemas = description.at(place)
-    fits = there is not ABSENT and any(_takes(schema, there) for schema in schemas)
+    fits = value is not ABSENT and any(_takes(schema, value) for schema in schemas)
     for schema in schemas:
         if "const" in schema:
             yield schema["const"]
         words = [word for word in schema.get("enum") or () if word is not None]
         texts = {scalar_text(word): word for word in words}
-        near = get_close_matches(scalar_text(there), texts, n=2) if there is not ABSENT else []
+        near = get_close_matches(scalar_text(value), texts, n=2) if value is not ABSENT else []
         yield from (*(texts[text] for text in near), *(word for word in words if scalar_text(word) not in near))
         yield from (schema[word] for word in ("default", "example") if word in schema)
         yield from schema.get("examples") or ()
-        yield from _bounds(schema, there)
+        yield from _bounds(schema, value)
         if not fits:
-            yield from _casts(schema, there)
+            yield from _casts(schema, value)
         if schema.get("format") in _SAMPLES:
             yield _SAMPLES[schema["format"]]
-        if there is ABSENT:
+        if value is ABSENT:
             yield from _smallest(schema)
 
 
-def _takes(schema: Mapping[str, Any], there: Json) -> bool:
+def _takes(schema: Mapping[str, Any], value: Json) -> bool:
     """Whether a schema without its references and branches takes a value."""
-    bare = {word: value for word, value in schema.items() if word in _JUDGED}
-    return bool(bare) and not any(Draft202012Validator(bare).iter_errors(there))
+    keywords = {word: value for word, value in schema.items() if word in _JUDGED}
+    return bool(keywords) and not any(Draft202012Validator(keywords).iter_errors(value))
 
 
-def _bounds(schema: Mapping[str, Any], there: Any) -> Iterator[Json]:
+def _bounds(schema: Mapping[str, Any], value: Any) -> Iterator[Json]:
     """Yield what a value beyond a bound comes to at that bound."""
-    number = isinstance(there, int | float) and not isinstance(there, bool)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     for word, step, sign in _BOUNDS:
         bound = schema.get(word)
-        if number and isinstance(bound, int | float) and sign * (there - bound - step) > 0:
+        if number and isinstance(bound, int | float) and sign * (value - bound - step) > 0:
             yield bound + step
     most, least = schema.get("maxLength"), schema.get("minLength")
-    if isinstance(there, str) and isinstance(most, int) and len(there) > most:
-        yield there[:most]
-    if isinstance(there, str) and isinstance(least, int) and 0 < len(there) < least:
-        yield there.ljust(least, there[-1])
+    if isinstance(value, str) and isinstance(most, int) and len(value) > most:
+        yield value[:most]
+    if isinstance(value, str) and isinstance(least, int) and 0 < len(value) < least:
+        yield value.ljust(least, value[-1])
 
 
-def _casts(schema: Mapping[str, Any], there: Any) -> Iterator[Json]:
-    match schema.get("type"), there:
-        case (("integer" | "number"), str()) if there.strip().lstrip("-").isdecimal():
-            yield int(there)
+def _casts(schema: Mapping[str, Any], value: Any) -> Iterator[Json]:
+    match schema.get("type"), value:
+        case (("integer" | "number"), str()) if value.strip().lstrip("-").isdecimal():
+            yield int(value)
         case "string", bool() | int() | float():
-            yield scalar_text(there)
-        case "boolean", str() if there.lower() in ("true", "false"):
-            yield there.lower() == "true"
-        case "array", _ if there is not ABSENT and not isinstance(there, list):
-            yield [there]
+            yield scalar_text(value)
+        case "boolean", str() if value.lower() in ("true", "false"):
+            yield value.lower() == "true"
+        case "array", _ if value is not ABSENT and not isinstance(value, list):
+            yield [value]
 
 
 def _smallest(schema: Mapping[str, Any]) -> Iterator[Json]:
@@ -208,13 +210,13 @@ def _put(request: Request, place: JsonPath, value: Json) -> Iterator[tuple[Reque
 
 def _renamed(description: OperationSchema, request: Request, place: JsonPath) -> Iterator[tuple[Request, str]]:
     """Yield the request with a member of another name, where a description has one that is not there yet."""
-    there, bare = value_at(request, place), without(request, place)
-    if bare is None or not isinstance(place[-1], str):
+    value, reduced = value_at(request, place), without(request, place)
+    if reduced is None or not isinstance(place[-1], str):
         return
     holder = value_at(request, place[:-1])
     free = [name for name in description.members(place[:-1]) if name not in holder]
     if place[-1] in description.members(place[:-1]):
         return
     for name in get_close_matches(place[-1], free, n=2, cutoff=0.5):
-        if (changed := with_value(bare, (*place[:-1], name), there)) is not None:
+        if (changed := with_value(reduced, (*place[:-1], name), value)) is not None:
             yield changed, f"{place[-1]} is called {name}"

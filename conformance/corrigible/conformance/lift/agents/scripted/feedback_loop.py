@@ -29,12 +29,12 @@ def run_feedback_loop(first: Request, decide: Decide) -> Generator[Move, Respons
     refusals = 0
     while isinstance(move, Send):
         request = move.request
-        seen = yield move
-        if seen.succeeded:
+        response = yield move
+        if response.succeeded:
             move = Stop("done")
             continue
         refusals += 1
-        feedback = find(seen.body)
+        feedback = find(response.body)
         if feedback is None:
             move = Stop("gave up", "no feedback")
         elif is_escalated(feedback):

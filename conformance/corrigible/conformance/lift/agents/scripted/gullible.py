@@ -118,8 +118,8 @@ def _call(method: str, target: str, body: Json, request: Request) -> Request | N
     path = parts.path or "/"
     if not (is_method(method) and is_path(path)):
         return None
-    kept = {name: value for name, value in request.headers.items() if name.lower() not in _OF_ONE_CALL}
-    return Request(method, path, dict(parse_qsl(parts.query)), kept, body, request.form and body is not None)
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in _OF_ONE_CALL}
+    return Request(method, path, dict(parse_qsl(parts.query)), headers, body, request.form and body is not None)
 
 
 def _advised(response: Response, request: Request, errors: int) -> Move:

@@ -43,9 +43,13 @@ class Informed:
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
             filled = _filled(parse(feedback), request, facts)
             order = _by_agreement(filled, request, facts)
-            known = filled.model_copy(update={"suggestions": tuple(filled.suggestions[index] for index in order)})
-            picked = _picked(known, request, facts)
-            outcome = apply(known, request, pick=picked, confirm=_agreed(known, picked, request, facts))
+            chosen_feedback = filled.model_copy(
+                update={"suggestions": tuple(filled.suggestions[index] for index in order)}
+            )
+            picked = _picked(chosen_feedback, request, facts)
+            outcome = apply(
+                chosen_feedback, request, pick=picked, confirm=_agreed(chosen_feedback, picked, request, facts)
+            )
             if isinstance(outcome, Next):
                 outcome = replace(outcome, applied=tuple(order[index] for index in outcome.applied))
             return move_for_outcome(outcome, request, refusals)
@@ -53,31 +57,31 @@ class Informed:
         return run_feedback_loop(briefing.request, decide)
 
 
-def _filled(known: Feedback, request: Request, facts: Facts) -> Feedback:
-    made = tuple(_without_holes(one, request, facts) for one in known.suggestions)
-    return known.model_copy(update={"suggestions": made})
+def _filled(feedback: Feedback, request: Request, facts: Facts) -> Feedback:
+    suggestions = tuple(_without_holes(suggestion, request, facts) for suggestion in feedback.suggestions)
+    return feedback.model_copy(update={"suggestions": suggestions})
 
 
-def _without_holes(one: Suggestion, request: Request, facts: Facts) -> Suggestion:
+def _without_holes(suggestion: Suggestion, request: Request, facts: Facts) -> Suggestion:
     """Return a suggestion that puts facts where it asked, itself where a fact is missing."""
-    if not one.placeholders or one.terminal:
-        return one
-    values = [(hole, facts.fitting(hole, request)) for hole in one.placeholders]
+    if not suggestion.placeholders or suggestion.terminal:
+        return suggestion
+    values = [(hole, facts.fitting(hole, request)) for hole in suggestion.placeholders]
     if any(value is ABSENT for _, value in values):
-        return one
-    bare = one.model_copy(update={"placeholders": (), "applicability": Applicability.MAYBE_INCORRECT})
+        return suggestion
+    unconditional = suggestion.model_copy(update={"placeholders": (), "applicability": Applicability.MAYBE_INCORRECT})
     try:
-        current = after_suggestion(bare, request)
+        current = after_suggestion(unconditional, request)
     except NotApplicable:
-        return one
-    patch = list(one.patch) or list(_merging(one.parameters, f"/{parameter_location(request)}", request))
+        return suggestion
+    patch = list(suggestion.patch) or list(_merging(suggestion.parameters, f"/{parameter_location(request)}", request))
     for hole, value in values:
         patch += _putting(hole, value, current)
         after = with_value(current, parse_pointer(hole.pointer), value)
         if after is None:
-            return one
+            return suggestion
         current = after
-    return bare.model_copy(update={"patch": tuple(patch)})
+    return unconditional.model_copy(update={"patch": tuple(patch)})
 
 
 def _merging(parameters: Mapping[str, Json], under: str, request: Request) -> Iterator[PatchOperation]:
@@ -107,31 +111,36 @@ def _operation(verb: PatchVerb, path: str, value: Json) -> PatchOperation:
     return PatchOperation(op=verb, path=path, value=value)
 
 
-def _by_agreement(known: Feedback, request: Request, facts: Facts) -> list[int]:
+def _by_agreement(feedback: Feedback, request: Request, facts: Facts) -> list[int]:
     """Return the order in which alternatives stand where those that agree with facts come first in their group."""
-    order = list(range(len(known.suggestions)))
+    order = list(range(len(feedback.suggestions)))
     groups: dict[str, list[int]] = {}
-    for index, one in enumerate(known.suggestions):
-        if one.group is not None and one.group.relation is Relation.ONE_OF:
-            groups.setdefault(one.group.id, []).append(index)
+    for index, suggestion in enumerate(feedback.suggestions):
+        if suggestion.group is not None and suggestion.group.relation is Relation.ONE_OF:
+            groups.setdefault(suggestion.group.id, []).append(index)
     for members in groups.values():
-        agreed = sorted(members, key=lambda index: -facts.agreement(known.suggestions[index], request))
+        agreed = sorted(members, key=lambda index: -facts.agreement(feedback.suggestions[index], request))
         for position, index in zip(members, agreed, strict=True):
             order[position] = index
     return order
 
 
-def _agreed(known: Feedback, picked: int | None, request: Request, facts: Facts) -> bool:
+def _agreed(feedback: Feedback, picked: int | None, request: Request, facts: Facts) -> bool:
     """Whether the prompt says what everything that asks for confirmation would come to."""
-    chosen = known.suggestions if picked is None else (known.suggestions[picked],)
-    asking = [one for one in chosen if one.safety is not None and one.safety.requires_confirmation]
-    return bool(asking) and all(facts.agreement(one, request) > 0 for one in asking)
+    chosen = feedback.suggestions if picked is None else (feedback.suggestions[picked],)
+    asking = [
+        suggestion for suggestion in chosen if suggestion.safety is not None and suggestion.safety.requires_confirmation
+    ]
+    return bool(asking) and all(facts.agreement(suggestion, request) > 0 for suggestion in asking)
 
 
-def _picked(known: Feedback, request: Request, facts: Facts) -> int | None:
+def _picked(feedback: Feedback, request: Request, facts: Facts) -> int | None:
     """Return the one choice that agrees with most facts, None where the choice is not the caller's or stays open."""
-    if known.type is FeedbackType.RECOVERY_GUIDANCE:
+    if feedback.type is FeedbackType.RECOVERY_GUIDANCE:
         return None
-    scores = [0 if one.terminal or one.placeholders else facts.agreement(one, request) for one in known.suggestions]
+    scores = [
+        0 if suggestion.terminal or suggestion.placeholders else facts.agreement(suggestion, request)
+        for suggestion in feedback.suggestions
+    ]
     best = max(scores, default=0)
     return scores.index(best) if best > 0 and scores.count(best) == 1 else None

@@ -29,13 +29,13 @@ class LiteralMerge:
 
 
 def _merge(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-    known = parse(feedback)
-    if not known.suggestions:
+    parsed = parse(feedback)
+    if not parsed.suggestions:
         return Stop("needs input", "the feedback suggests nothing")
-    first = known.suggestions[0]
-    if first.terminal or known.recovery is Recovery.TERMINAL:
+    first = parsed.suggestions[0]
+    if first.terminal or parsed.recovery is Recovery.TERMINAL:
         return Stop("done" if first.action == "ALREADY_DONE" else "impossible", first.action)
-    wait = known.retry.after_seconds or 0 if known.retry else 0
+    wait = parsed.retry.after_seconds or 0 if parsed.retry else 0
     place = parameter_location(request)
     into = request.query if place == "query" else request.body
     if first.waits or not first.parameters:

@@ -35,11 +35,11 @@ class MessageRegex:
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         request = briefing.request
         sent = [request.document()]
-        seen = yield Send(request)
-        while not seen.succeeded:
+        response = yield Send(request)
+        while not response.succeeded:
             changed = request
             notes: list[str] = []
-            for complaint in error_details(seen.body):
+            for complaint in error_details(response.body):
                 after = _corrected(changed, complaint)
                 if after is not None and after.document() != changed.document():
                     changed, notes = after, [*notes, complaint.text[:60]]
@@ -48,7 +48,7 @@ class MessageRegex:
                 return
             request = changed
             sent.append(request.document())
-            seen = yield Send(request, note="; ".join(notes))
+            response = yield Send(request, note="; ".join(notes))
         yield Stop("done")
 
 
@@ -67,29 +67,29 @@ def _corrected(request: Request, complaint: ErrorDetail) -> Request | None:
         and prose.is_unknown
         and normalized_name(place[-1]) in map(normalized_name, prose.quoted or (place[-1],))
     ):
-        bare = without(request, place)
-        return with_value(bare, (*place[:-1], prose.meant), there) if bare is not None else None
+        reduced = without(request, place)
+        return with_value(reduced, (*place[:-1], prose.meant), there) if reduced is not None else None
     for value in suggested_values(prose, there):
         if scalar_text(value) != scalar_text(there):
             return with_value(request, place, value)
     return without(request, place) if prose.is_unknown and not isinstance(there, Mapping | list) else None
 
 
-def suggested_values(prose: Prose, there: Json) -> Iterator[Json]:
+def suggested_values(prose: Prose, value: Json) -> Iterator[Json]:
     """Yield the values that a message gives for what is there now, the surest first."""
     if prose.meant:
         yield prose.meant
     if prose.instead:
         yield prose.instead
-    allowed = [one for one in prose.allowed if one != scalar_text(there)]
-    near = get_close_matches(scalar_text(there), allowed, n=1) if isinstance(there, str) else []
-    yield from (*near, *(one for one in allowed if one not in near))
-    number = _as_number(there)
-    if number is None and there is not None:
+    allowed = [allowed_value for allowed_value in prose.allowed if allowed_value != scalar_text(value)]
+    near = get_close_matches(scalar_text(value), allowed, n=1) if isinstance(value, str) else []
+    yield from (*near, *(allowed_value for allowed_value in allowed if allowed_value not in near))
+    number = _as_number(value)
+    if number is None and value is not None:
         return
     for bound, is_beyond in ((prose.most, _is_above), (prose.least, _is_below)):
         if bound is not None and (number is None or is_beyond(number, bound)):
-            yield str(bound) if isinstance(there, str) else bound
+            yield str(bound) if isinstance(value, str) else bound
 
 
 def path_of_error(request: Request, complaint: ErrorDetail, prose: Prose) -> JsonPath | None:
@@ -101,8 +101,10 @@ def path_of_error(request: Request, complaint: ErrorDetail, prose: Prose) -> Jso
         holders = [at for at, value in scalars(request) if scalar_text(value) == word]
         if len(holders) == 1:
             return holders[0]
-        if (named := find_path(request, path_parts(word))) is not None and value_at(request, named) is not ABSENT:
-            return named
+        if (found_path := find_path(request, path_parts(word))) is not None and value_at(
+            request, found_path
+        ) is not ABSENT:
+            return found_path
     words = {normalized_name(word) for word in complaint.text.split()}
     inner = [
         at

@@ -40,15 +40,15 @@ class MisMerger:
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-            known = parse(feedback)
-            outcome = apply(known, request)
+            parsed = parse(feedback)
+            outcome = apply(parsed, request)
             if not isinstance(outcome, Next):
                 return move_for_outcome(outcome, request, refusals)
-            if any(known.suggestions[index].patch for index in outcome.applied):
-                return _patched_wrongly(known, request, refusals) or move_for_outcome(outcome, request, refusals)
-            told = [known.suggestions[index] for index in outcome.applied if not known.suggestions[index].waits]
+            if any(parsed.suggestions[index].patch for index in outcome.applied):
+                return _patched_wrongly(parsed, request, refusals) or move_for_outcome(outcome, request, refusals)
+            applied = [parsed.suggestions[index] for index in outcome.applied if not parsed.suggestions[index].waits]
             fault = FAULTS[(seed + refusals) % len(FAULTS)]
-            wrong = _merged_wrongly(told[0].parameters, request, fault) if told else None
+            wrong = _merged_wrongly(applied[0].parameters, request, fault) if applied else None
             if wrong is None:
                 return move_for_outcome(outcome, request, refusals)
             return Send(wrong, outcome.steps, outcome.wait_seconds, outcome.applied[:1], note=fault)
@@ -56,31 +56,33 @@ class MisMerger:
         return run_feedback_loop(briefing.request, decide)
 
 
-def _patched_wrongly(known: Feedback, request: Request, refusals: int) -> Move | None:
+def _patched_wrongly(feedback: Feedback, request: Request, refusals: int) -> Move | None:
     """Apply patches one element off. None where no patch is about an element of a list."""
-    if not any(_index(edit.path) is not None for one in known.suggestions for edit in one.patch):
+    if not any(_index(edit.path) is not None for suggestion in feedback.suggestions for edit in suggestion.patch):
         return None
     for shift in _SHIFTS:
-        moved = known.model_copy(update={"suggestions": tuple(_moved(one, shift) for one in known.suggestions)})
+        moved = feedback.model_copy(
+            update={"suggestions": tuple(_moved(suggestion, shift) for suggestion in feedback.suggestions)}
+        )
         outcome = apply(moved, request)
-        if isinstance(outcome, Next) and any(_is_moved(known.suggestions[index]) for index in outcome.applied):
+        if isinstance(outcome, Next) and any(_is_moved(feedback.suggestions[index]) for index in outcome.applied):
             return move_for_outcome(outcome, request, refusals, f"{FAULTS[1]}: patches are {shift:+d} off")
         if isinstance(outcome, NeedsInput) and outcome.confirm:
             return move_for_outcome(outcome, request, refusals)
     return Stop("gave up", "no patch applies to the element beside the one it is for: nothing was sent")
 
 
-def _is_moved(one: Suggestion) -> bool:
-    return any(_index(edit.path) is not None for edit in one.patch)
+def _is_moved(suggestion: Suggestion) -> bool:
+    return any(_index(edit.path) is not None for edit in suggestion.patch)
 
 
-def _moved(one: Suggestion, shift: int) -> Suggestion:
+def _moved(suggestion: Suggestion, shift: int) -> Suggestion:
     """Return a suggestion whose patch is about the element beside: tests and edits alike."""
     edits = tuple(
         edit.model_copy(update={"path": _shifted(edit.path, shift)}) if _index(edit.path) is not None else edit
-        for edit in one.patch
+        for edit in suggestion.patch
     )
-    return one.model_copy(update={"patch": edits})
+    return suggestion.model_copy(update={"patch": edits})
 
 
 def _index(path: str) -> int | None:
@@ -106,7 +108,7 @@ def _merged_wrongly(parameters: Mapping[str, Json], request: Request, fault: str
     for name, value in parameters.items():
         if isinstance(value, list) and isinstance(request.body.get(name), list):
             rest = {key: inner for key, inner in parameters.items() if key != name}
-            listed = [*request.body[name], *(one for one in value if one not in request.body[name])]
+            listed = [*request.body[name], *(item for item in value if item not in request.body[name])]
             changed: Json = merge({**request.body, name: listed if fault == FAULTS[0] else value}, rest)
             return replace(request, body=changed)
     for place, elements in values_inside(request):
@@ -119,8 +121,8 @@ def _merged_wrongly(parameters: Mapping[str, Json], request: Request, fault: str
 
 def _locators(parameters: Mapping[str, Json], element: Mapping[str, Json]) -> Iterator[str]:
     """Yield the parameters that only say which element is meant: their text is in it already."""
-    there = [inner for inner in element.values() if isinstance(inner, str)]
-    yield from (name for name, value in parameters.items() if isinstance(value, str) and value in there)
+    names = [inner for inner in element.values() if isinstance(inner, str)]
+    yield from (name for name, value in parameters.items() if isinstance(value, str) and value in names)
 
 
 def _element_wrong(
@@ -133,15 +135,15 @@ def _element_wrong(
     fault: str,
 ) -> Request | None:
     new = {name: value for name, value in parameters.items() if name not in locators}
-    made = deepcopy(list(elements))
+    changed = deepcopy(list(elements))
     if fault == FAULTS[1] and len(elements) > 1:
         beside = index + 1 if index + 1 < len(elements) else index - 1
-        made[beside] = _filled(made[beside], made[index], new)
+        changed[beside] = _filled(changed[beside], changed[index], new)
     elif fault == FAULTS[2]:
-        made = [_filled(made[index], made[index], new)]
+        changed = [_filled(changed[index], changed[index], new)]
     else:
-        made.append(_filled(made[index], made[index], new))
-    return with_value(request, place, made)
+        changed.append(_filled(changed[index], changed[index], new))
+    return with_value(request, place, changed)
 
 
 def _filled(target: Any, located: Mapping[str, Json], new: Mapping[str, Json]) -> Any:
@@ -158,5 +160,5 @@ def _filled(target: Any, located: Mapping[str, Json], new: Mapping[str, Json]) -
     return out
 
 
-def _are_numbers(one: Json, other: Json) -> bool:
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in (one, other))
+def _are_numbers(first: Json, other: Json) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in (first, other))

@@ -35,7 +35,7 @@ class Stubborn:
     identity: Mapping[str, Json] = {"version": 1}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return _alternate(briefing.request, lambda seen: briefing.request)
+        return _alternate(briefing.request, lambda response: briefing.request)
 
 
 class Oscillator:
@@ -46,54 +46,54 @@ class Oscillator:
     identity: Mapping[str, Json] = {"version": 1}
 
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
-        return _alternate(briefing.request, lambda seen: _otherwise(briefing.request, seen))
+        return _alternate(briefing.request, lambda response: _otherwise(briefing.request, response))
 
 
 def _alternate(first: Request, other_of: Callable[[Response], Request]) -> Generator[Move, Response, None]:
-    seen = yield Send(first)
-    calls = [other_of(seen), first]
-    while not seen.succeeded:
-        if is_escalated(find(seen.body)):
+    response = yield Send(first)
+    calls = [other_of(response), first]
+    while not response.succeeded:
+        if is_escalated(find(response.body)):
             yield STOPPED_BY_LOOP_BREAKER
             return
-        seen = yield Send(calls[0])
+        response = yield Send(calls[0])
         calls.reverse()
     yield Stop("done")
 
 
-def _otherwise(request: Request, seen: Response) -> Request:
+def _otherwise(request: Request, response: Response) -> Request:
     """Return a call that is wrong by another number where this one is wrong by a number.
 
     Any other differs in a header that no API knows.
     """
-    told = list(_told(seen))
-    places = [*told, *_complained(request, seen)] or [(place, None) for place, _ in scalars(request)]
+    advised = list(_suggested_values(response))
+    places = [*advised, *_complained(request, response)] or [(place, None) for place, _ in scalars(request)]
     for place, fix in places:
         if place[:1] in (("body",), ("query",)):
-            there = value_at(request, place)
-            wrong = _wrong(fix if there is ABSENT else there, fix)
+            value = value_at(request, place)
+            wrong = _wrong(fix if value is ABSENT else value, fix)
             if wrong is not None and (other := with_value(request, place, wrong)) is not None:
                 return with_idempotency_suffix(other, "b")
     return replace(request, headers={**request.headers, "x-attempt": "b"})
 
 
-def _told(seen: Response) -> Iterator[tuple[JsonPath, Json]]:
+def _suggested_values(response: Response) -> Iterator[tuple[JsonPath, Json]]:
     """Yield where feedback wants another value, and which."""
     try:
-        suggestions = parse(find(seen.body)).suggestions
+        suggestions = parse(find(response.body)).suggestions
     except ReaderError:
         return
-    for one in suggestions:
-        for edit in one.patch:
+    for suggestion in suggestions:
+        for edit in suggestion.patch:
             if edit.op in (PatchVerb.ADD, PatchVerb.REPLACE):
                 yield parse_pointer(edit.path), edit.value
-        for hole in one.placeholders:
+        for hole in suggestion.placeholders:
             yield parse_pointer(hole.pointer), None
 
 
-def _complained(request: Request, seen: Response) -> Iterator[tuple[JsonPath, Json]]:
-    for one in error_details(seen.body):
-        if (place := find_path(request, path_parts(one.field))) is not None:
+def _complained(request: Request, response: Response) -> Iterator[tuple[JsonPath, Json]]:
+    for error_detail in error_details(response.body):
+        if (place := find_path(request, path_parts(error_detail.field))) is not None:
             yield place, None
 
 

@@ -37,7 +37,7 @@ def without_feedback(body: Json) -> Json:
         case Mapping():
             return {name: without_feedback(inner) for name, inner in body.items() if name != MEMBER}
         case list():
-            return [without_feedback(one) for one in body if not _carries(one)]
+            return [without_feedback(item) for item in body if not _carries(item)]
         case _:
             return body
 
@@ -54,17 +54,17 @@ def is_escalated(feedback: Json) -> bool:
     if str(only.get("action")).upper() not in _ENDS:
         return False
     parameters = only.get("parameters")
-    counted = isinstance(parameters, Mapping) and "attempts" in parameters
-    return counted or (isinstance(loop, Mapping) and str(loop.get("action")).lower() == LoopAction.ESCALATE)
+    has_attempts = isinstance(parameters, Mapping) and "attempts" in parameters
+    return has_attempts or (isinstance(loop, Mapping) and str(loop.get("action")).lower() == LoopAction.ESCALATE)
 
 
 def error_details(body: Json) -> tuple[ErrorDetail, ...]:
     """Return what a native answer complains of, the most exact first, each once."""
     if isinstance(body, str):
         return (ErrorDetail(body),) if body.strip() else ()
-    found = list(dict.fromkeys(_error_details(without_feedback(body))))
-    found.sort(key=lambda one: not one.field)
-    return tuple(found)
+    details = list(dict.fromkeys(_error_details(without_feedback(body))))
+    details.sort(key=lambda detail: not detail.field)
+    return tuple(details)
 
 
 def texts_in(body: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
@@ -93,8 +93,8 @@ def path_parts(field: str) -> tuple[str, ...]:
 def _error_details(value: Json) -> Iterator[ErrorDetail]:
     match value:
         case list():
-            for one in value:
-                yield from [ErrorDetail(one)] if isinstance(one, str) else _error_details(one)
+            for item in value:
+                yield from [ErrorDetail(item)] if isinstance(item, str) else _error_details(item)
         case Mapping():
             prose = [value[name] for name in _TEXTS if isinstance(value.get(name), str) and value[name].strip()]
             field = next((text for name in _FIELDS if (text := _field(value.get(name)))), "")

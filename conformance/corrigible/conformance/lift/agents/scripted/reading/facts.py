@@ -33,26 +33,26 @@ class Facts:
         """Return the value for a placeholder, ABSENT where none fits or several do."""
         place = parse_pointer(hole.pointer)
         schema = hole.schema_ or {}
-        refused = value_at(request, place)
+        sent_value = value_at(request, place)
         last = normalized_name(
             next((part for part in reversed(place) if not str(part).isdecimal() and part != "-"), "")
         )
         for is_called in (_exactly, _nearly):
             called = [value for name, value in self._all if is_called(normalized_name(name), last)]
             if called:
-                return _only(_shaped(called, schema, refused, place))
+                return _only(_shaped(called, schema, sent_value, place))
         if any(word in schema for word in _NARROW):
-            return _only(_shaped([value for _, value in self._all], schema, refused, place))
+            return _only(_shaped([value for _, value in self._all], schema, sent_value, place))
         used = [scalar_text(value) for _, value in scalars(request)]
         unused = [v for _, v in self._all if not isinstance(v, Mapping | list) and scalar_text(v) not in used]
-        return _only(_shaped(unused, schema, refused, place)) if "type" in schema else ABSENT
+        return _only(_shaped(unused, schema, sent_value, place)) if "type" in schema else ABSENT
 
-    def agreement(self, one: Suggestion, request: Request) -> int:
+    def agreement(self, suggestion: Suggestion, request: Request) -> int:
         """Return with how many facts that are not yet in the request a suggestion agrees."""
-        told = list(_told(one))
+        advised = list(_suggested_scalars(suggestion))
         used = {scalar_text(value) for _, value in scalars(request)} | set(request.path.split("/"))
         facts = {scalar_text(v) for _, v in self._all if not isinstance(v, Mapping | list)} - used
-        return sum(any(fact == text or fact in text.split("/") for text in told) for fact in facts)
+        return sum(any(fact == text or fact in text.split("/") for text in advised) for fact in facts)
 
 
 def _named(name: str, value: Json) -> Iterator[tuple[str, Json]]:
@@ -69,8 +69,8 @@ def _exactly(fact: str, place: str) -> bool:
 
 def _nearly(fact: str, place: str) -> bool:
     """Plural and singular, or one more word in front: `source_branch` for `branch`."""
-    one, other = fact.rstrip("s"), place.rstrip("s")
-    return len(other) > 1 and len(one) > 1 and (one == other or one.endswith(other) or other.endswith(one))
+    first, other = fact.rstrip("s"), place.rstrip("s")
+    return len(other) > 1 and len(first) > 1 and (first == other or first.endswith(other) or other.endswith(first))
 
 
 def _only(values: Sequence[Json]) -> Any:
@@ -78,13 +78,13 @@ def _only(values: Sequence[Json]) -> Any:
     return distinct[0] if len(distinct) == 1 else ABSENT
 
 
-def _shaped(values: Sequence[Json], schema: Mapping[str, Json], refused: Any, place: JsonPath) -> list[Json]:
+def _shaped(values: Sequence[Json], schema: Mapping[str, Json], sent_value: Any, place: JsonPath) -> list[Json]:
     """Return those values that the schema takes, each in the first of its forms that does."""
     out: list[Json] = []
     for value in values:
         forms = (form for form in _forms(value, schema, place) if _is_valid(form, schema))
         form = next(forms, ABSENT)
-        if form is not ABSENT and not _same(form, refused):
+        if form is not ABSENT and not _same(form, sent_value):
             out.append(form)
     return out
 
@@ -109,17 +109,17 @@ def _is_valid(value: Json, schema: Mapping[str, Json]) -> bool:
     return True
 
 
-def _same(one: Any, other: Any) -> bool:
-    if other is ABSENT or isinstance(one, Mapping | list) or isinstance(other, Mapping | list):
-        return one is not ABSENT and bool(one == other)
-    return scalar_text(one) == scalar_text(other)
+def _same(first: Any, other: Any) -> bool:
+    if other is ABSENT or isinstance(first, Mapping | list) or isinstance(other, Mapping | list):
+        return first is not ABSENT and bool(first == other)
+    return scalar_text(first) == scalar_text(other)
 
 
-def _told(one: Suggestion) -> Iterator[str]:
+def _suggested_scalars(suggestion: Suggestion) -> Iterator[str]:
     """Yield the scalars that a suggestion would put in."""
-    for value in one.parameters.values():
+    for value in suggestion.parameters.values():
         yield from _texts(value)
-    for edit in one.patch:
+    for edit in suggestion.patch:
         if edit.op in (PatchVerb.ADD, PatchVerb.REPLACE):
             yield from _texts(edit.value)
 

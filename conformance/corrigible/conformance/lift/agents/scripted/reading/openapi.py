@@ -27,30 +27,36 @@ class OperationSchema:
         body: Any = self._resolved(operation.get("requestBody") or {}).get("content")
         kinds = list(body.values()) if isinstance(body, Mapping) else []
         self._body: Schema = kinds[0].get("schema") or {} if kinds and isinstance(kinds[0], Mapping) else {}
-        parameters = [self._resolved(one) for one in (*shared, *(operation.get("parameters") or ()))]
-        asked = [one for one in parameters if one.get("in") == "query"]
+        parameters = [self._resolved(parameter) for parameter in (*shared, *(operation.get("parameters") or ()))]
+        query_parameters = [parameter for parameter in parameters if parameter.get("in") == "query"]
         self._query: Schema = {
             "type": "object",
-            "properties": {one["name"]: one.get("schema") or {} for one in asked if "name" in one},
-            "required": [one["name"] for one in asked if one.get("required") and "name" in one],
+            "properties": {
+                parameter["name"]: parameter.get("schema") or {}
+                for parameter in query_parameters
+                if "name" in parameter
+            },
+            "required": [
+                parameter["name"] for parameter in query_parameters if parameter.get("required") and "name" in parameter
+            ],
         }
 
     def at(self, place: JsonPath) -> tuple[Schema, ...]:
         """Return the schemas that a place may have, without references and branches."""
         start = self._body if place[:1] == ("body",) else self._query if place[:1] == ("query",) else {}
-        here = self._branches(start)
+        nodes = self._branches(start)
         for part in place[1:]:
-            inner = [one for schema in here for one in _inside(schema, part)]
-            here = [one for schema in inner for one in self._branches(schema)]
-        return tuple(schema for schema in here if schema)
+            inner = [node for schema in nodes for node in _inside(schema, part)]
+            nodes = [branch for schema in inner for branch in self._branches(schema)]
+        return tuple(schema for schema in nodes if schema)
 
     def members(self, place: JsonPath) -> tuple[str, ...]:
         """Return the names that an object at a place may have."""
-        return tuple(dict.fromkeys(name for one in self.at(place) for name in one.get("properties") or {}))
+        return tuple(dict.fromkeys(name for schema in self.at(place) for name in schema.get("properties") or {}))
 
     def required(self, place: JsonPath) -> tuple[str, ...]:
         """Return the names that an object at a place must have."""
-        return tuple(dict.fromkeys(name for one in self.at(place) for name in one.get("required") or ()))
+        return tuple(dict.fromkeys(name for schema in self.at(place) for name in schema.get("required") or ()))
 
     def _operation(self, request: Request) -> tuple[Mapping[str, Any], tuple[Any, ...]]:
         paths = self._document.get("paths")
@@ -65,19 +71,19 @@ class OperationSchema:
         for _ in range(_DEEPEST):
             if not isinstance(value, Mapping) or not isinstance(value.get("$ref"), str):
                 break
-            here: Any = self._document
+            node: Any = self._document
             for part in value["$ref"].removeprefix("#/").split("/"):
-                here = here.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(here, Mapping) else None
-            value = here
+                node = node.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(node, Mapping) else None
+            value = node
         return value if isinstance(value, Mapping) else {}
 
     def _branches(self, schema: Any, depth: int = 0) -> list[Schema]:
-        known = self._resolved(schema)
-        out = [known] if known else []
+        resolved = self._resolved(schema)
+        out = [resolved] if resolved else []
         if depth < _DEEPEST:
             for word in ("allOf", "anyOf", "oneOf"):
-                for one in known.get(word) or ():
-                    out += self._branches(one, depth + 1)
+                for branch in resolved.get(word) or ():
+                    out += self._branches(branch, depth + 1)
         return out
 
 

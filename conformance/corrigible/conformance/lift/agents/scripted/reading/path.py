@@ -43,12 +43,12 @@ def values_inside(request: Request) -> Iterator[tuple[JsonPath, Json]]:
 
 def value_at(request: Request, place: JsonPath) -> Any:
     """Return what is at a place, ABSENT where nothing is."""
-    here: Any = request.document()
+    node: Any = request.document()
     for part in place:
-        here = _inside(here, part)
-        if here is ABSENT:
+        node = _inside(node, part)
+        if node is ABSENT:
             return ABSENT
-    return here
+    return node
 
 
 def with_value(request: Request, place: JsonPath, value: Json) -> Request | None:
@@ -104,20 +104,20 @@ def find_path(request: Request, names: Sequence[str]) -> JsonPath | None:
 
 
 def _walked(request: Request, start: JsonPath, names: Sequence[str]) -> tuple[JsonPath, Sequence[str]]:
-    place, here = start, value_at(request, start)
+    place, node = start, value_at(request, start)
     for index, name in enumerate(names):
-        match here:
+        match node:
             case Mapping():
                 step: str | int | None = next(
-                    (key for key in here if normalized_name(key) == normalized_name(name)), None
+                    (key for key in node if normalized_name(key) == normalized_name(name)), None
                 )
-            case list() if name.isdecimal() and int(name) < len(here):
+            case list() if name.isdecimal() and int(name) < len(node):
                 step = int(name)
             case _:
                 step = None
         if step is None:
             return place, names[index:]
-        place, here = (*place, step), here[step]
+        place, node = (*place, step), node[step]
     return place, ()
 
 
@@ -140,10 +140,10 @@ def _values_inside(place: JsonPath, value: Json) -> Iterator[tuple[JsonPath, Jso
             inner = list(value.items())
         case list():
             inner = list(enumerate(value))
-    for step, one in inner:
-        yield (*place, step), one
-    for step, one in inner:
-        yield from _values_inside((*place, step), one)
+    for step, item in inner:
+        yield (*place, step), item
+    for step, item in inner:
+        yield from _values_inside((*place, step), item)
 
 
 def _inside(holder: Any, part: str | int) -> Any:

@@ -59,12 +59,12 @@ class Prose:
 
 def read(text: str) -> Prose:
     """Return what a message says."""
-    meant, instead = _MEANT.search(text), _INSTEAD.search(text)
+    match, instead = _MEANT.search(text), _INSTEAD.search(text)
     between = _BETWEEN.search(text)
     return Prose(
         tuple(_QUOTED.findall(text)),
         _allowed(text),
-        meant[1].rstrip(".?!") if meant else "",
+        match[1].rstrip(".?!") if match else "",
         instead[1] if instead else "",
         _number(between[1]) if between else _bound(text, _LEAST, _ABOVE, 1),
         _number(between[2]) if between else _bound(text, _MOST, _BELOW, -1),
@@ -73,8 +73,8 @@ def read(text: str) -> Prose:
     )
 
 
-def _bound(text: str, reached: re.Pattern[str], passed: re.Pattern[str], step: int) -> float | None:
-    if hit := reached.search(text):
+def _bound(text: str, reached_pattern: re.Pattern[str], passed: re.Pattern[str], step: int) -> float | None:
+    if hit := reached_pattern.search(text):
         return _number(hit[1])
     if hit := passed.search(text):
         return _number(hit[1]) + step
