@@ -326,6 +326,6 @@ def _placed(violation: Violation, place: Place, walk: _Walk) -> Violation:
     if not place.parts and not place.where:
         return violation
     return violation._replace(
-        pointer=pointer(place.parts, walk.request, where=place.where),
+        pointer=pointer(place.parts, walk.request, place=place.where),
         param=place.text or violation.param,
     )

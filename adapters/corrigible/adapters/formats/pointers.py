@@ -63,7 +63,7 @@ def part_of(name: str) -> str:
 def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: str = "") -> str:
     """Return the pointer to a place, empty where it is none in the request document.
 
-    `parts` may begin with a word for the part of the request unless `where` says it. `member` is one further step.
+    `parts` may begin with a word for the part of the request unless `place` says it. `member` is one further step.
     """
     parts = [str(part) for part in parts]
     if not place and parts and (part := part_of(parts[0])):

@@ -106,7 +106,7 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     if path:
         return [violation._replace(pointer=path)]
     about = subject(message)
-    place = pointer(steps(about.member), request, where=part_of(about.where)) if about.member else ""
+    place = pointer(steps(about.member), request, place=part_of(about.where)) if about.member else ""
     if place and (about.where or resolve(request.document(), place) is not MISSING):
         return [violation._replace(pointer=place)]
     item = _ITEM.search(message)
@@ -129,7 +129,7 @@ def _path(message: str, request: Request) -> str:
     if not parts:
         return ""
     is_path = isinstance(path, list) or path.startswith(("$", "#", "/")) or len(parts) > 1
-    place = pointer(parts, request, where="body" if isinstance(path, list) or path[:1] in "$#" else "")
+    place = pointer(parts, request, place="body" if isinstance(path, list) or path[:1] in "$#" else "")
     there = resolve(request.document(), place) is not MISSING
     if is_path or there:
         return place
@@ -141,7 +141,7 @@ def _named_place(member: str, name: Named, request: Request) -> str:
     parts, where = steps(member), part_of(name.where)
     if not where and len(parts) == 1 and part_of(member):
         where = parameters_at(request)[1:]  # a member may be called `path` or `form`
-    return pointer(parts, request, where=where)
+    return pointer(parts, request, place=where)
 
 
 def _joined(path: str, member: str) -> str:
