@@ -132,9 +132,10 @@ def test_respell(text: str, keep: str, filler: str, spelled: str) -> None:
     assert respell(text, keep, filler) == spelled
 
 
-def test_respell_wants_a_class() -> None:
+@pytest.mark.parametrize("keep", ["a-z", "[a-z", "a-z]", "[^a-z]"])
+def test_respell_wants_a_class(keep: str) -> None:
     with pytest.raises(ValueError, match="not a class"):
-        respell("x", "a-z", "-")
+        respell("x", keep, "-")
 
 
 @pytest.mark.parametrize(
@@ -143,6 +144,10 @@ def test_respell_wants_a_class() -> None:
         ("cGFzc3dvcmQxMg", "cGFzc3dvcmQxMg=="),  # password12
         ("aGVsbG8_d29ybGQ-", "aGVsbG8/d29ybGQ+"),
         ("q83vASNFZ4mrze8BI0VniavN", "q83vASNFZ4mrze8BI0VniavN"),
+        ("YWI", ""),  # ab
+        ("YWJj", "YWJj"),  # abc
+        ("q83vASNFZ4mrze8BI0Vn", "q83vASNFZ4mrze8BI0Vn"),
+        ("q83vASNFZ4mrze8BI0V", ""),
         ("password12", ""),
         ("plain", ""),
         ("hello world!", ""),

@@ -11,6 +11,7 @@ from corrigible.rules.schema_repair.value_place import Place
 from tests._support.counted import counted
 
 INTEGER = {"type": "integer"}
+TITLED = {"type": "object", "required": ["title"], "properties": {"title": {"type": "string"}, "note": {}}}
 LIST = {"type": "array", "items": {"type": "integer"}}
 ONLY = "another value was asked for, this is the one there is"
 
@@ -35,11 +36,18 @@ ONLY = "another value was asked for, this is the one there is"
         ("enum", "---", {"enum": ["", "usd"]}, []),
         ("enum", "by_customer", {"enum": ["requested_by_customer", "paid"]}, [("requested_by_customer", "")]),
         ("const", "other", {"const": "line"}, [("line", ONLY)]),
+        ("const", "lime", {"const": "line"}, [("line", "")]),
         ("const", 5, {"const": 7}, [(7, ONLY)]),
         ("const", True, {"const": "x"}, []),
         # Types
         ("type", " # 12 ", INTEGER, [(12, "")]),
         ("type", "12#", INTEGER, []),
+        ("type", "#5.0", INTEGER, []),
+        ("type", "T", TITLED, [({"title": "T"}, "")]),
+        ("type", " ", TITLED, []),
+        ("type", 5, TITLED, []),
+        ("type", "T", {**TITLED, "required": ["title", "note"]}, []),
+        ("type", "T", {**TITLED, "properties": {"title": {"type": ["string", "null"]}}}, []),
         ("type", "5.0", INTEGER, [(5, "")]),
         ("type", [5], INTEGER, [(5, "")]),
         ("type", ["5", "6", "7"], INTEGER, [(n, "one of the values is sent") for n in (5, 6, 7)]),
@@ -74,7 +82,7 @@ ONLY = "another value was asked for, this is the one there is"
         # Texts
         ("maxLength", "abc  ", {"maxLength": 3}, [("abc", "")]),
         ("maxLength", "ab cd", {"maxLength": 3}, [("ab", "the text is cut to the length that is allowed")]),
-        ("maxLength", "abcd", {"maxLength": 3, "pattern": "x"}, []),
+        ("maxLength", "abcd", {"maxLength": 3, "pattern": "^[a-z]+$"}, []),
         ("maxLength", "abcd", {"maxLength": 0}, []),
         ("maxLength", "x" * 9000, {"maxLength": 1}, [("x", "the text is cut to the length that is allowed")]),
         ("format", " a@b.co ", {"format": "email"}, [("a@b.co", "")]),
@@ -128,6 +136,7 @@ def test_repairs(keyword: str, value: Any, schema: dict[str, Any], wanted: list[
     ("name", "keyword", "value", "schema", "wanted"),
     [
         ("amount", "type", "10.00", INTEGER, []),  # ten of what?
+        ("value", "type", "10.00", INTEGER, []),
         ("unit_price", "type", "10.00", INTEGER, []),
         ("count", "type", "10.00", INTEGER, [10]),
         ("amount", "type", "10", INTEGER, [10]),
