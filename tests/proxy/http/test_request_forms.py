@@ -177,6 +177,12 @@ def test_a_form_becomes_json_of_the_described_types(corrector: HttpCorrector) ->
     assert refused.suggestion["verification"] == {"status": "verified", "method": "schema"}
 
 
+def test_a_form_is_the_matter_where_a_number_in_it_is_no_number(corrector: HttpCorrector) -> None:
+    answer = {"errors": [{"field": "count", "message": "count must be an integer"}]}
+    assert Refused(corrector, b"name=a&count=7", FORM, answer=answer).repaired() == (JSON, {"name": "a", "count": 7})
+    assert Refused(corrector, b"name=a&count=x", FORM, answer=answer).asked() == ["/body/count"]
+
+
 def test_json_becomes_a_form_where_it_is_flat(corrector: HttpCorrector) -> None:
     refused = Refused(corrector, b'{"name": "a", "count": 7, "gift": true}', target="/forms", status=415)
     assert refused.repaired() == (FORM, {"name": "a", "count": "7", "gift": "true"})

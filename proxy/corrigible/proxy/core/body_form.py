@@ -11,11 +11,13 @@ from typing import Final
 
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation
-from corrigible.rules.pointer import MISSING, resolve
+from corrigible.rules.pointer import MISSING, resolve, segments
 from corrigible.rules.schema_repair.body_form import CODING, MALFORMED, is_json
+from corrigible.rules.schema_repair.json_schema import member
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.wire_text import read
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Protocol
+from corrigible.schema.exchange import Json, Protocol
 
 from .api_profile import RefusalCase
 
@@ -49,20 +51,31 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     violation = body_form_violation(request, documented, accepted)
     if violation is None:
         return None
-    if violation.keyword in (MALFORMED, CODING) or status == _UNSUPPORTED or _is_unread(case, error):
+    if violation.keyword in (MALFORMED, CODING) or status == _UNSUPPORTED or _is_unread(case, error, violation):
         return violation
     return None
 
 
-def _is_unread(case: RefusalCase, error: Violation) -> bool:
+def _is_text_only(violation: SchemaViolation, pointer: str, sent: Json) -> bool:
+    """Whether a value that a form has as text is of another type in the JSON that the operation takes."""
+    name, schemas = segments(pointer)[1], violation.schema.get("properties") or {}
+    schema = next((schema for media, schema in schemas.items() if is_json(media)), None)
+    if schema is None or pointer.count("/") != 2:
+        return False
+    return not isinstance(read(sent, member([schema], name, schema), schema), str)
+
+
+def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) -> bool:
     """Whether an error says that the body was not read: misses what is there, or speaks of the body as a whole."""
     media = case.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if is_json(media) and not isinstance(case.request.body, str):
         # Most servers read any JSON, whatever it is called: one that does not says so.
         return _ABOUT_THE_FORM.search(error.message[:_READ]) is not None and not error.pointer
     if error.pointer.startswith(("/body/", "/headers/")) and error.pointer != "/headers/content-type":
-        is_there = resolve(case.request.document(), error.pointer) is not MISSING
-        return error.constraint == "required" and is_there
+        sent = resolve(case.request.document(), error.pointer)
+        if sent is not MISSING and case.request.form and _is_text_only(violation, error.pointer, sent):
+            return True
+        return error.constraint == "required" and sent is not MISSING
     if error.pointer:
         return True
     message = error.message[:_READ]

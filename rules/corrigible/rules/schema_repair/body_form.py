@@ -35,6 +35,7 @@ CODING: Final = "contentEncoding"
 """The body is not compressed as its header says, or in a coding that is not taken."""
 FORM: Final = "application/x-www-form-urlencoded"
 _CONTENT_TYPE: Final = "/headers/content-type"
+_EXACT: Final = 1 << 53
 _MOST_BYTES: Final = 2048
 """Of a body that is written anew in a suggestion."""
 
@@ -78,7 +79,7 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
     else:
         message = "Send the same without the byte order mark and the commas that are too many."
     readable = isinstance(value, dict | list) and "\ufffd" not in text
-    if readable and _is_short(value) and not any(_secrets("/body", value)):
+    if readable and _is_repeated(value):
         ops: list[Operation] = [{"op": "replace", "path": "/body", "value": value}]
         proposal = Proposal([edit(violation, request, ops, message, verified=_verified(value, violation.schema))])
     else:
@@ -103,10 +104,10 @@ def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
         message = "Send the body in a media type that the server takes."
         return _agent(ask(violation, request, message, schema={"type": "string", "enum": types}))
     ops: list[Operation] = [{"op": "add", "path": _CONTENT_TYPE, "value": chosen.media}]
-    if chosen.body is MISSING:
+    if chosen.body is MISSING or (request.body is chosen.body and not _is_repeated(chosen.body)):
         message = "Send the same body under the media type that the server takes."
         return Proposal([edit(violation, request, ops, message)])
-    if not _is_short(chosen.body) or any(_secrets("/body", chosen.body)):
+    if not _is_repeated(chosen.body):
         message = "Send the same body in the media type that the server takes."
         return _agent(ask(violation, request, message, schema={"type": "string", "enum": [chosen.media]}))
     ops.append({"op": "replace", "path": "/body", "value": chosen.body})
@@ -132,9 +133,14 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
     if not isinstance(body, dict | list) or isinstance(body, list) is not _takes_list(media, body):
         return None
     if not request.form or isinstance(body, list):
-        return _Converted(media, MISSING if request.body is body else body, schema)
+        return _Converted(media, MISSING if request.body is body and _is_sent_as_json(request) else body, schema)
     typed = {name: read(value, member([schema], name, schema), schema) for name, value in body.items()}
     return _Converted(media, typed, schema)
+
+
+def _is_sent_as_json(request: Request) -> bool:
+    """Whether the caller holds the body as JSON: under another media type it may be a text to it."""
+    return is_json(request.headers.get("content-type", "").partition(";")[0].strip().lower())
 
 
 def _takes_list(media: str, body: Json) -> bool:
@@ -177,8 +183,20 @@ def _verified(value: Json, schema: Schema) -> bool | None:
     return is_fully_checked(schema) and first_violation(value, schema) is None if schema else None
 
 
-def _is_short(value: Json) -> bool:
-    return len(orjson.dumps(value)) <= _MOST_BYTES
+def _is_repeated(value: Json) -> bool:
+    """Whether a body may be written into a suggestion: it is short, holds no secret and no number that was rounded."""
+    if len(orjson.dumps(value)) > _MOST_BYTES:
+        return False
+    return not any(_secrets("/body", value)) and not any(_rounded(value))
+
+
+def _rounded(value: Json) -> Iterator[float]:
+    """Yield the numbers that may have been integers too large to be read as such."""
+    if isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _rounded(inner)
+    elif isinstance(value, float) and abs(value) >= _EXACT:
+        yield value
 
 
 def _secrets(pointer: str, value: Json) -> Iterator[str]:

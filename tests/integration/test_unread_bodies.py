@@ -1,0 +1,118 @@
+"""Flask refuses with pages and texts, before it reads a body: the Link leads to what would do, and the retry passes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from corrigible.adapters.sandbox.python import python_arguments
+from corrigible.adapters.sandbox.server import HOST, Command, Server
+from corrigible.schema.exchange import Request
+from corrigible.schema.reader import NeedsInput, Next, apply
+
+ORDER = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "count": {"type": "integer"}},
+}
+OK = {"responses": {"200": {"description": "ok"}}}
+DESCRIPTION = {
+    "openapi": "3.0.3",
+    "info": {"title": "Shop", "version": "1"},
+    "paths": {
+        "/orders": {
+            "get": {"operationId": "list", **OK},
+            "post": {
+                "operationId": "create",
+                "requestBody": {"required": True, "content": {"application/json": {"schema": ORDER}}},
+                **OK,
+            },
+        },
+        "/orders/{id}": {
+            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
+            "patch": {"operationId": "change", **OK},
+        },
+        "/busy": {"get": {"operationId": "busy", **OK}},
+    },
+}
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    spec = tmp_path_factory.mktemp("spec") / "openapi.json"
+    spec.write_text(json.dumps(DESCRIPTION))
+    source = (Path(__file__).parents[1] / "_support" / "flask_service.py").read_text()
+    code = "import sys; from corrigible.proxy.cli import main; sys.exit(main())"
+    with Server("flask", "flask", "none", lambda port: Command(python_arguments(source, str(port)))).start() as service:
+
+        def command(port: int) -> Command:
+            options = ["--upstream", service.url, "--listen", f"{HOST}:{port}", "--spec", str(spec)]
+            return Command(python_arguments(code, "proxy", *options))
+
+        with Server("proxy", "corrigible proxy", "none", command).start() as running:
+            yield running.url
+
+
+def sent(proxy: str, request: Request) -> httpx.Response:
+    """Send a request as a client does that holds its document: texts as they are, all else as its media type says."""
+    media, body = request.headers.get("content-type", ""), request.body
+    content: dict[str, Any] = {} if body is None else {"json": body}
+    if isinstance(body, str):
+        content = {"content": body.encode()}
+    elif media == FORM:
+        content = {"data": body}
+    return httpx.request(request.method, f"{proxy}{request.path}", headers=dict(request.headers), **content)
+
+
+def feedback_of(proxy: str, answer: httpx.Response) -> Any:
+    return httpx.get(f"{proxy}{answer.links['recovery-feedback']['url']}").json()
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "right"),
+    [
+        (Request("POST", "/orders", headers={"content-type": JSON}, body='{"name": "a",}'), 400, {"name": "a"}),
+        (Request("POST", "/orders", headers={"content-type": "text/plain"}, body='{"name": "a"}'), 415, {"name": "a"}),
+        (Request("POST", "/orders", body='{"name": "a"}'), 415, {"name": "a"}),
+        (
+            Request("POST", "/orders", headers={"content-type": FORM}, body={"name": "a", "count": "3"}, form=True),
+            415,
+            {"name": "a", "count": 3},
+        ),
+        (Request("POST", "/order", headers={"content-type": JSON}, body={"name": "a"}), 404, {"name": "a"}),
+    ],
+)
+def test_it_is_repaired_and_accepted(proxy: str, request_: Request, status: int, right: Any) -> None:
+    refused = sent(proxy, request_)
+    assert (refused.status_code, refused.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    following = apply(feedback_of(proxy, refused), request_)
+    assert isinstance(following, Next), following
+    assert following.request.body == right
+    accepted = sent(proxy, following.request)
+    assert (accepted.status_code, accepted.json()) == (200, right)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"), [('{"name": "a"', "line 1, column 13"), ("{'name': 'a'}", "line 1, column 2"), ("", "body")]
+)
+def test_what_only_the_caller_can_write_is_asked_for(proxy: str, body: str, words: str) -> None:
+    request = Request("POST", "/orders", headers={"content-type": JSON}, body=body)
+    feedback = feedback_of(proxy, sent(proxy, request))
+    assert isinstance(apply(feedback, request), NeedsInput)
+    assert feedback["suggestions"][0]["placeholders"][0]["pointer"].startswith("/body")
+    assert words in feedback["suggestions"][0]["message"]
+
+
+def test_a_wait_is_told(proxy: str) -> None:
+    feedback = feedback_of(proxy, sent(proxy, Request("GET", "/busy")))
+    assert (feedback["recovery"], feedback["retry"]["after_seconds"]) == ("transient", 3)
+
+
+def test_a_page_that_is_served_stays(proxy: str) -> None:
+    assert "link" not in sent(proxy, Request("GET", "/orders")).headers
