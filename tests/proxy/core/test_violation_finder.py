@@ -10,10 +10,13 @@ import orjson
 import pytest
 
 from corrigible.adapters.operation import Operations
+from corrigible.proxy.core.api_profile import MatchedOperation, RefusalCase
 from corrigible.proxy.core.decision import Annotate
 from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.core.violation_finder import ViolationFinder
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
 from tests._support.widgets import FIX, REQUEST, Api, Description, described, small_enough
 
@@ -108,3 +111,28 @@ def test_what_a_message_mentions_goes_first(write_pack: WritePack, message: str,
     decision = run_with_lookups_sync(decisions, Api(small_enough).fetch)
     suggestions = decision.feedback["suggestions"] if isinstance(decision, Annotate) else []
     assert [one["patch"][-1]["path"] for one in suggestions] == places
+
+
+@pytest.mark.parametrize(
+    ("path", "params", "message", "name"),
+    [
+        ("/shops/s1/widgets/7", {"shop": "s1", "id": "7"}, "There is no widget 7", "7"),
+        ("/shops/s1/widgets/7", {"shop": "s1", "id": "7"}, "The shop s1 is unknown, so is 77", "s1"),
+        ("/shops/s1/widgets/7", {"shop": "s1", "id": "7"}, "It is gone", "7"),
+        ("/shops/s1/widgets/7", {"shop": "s1", "id": "7"}, "Neither s1 nor 7", "7"),
+        ("/shops/7/widgets/7", {"shop": "7", "id": "7"}, "There is no widget 7", None),
+        ("/shops/s1/widgets/7", {"shop": "s1", "id": ""}, "It is gone", "s1"),
+        ("/files/a/b", {"path": "a/b"}, "There is no a/b", None),
+        ("/widgets", {}, "It is gone", None),
+    ],
+)
+def test_what_is_not_there_is_a_name_in_the_path(
+    write_pack: WritePack, path: str, params: dict[str, str], message: str, name: str | None
+) -> None:
+    (profile,) = described(write_pack(x=FIX)).profiles
+    exchange = Exchange(replace(REQUEST, path=path), 404, {}, b"", "e", 1.0)
+    case = RefusalCase(exchange, MatchedOperation(profile, "Op", params), None, None, ())
+    found = ViolationFinder(case, Places(KNOWN), lambda at: ()).missing_name(Violation(message=message))
+    assert (found and found[:2], found and found.value) == (
+        (None, None) if name is None else (("/path", "reference"), name)
+    )
