@@ -71,13 +71,13 @@ def _errors(request: Request, listed: Sequence[Json]) -> list[Violation]:
         if not isinstance(item, Mapping):
             continue
         if isinstance(item.get("keyword"), str) and ("instancePath" in item or "dataPath" in item):
-            out.append(_ajv_violation(request, item))
+            out.append(read_error(request, item))
         elif isinstance(item.get("errorCode"), str) and ".openapi." in item["errorCode"]:
             out.append(_express(request, item))
     return out
 
 
-def _ajv_violation(request: Request, item: Mapping[str, Json]) -> Violation:
+def read_error(request: Request, item: Mapping[str, Json]) -> Violation:
     """Read Ajv's own object: the path of the instance, and parameters that name the member."""
     given = item.get("params")
     params: Mapping[str, Json] = given if isinstance(given, Mapping) else {}

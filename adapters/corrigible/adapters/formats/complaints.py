@@ -12,20 +12,23 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.pointer import parameter_segments
+from corrigible.rules.pointer import parameter_segments, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
+from .ajv import read_error
 from .error_shapes import (
     ABOUT_THE_ANSWER,
     CODES,
     INNER_PLACES,
+    LISTED_PLACES,
     LISTS,
     MAPS,
     NO_ERRORS,
     PARTS,
     PLACES,
     PLACES_BESIDE_TEXT,
+    PLACES_OF_ANSWERS,
     RELATIVE,
     TEXTS,
     WHOLE,
@@ -94,14 +97,18 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
             if isinstance(message, str):
                 yield _placed(Violation(code=str(code), message=message, native=others(members)), below, walk)
         return
+    if isinstance(members.get("keyword"), str) and ("instancePath" in members or "dataPath" in members):
+        yield read_error(walk.request, members)
+        return
     inner: list[Violation] = []
     for name, value in members.items():
         if name not in NO_ERRORS and isinstance(value, Mapping | list) and value and name not in ("path", "loc"):
             inner += _below_member(name, value, around, below, depth, walk)
-    if inner and (any(one.pointer or one.param for one in inner) or not own.parts):
+    message = text(members, *TEXTS)
+    says_more = any(one.message for one in inner) or not message
+    if inner and (any(one.pointer or one.param for one in inner) or (says_more and not own.parts)):
         yield from inner
         return
-    message = text(members, *TEXTS)
     extensions = members.get("extensions")
     code = text(members, *CODES) or (text(extensions, *CODES) if isinstance(extensions, Mapping) else "")
     if message or (code and (own.parts or key in LISTS or not key)):
@@ -111,10 +118,26 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
             type=members["type"] if isinstance(members.get("type"), str) else "",
             native=others(members),
         )
+        if (listed := _listed_places(members, own)) is not None:
+            yield from (_placed(violation, place, walk) for place in listed)
+            return
         keyword, stated = keyword_of(code), {}
         if isinstance(members.get("arguments"), list):
             stated = of_arguments(code, members["arguments"])
         yield _placed(violation._replace(constraint=keyword, stated=stated), below if own.parts else around, walk)
+
+
+def _listed_places(members: Mapping[str, Json], own: Place) -> list[Place] | None:
+    """Return the places that an error lists beside its text: `{"message": "Missing fields", "fields": ["a", "b"]}`."""
+    for name in LISTED_PLACES:
+        value = members.get(name)
+        if not isinstance(value, list) or not value or len(value) > _MOST:
+            continue
+        if all(isinstance(one, str) and _is_name(one) for one in value):
+            return [Place((*own.parts, *_steps(one)), own.where, one) for one in value]
+        if all(isinstance(one, Mapping) and isinstance(one.get("path"), str) for one in value):
+            return [_read_place(one["path"], text(one, "location", "in")) for one in value]
+    return None
 
 
 def _below_member(name: str, value: Json, around: Place, below: Place, depth: int, walk: _Walk) -> Iterator[Violation]:
@@ -147,11 +170,18 @@ def _by_place(members: Mapping[str, Json], around: Place, depth: int, walk: _Wal
                 elif isinstance(item, Mapping) and _is_complaint(item, walk):
                     yield from _of_object(item, "", here, depth + 1, walk)
                 elif isinstance(item, Mapping):
-                    yield from _by_place(item, _below(here, str(index)), depth + 1, walk)
+                    inner = _below(here, str(index)) if len(value) > 1 or _is_list(here, walk) else here
+                    yield from _by_place(item, inner, depth + 1, walk)
         elif isinstance(value, Mapping) and _is_complaint(value, walk):
             yield from _of_object(value, "", here, depth + 1, walk)
         elif isinstance(value, Mapping):
             yield from _by_place(value, here, depth + 1, walk)
+
+
+def _is_list(place: Place, walk: _Walk) -> bool:
+    """Whether a place is no object of the request: the errors in a list are then those of its elements."""
+    there = resolve(walk.request.document(), pointer(place.parts, walk.request, place=place.where))
+    return not isinstance(there, Mapping)  # Cerberus lists the errors of one object
 
 
 def _below(around: Place, name: str) -> Place:
@@ -241,6 +271,8 @@ def _place(members: Mapping[str, Json], walk: _Walk) -> Place:
     part = next((members[name] for name in PARTS if isinstance(members.get(name), str) and part_of(members[name])), "")
     has_text = any(isinstance(members.get(name), str) for name in TEXTS)
     for name in _SURE_PLACES:
+        if not has_text and name in PLACES_OF_ANSWERS:
+            continue
         if (place := _of_member(name, members, part, walk)).parts:
             return place
     for name in INNER_PLACES:

@@ -71,6 +71,21 @@ PLACES: Final = (
 
 PLACES_BESIDE_TEXT: Final = ("argument", "target", "source", "column", "element", "member", "name", "key")
 """Members that hold a place only where a text is beside them that is no place's: a `name` alone is none."""
+PLACES_OF_ANSWERS: Final = frozenset({"path", "Path", "location"})
+"""Members that may tell where the request went: without a text beside them they are no places."""
+LISTED_PLACES: Final = (
+    *(
+        "fields",
+        "keys",
+        "missing",
+        "missing_fields",
+        "missingFields",
+        "invalid_fields",
+        "invalidFields",
+        "unknown_fields",
+    ),
+)
+"""Members that list the places of one error: express-validator's `fields`, Zod's `keys`."""
 PARTS: Final = ("location", "in", "source", "locationType", "where")
 """Members that may hold the part of the request: express-validator's `location: "query"`."""
 INNER_PLACES: Final = ("extensions", "meta", "context", "details", "source", "pointers", "field")
@@ -108,7 +123,18 @@ NO_ERRORS: Final = frozenset(
         *("request", "request_body", "requestBody", "_original", "headers", "stack", "trace", "stackTrace", "_links"),
         *("links", "locations", "arguments", "codes", "formattedMessagePlaceholderValues", "schema", "parentSchema"),
         *("context", "params_schema", "help", "url", "instance", "traceId", "debug", "meta", "data_schema", "response"),
-        *("extensions", "constraints", "keys", "options", "expected", "allowed", "choices", "valids", "permitted"),
+        *(
+            "params",
+            "extensions",
+            "constraints",
+            "keys",
+            "options",
+            "expected",
+            "allowed",
+            "choices",
+            "valids",
+            "permitted",
+        ),
         *("allowedValues", "allowed_values", "valid_values", "validValues", "parameters", "pointers", "tags"),
     }
 )

@@ -20,6 +20,9 @@ _LITERALS: Final = {"true": True, "false": False, "True": True, "False": False, 
 _MOST: Final = 300
 
 
+_TICKED: Final = re.compile(r"""\s*`("[^`\n]{0,400}",[^`\n]{0,400}")`""")
+
+
 class Listed(NamedTuple):
     """The items of a list and how it is written."""
 
@@ -32,6 +35,9 @@ class Listed(NamedTuple):
 
 def read_list(text: str, at: int = 0) -> Listed:
     """Return the list that begins at an index of a text; no items where there is none."""
+    ticked = _TICKED.match(text, at)
+    if ticked is not None:  # superstruct: `"a","b"`
+        return read_list(ticked[1])._replace(end=ticked.end())
     closings: list[str] = []
     while (opening := re.match(r"\s*([\[({<])", text[at : at + 20])) is not None:
         closings.append(_OPENING[opening[1]])

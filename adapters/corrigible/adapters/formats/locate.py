@@ -30,6 +30,13 @@ _QUOTED: Final = re.compile(
 )
 _DISTINCT: Final = re.compile(r"(?<![\w.'-])([A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w'-])")
 """Names that are no words of English: `flow_id`, `flowId`."""
+_OBLIGED: Final = re.compile(
+    r"(?:the )?['\"`]?(?P<name>[A-Za-z_$][\w$.-]{0,79}|[A-Z]\w{0,40}(?: [a-z]\w{0,40}){1,3})['\"`]?(?: field|"
+    r" size| length)?"
+    r" (?:must|should|has to|can't be|cannot be|is required|is too|is not) "
+)
+"""The beginning of a sentence about a member, perhaps one that was not sent: class-validator's "name must be a string",
+and the names in words of Rails' full messages: "Start date can't be blank"."""
 _LONGEST: Final = 2000
 _MOST_QUOTED: Final = 16
 _ENOUGH: Final = 8000
@@ -49,7 +56,7 @@ def located(
     out: list[Violation] = []
     for error in errors:
         if _is_there(error, request):
-            out.append(error)
+            out.append(_at_its_place(error, request, NOTHING))
             continue
         if vocabulary is None:
             vocabulary = declared() if remaining() > _ENOUGH else NOTHING
@@ -59,8 +66,26 @@ def located(
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         if not place and about_request:
             place = _by_text(error, request, vocabulary, sent)
-        out.append(error if place == error.pointer else error._replace(pointer=place))
+        out.append(_at_its_place(error._replace(pointer=place), request, vocabulary))
     return out
+
+
+def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) -> Violation:
+    """Fit an error to the value at its place; of a declared one that was not sent, say that it is missing."""
+    part, _, names = error.pointer[1:].partition("/")
+    if part not in _PARTS or not names:
+        return error
+    document = request.document()
+    there = resolve(document, error.pointer)
+    if there is not MISSING:
+        return error._replace(stated=fitting(error.stated, there)) if error.stated else error
+    parent = resolve(document, error.pointer.rpartition("/")[0])
+    is_absent = isinstance(parent, Mapping) and error.constraint in _OF_VALUES
+    is_absent = is_absent and _is_declared(segments(error.pointer), vocabulary)
+    return error._replace(constraint="required") if is_absent else error
+
+
+_OF_VALUES: Final = frozenset({"", "type", "enum", "minLength", "minimum", "format", "pattern"})
 
 
 def respelled(pointer: str, request: Request) -> str:
@@ -102,7 +127,11 @@ def _is_there(error: Violation, request: Request) -> bool:
         return True
     there = resolve(request.document(), error.pointer)
     # A missing member that is told by its name alone may be one further inside, where the outermost is there.
-    return there is not MISSING and (error.constraint != "required" or len(names) > 1 or there in ("", None))
+    return there is not MISSING and (error.constraint != "required" or len(names) > 1 or _is_blank(there))
+
+
+def _is_blank(value: Json) -> bool:
+    return value in ("", None, [], {}) or (isinstance(value, str) and value.isspace())
 
 
 def _places(request: Request) -> Iterator[_Sent]:
@@ -156,7 +185,7 @@ def _by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
             return ""
         if place:
             return place
-        if missing and (place := _present(part, tail, sent)) and resolve(request.document(), place) in ("", None):
+        if missing and (place := _present(part, tail, sent)) and _is_blank(resolve(request.document(), place)):
             return place
         if _is_declared((part, names[dropped]), vocabulary):
             break  # no name of a model or wrapper
@@ -274,7 +303,16 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
     distinct = {place for match in _DISTINCT.finditer(message) for place in _named(match[1], sent)}
     if len(distinct) == 1:
         return next(iter(distinct))
-    return "" if distinct else _by_choices(error, vocabulary, sent)
+    if distinct:
+        return ""
+    about = _OBLIGED.match(message)
+    if about is not None:
+        names = [name.replace(" ", "_") for name in about["name"].split(".")]
+        there = _present("body", names, sent)
+        place = _absent("body", names, request, vocabulary) if there == "" else there
+        if place:
+            return place
+    return _by_choices(error, vocabulary, sent)
 
 
 def _named(name: str, sent: Sequence[_Sent]) -> set[str]:
@@ -315,3 +353,20 @@ def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[_Sent])
         )
     ]
     return to_pointer(fitting[0].path) if len(fitting) == 1 else ""
+
+
+_NUMERIC: Final = re.compile(r"\s*[-+]?[\d.,]{1,40}\s*")
+_OF_TEXT: Final[Mapping[str, str]] = {"minimum": "minLength", "maximum": "maxLength"}
+_OF_LIST: Final[Mapping[str, str]] = {**_OF_TEXT, "minLength": "minItems", "maxLength": "maxItems"} | {
+    "minimum": "minItems",
+    "maximum": "maxItems",
+}
+
+
+def fitting(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
+    """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it."""
+    if isinstance(value, str) and not _NUMERIC.fullmatch(value):
+        return {_OF_TEXT.get(keyword, keyword): limit for keyword, limit in stated.items()}
+    if isinstance(value, list):
+        return {_OF_LIST.get(keyword, keyword): limit for keyword, limit in stated.items()}
+    return stated

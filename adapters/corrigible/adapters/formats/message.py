@@ -28,6 +28,15 @@ class Named(NamedTuple):
     """The names that are known in its place, where the sentence lists them."""
 
 
+class StatedPath(NamedTuple):
+    """A place that a sentence gives as a path."""
+
+    path: str | list[str] = ""
+    """As it is written, or its steps."""
+    is_sure: bool = False
+    """Whether it can be nothing else: a word before a colon can."""
+
+
 _NAME: Final = r"""['"`]?(?P<a>[\w$@:\[\].-]{1,80}?)['"`]?(?:[.,;]?$|[,;\s])"""
 _QUOTED: Final = r"""['"`](?P<a>[\w$@:\[\].-]{1,80})['"`]"""
 _KIND: Final = (
@@ -72,7 +81,7 @@ _MISSING: Final = _compiled(
     # msgspec: "Object missing required field `name`"; serde: "missing field `name` at line 1 column 5"
     rf"\bmissing (?:required )?(?:{_PART} )?{_PLAIN_KIND}:? {_QUOTED}",
     rf"\b(?:must have|requires|lacks)(?: an?| the)? (?:required )?{_KIND}:? {_NAME}",
-    rf"\bmissing (?:required |mandatory )?{_KIND}:? {_NAME}",
+    rf"\bmissing (?:required |mandatory )?(?:creator )?{_KIND}:? {_NAME}",
     rf"^required {_KIND} {_QUOTED} (?:is (?:not present|missing)|was not)\b",
     rf"(?:^|: ){_QUOTED} is (?:a )?required(?: property| field| parameter)?\b",
     rf"""(?:^|: )(?:the )?{_KIND} ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? (?:is (?:required|missing|mandatory)|must"""
@@ -93,7 +102,8 @@ _MISSING: Final = _compiled(
     rf"\bexpected (?:a |the )?{_PLAIN_KIND} {_QUOTED}",
 )
 _UNKNOWN_WORD: Final = re.compile(
-    r"addition|unevaluat|unknown|unexpect|unrecogni|undeclared|not |unpermitted|extra|forbidden|invalid|unsupported",
+    r"addition|unevaluat|unknown|unexpect|unrecogni|undeclared|not |unpermitted|unspecified|extra|forbidden|"
+    r"invalid|unsupported",
     re.IGNORECASE,
 )
 _UNKNOWN: Final = _compiled(
@@ -118,6 +128,8 @@ _UNKNOWN: Final = _compiled(
     # Go: 'json: unknown field "x"'; Jackson: 'Unrecognized field "x" (class ...)'; kotlinx: "Unknown key 'x'"
     rf"\b(?:unknown|unexpected|unrecogni[sz]ed|unevaluated|undeclared) {_KIND}:? {_NAME}",
     rf"(?:^|: ){_KIND} {_QUOTED} (?:is not allowed|does not exist|is unknown|is not permitted|should not exist)",
+    # Yup: "this field has unspecified keys: colour"
+    r"\bunspecified keys: (?P<many>\w.{0,400})$",
     # Joi: '"nam" is not allowed'
     rf"^{_QUOTED} is not allowed$",
     r"^property (?P<a>[\w$@.-]{1,80}) should not exist$",
@@ -137,7 +149,7 @@ _SUBJECT: Final = _compiled(
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} (?:should|must|is)\b",
     rf"^{_PART} param(?:eter)? ['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}})['\"`]? (?:is|must|should|has)\b",
     r"^.{1,80} - ['\"`](?P<a>[\w$@:\[\].-]{1,80})['\"`]$",
-    rf"^(?:the )?(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]? (?:{_PLAIN_KIND} )?"
+    rf"^(?:the )?(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]? (?:(?:{_PLAIN_KIND}|size|length) )?"
     r"(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not|needs)\b",
     r"^(?:the )?(?:invalid|unknown|unsupported|bad|wrong) (?:value (?:for|of) )?(?:the )?"
     rf"(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]?(?: {_PLAIN_KIND})?(?:[.:,;]|$)",
@@ -158,6 +170,12 @@ _PATH: Final = _compiled(
     r"\binto Go struct field (?P<go>[\w.]{1,200}) of type\b",
     # networknt and everit: "$.age: string found, integer expected", "#/age: expected type: Number, found: String"
     r"^(?P<p>[$#](?:[./\[][^\s:]{1,200})?): ",
+    # Smithy: "Value null at '/address/city' failed to satisfy constraint: Member must not be null"
+    r"\bat '(?P<p>/?[\w.$\[\]/-]{1,200})' failed to satisfy constraint",
+    # superstruct: "At path: address.city -- Expected a string, but received: undefined"
+    r"^At path: (?P<p>[\w$.\[\]-]{1,200}) -- ",
+    # ajv's text: "data/items/0/price must be number", "request/body/name must be string"
+    r"(?:^|, )(?:data|instance|(?:request/)?body)(?P<p>/[^\s,]{1,200}) (?:must|should)\b",
     # axum, voluptuous: "items[0].age: invalid type: string, expected u8", "... for dictionary value @ data['age']"
     r"@ data(?P<p>\[[^\s]{1,200}\])",
     r"(?:^|\btype: )(?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
@@ -166,6 +184,10 @@ TAG: Final = re.compile(r"\bfailed on the '(?P<tag>\w{1,40})' tag")
 """Go's validator names the rule at the end of its sentence."""
 _CHAIN: Final = re.compile(r"\(through reference chain: (?P<chain>[^()]{1,1000})\)")
 _LINK: Final = re.compile(r"""\["(?P<name>[^"]{1,120})"\]|\[(?P<index>\d{1,6})\]""")
+_NO_NAMES: Final = frozenset(
+    {"value", "this", "it", "field", "input", "that", "body", "parameter", "property", "which"}
+)
+"""Words in the place of a name: protovalidate's "value is required" is about the place that it tells beside."""
 _LONGEST: Final = 2000
 _A_SEARCH: Final = 10
 
@@ -180,6 +202,8 @@ def named(message: str) -> Named:
         if match is None:
             continue
         groups = match.groupdict()
+        if (groups.get("a") or "").lower() in _NO_NAMES:
+            continue
         names = [groups["a"]] if groups.get("a") else names_in(groups["many"]) if groups.get("many") else []
         if names:
             known = _KNOWN_NAMES.search(message, match.end((names and "a" in groups and "a") or 0))
@@ -199,17 +223,17 @@ def subject(message: str) -> Named:
     return Named() if match is None else Named(match["a"], "", _part_of_request(match))
 
 
-def stated_path(message: str) -> str | list[str]:
-    """Return the place that a message gives as a path, its steps where it gives those; empty where it gives none."""
+def stated_path(message: str) -> StatedPath:
+    """Return the place that a message gives as a path."""
     chain = _CHAIN.search(message) if "reference chain" in message else None
     if chain is not None:  # Jackson: com.x.Order["items"]->java.util.ArrayList[0]->com.x.Item["price"]
-        return [link["name"] or link["index"] for link in _LINK.finditer(chain["chain"])]
+        return StatedPath([link["name"] or link["index"] for link in _LINK.finditer(chain["chain"])], True)
     match = _search(message, None, _PATH)
     if match is None:
-        return ""
+        return StatedPath()
     if (go := match.groupdict().get("go")) is not None:
-        return go.partition(".")[2]
-    return match["p"]
+        return StatedPath(go.partition(".")[2], True)
+    return StatedPath(match["p"], match.re is not _PATH[-1])
 
 
 def missing_member(message: str) -> str:

@@ -19,7 +19,7 @@ _LONGEST: Final = 2000
 _A_SEARCH: Final = 10
 _NUMBER: Final = r"(?P<n>-?\d{1,15}(?:\.\d{1,9})?)(?![\w,]|\.\d)"
 _TO_BE: Final = (
-    r"(?:must|should|shall|ha(?:s|ve) to|needs? to|expected(?: \w{1,20})?(?: to)?|required to|ensure"
+    r"(?:must|should|shall|ha(?:s|ve) to|needs? to|expected(?: \w{1,20}){0,3}(?: to)?|required to|ensure"
     r" [\w ]{1,40}? (?:is|has|are|have)"
     r"|can only|may only|only)(?: be| have| contain| a)?(?: a)?(?: value| number| string| length| size)?(?: of|"
     r" that is| be)?"
@@ -65,21 +65,32 @@ _BOUNDS: Final = _compiled(
     ("minimum", rf"\b(?:less|fewer|smaller|shorter|lower) than (?:the )?(?:minimum|min)(?: allowed)?(?: value|"
         rf" length| size)?(?: of| is)?:? {_NUMBER}{_UNIT}"),
     ("minimum", rf"\b(?:minimum|min)(?: allowed)?(?: value| length| size)?(?: is| of|:) {_NUMBER}{_UNIT}"),
+    ("minimum", rf"\bminimum string length is {_NUMBER}"),
+    ("maximum", rf"\bmaximum string length is {_NUMBER}"),
     ("minimum", rf"\bshorter than minimum length {_NUMBER}"),
     ("exclusiveMaximum", rf"{_TO_BE} (?:(?:less|smaller|lower|fewer|shorter) than|below|under|<) ?{_NUMBER}{_UNIT}"),
     ("exclusiveMinimum", rf"{_TO_BE} (?:(?:greater|more|larger|higher|longer) than|above|over|>) ?{_NUMBER}{_UNIT}"),
+    # msgspec: "Expected `int` <= 200", "Expected `str` of length >= 3"; Valibot: "Expected <=200 but received 500"
+    ("maximum", rf"\bexpected (?:[`'\"]\w{{1,20}}[`'\"] )?(?:of length )?<= ?{_NUMBER}"),
+    ("minimum", rf"\bexpected (?:[`'\"]\w{{1,20}}[`'\"] )?(?:of length )?>= ?{_NUMBER}"),
     ("maximum", rf"{_TO_BE} {_NUMBER}{_UNIT} or (?:less|fewer|shorter|lower|below)"),
     ("minimum", rf"{_TO_BE} {_NUMBER}{_UNIT} or (?:more|longer|greater|higher|above)"),
     ("maximum", rf"\bat most {_NUMBER}(?P<unit> (?:characters?|chars|items?|elements?)(?![a-z]))"),
     ("minimum", rf"\bat least {_NUMBER}(?P<unit> (?:characters?|chars|items?|elements?)(?![a-z]))"),
+    ("maximum", rf"\bis not (?:less|smaller) or equal to {_NUMBER}"),
+    ("minimum", rf"\bis not (?:greater|more) or equal to {_NUMBER}"),
     ("multipleOf", rf"{_TO_BE} (?:a )?(?:multiple of|divisible by) {_NUMBER}"),
 )  # fmt: skip
 _BETWEEN: Final = re.compile(
-    r"(?:\bbetween|\bin (?:the )?range(?: of)?|\brange is|\bwithin|\bin the interval|\bfrom) [\[(]?"
-    r"(?P<low>-?\d{1,15}(?:\.\d{1,9})?)"
-    r"(?: and | to |\s?(?:-|\u2013|\.\.|,)\s?)(?P<high>-?\d{1,15}(?:\.\d{1,9})?)(?![\w]|\.\d)",
+    r"(?:\bbetween|\bin (?:the )?range(?: of)?|\brange is|\bwithin|\bin the interval|\bfrom) [\[(`]?"
+    r"(?P<low>-?\d{1,15}(?:\.\d{1,9})?)`?"
+    r"(?: and `?| to |\s?(?:-|\u2013|\.\.|,)\s?)(?P<high>-?\d{1,15}(?:\.\d{1,9})?)(?![\w]|\.\d)",
     re.IGNORECASE,
 )
+_LENGTHS_OF: Final = re.compile(
+    r"\bminimum length of (?P<low>\d{1,9}) and (?:an? )?maximum length of (?P<high>\d{1,9})", re.IGNORECASE
+)
+"""ASP.NET's StringLength."""
 _LOW_AND_HIGH: Final = re.compile(
     r"greater than or equal to (?P<low>-?\d{1,15}(?:\.\d{1,9})?) and less than or equal to (?P<high>-?\d{1,15}"
     r"(?:\.\d{1,9})?)"
@@ -98,7 +109,8 @@ _CHOICES: Final = re.compile(
     r"|\b(?:accepted|allowed|valid|permitted|possible|supported|available|acceptable|known|legal) "
     r"(?:values?|options?|choices?|inputs?|types|names|formats|statuses|states|levels|modes|kinds|constants)"
     r"(?: for [\w.'\"`]{1,60})?(?: are| is| include)?"
-    r"|\bexpected values?(?: are| is)?|\bvalue in(?= ?[\[(])|\bin (?:the )?(?:list|enumeration|enum|set)|"
+    r"|\benum value set|\bexpected values?(?: are| is)?|\bvalue in(?= ?[\[(])|\bin (?:the )?(?:list|enumeration|"
+    r"enum|set)|"
     r"\bchoose (?:from|between|one of)"
     r"|\b(?:allowed|permitted|valid|accepted|supported|options|choices)(?: are)?:)"
     r"(?: of)?:? ?(?=\S)",
@@ -207,7 +219,7 @@ def _whole(listed: Listed, message: str) -> Listed | None:
 
 
 def _bounds(message: str) -> dict[str, Json]:
-    between = _LOW_AND_HIGH.search(message) or _BETWEEN.search(message)
+    between = _LENGTHS_OF.search(message) or _LOW_AND_HIGH.search(message) or _BETWEEN.search(message)
     if between is not None:
         low, high = _number(between["low"]), _number(between["high"])
         if low <= high:

@@ -71,7 +71,8 @@ def pointer(parts: Sequence[str], request: Request, *, member: str = "", place: 
         own = len(parts) == 1 and part not in ("body", "request") and _has(request.body, parts[0])
         place, parts = ("", parts) if own else (part, parts[1:])
     if place == "request":
-        place, parts = (part_of(parts[0]), parts[1:]) if parts else ("", [])
+        inner = part_of(parts[0]) if parts else ""
+        place, parts = (inner, parts[1:]) if inner else (parameters_at(request)[1:] if parts else "", parts)
     elif not place and (parts or member):
         place = _part_with(parts[0], request) if len(parts) == 1 and not member else ""
         place = place or parameters_at(request)[1:]

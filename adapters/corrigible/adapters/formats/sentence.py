@@ -16,7 +16,7 @@ from corrigible.schema.exchange import Json, Request
 
 from .complaints import complaints, is_complaining
 from .literal import find_literal
-from .locate import respelled
+from .locate import fitting, respelled
 from .message import TAG, Named, named, stated_path, subject
 from .pointers import member_pointer, part_of, pointer, steps
 from .stated import keyword_of, stated_by
@@ -25,8 +25,9 @@ _ABSENT: Final = re.compile(
     r"^(?:(?:this |the |a )?(?:[\w.$\[\] '\"-]{1,80} )?(?:field |value |property |parameter |member )?(?:is |are"
     r" )?(?:a )?"
     r"(?:required|missing|mandatory)(?: property| field| value| parameter)?[.!]?"
+    r"|required key not provided.{0,200}|required field|.{0,200}\breceived:? undefined[.!]?"
     r"|missing data for required field\.?|field required|(?:no value|value not) provided\.?"
-    r"|.{0,80}\b(?:can(?:'t|not| not)|must not|mustn't|may not|should not|shouldn't) be (?:null|blank|empty|"
+    r"|.{0,200}\b(?:can(?:'t|not| not)|must not|mustn't|may not|should not|shouldn't) be (?:null|blank|empty|"
     r"undefined|nil)\b.{0,80}"
     r"|.{0,80}\bmust be (?:provided|set|supplied|specified|given|present|defined)[.!]?"
     r"|.{0,80}\b(?:was not provided|received undefined|is undefined)[.!]?)$",
@@ -36,7 +37,8 @@ _PLAINLY_ABSENT: Final = re.compile(
     r"(?:required|missing data for required field|this field is required|can't be blank)", re.IGNORECASE
 )
 _EXTRA: Final = re.compile(
-    r"^(?:unknown field\.?|extra inputs are not permitted|extra fields not permitted|unexpected (?:property|field)\.?"
+    r"^(?:unknown field\.?|extra keys not allowed.{0,200}|.{0,200}\bexpected (?:a value of type"
+    r" )?`?never`?\b.{0,200}|extra inputs are not permitted|extra fields not permitted|unexpected (?:property|field)\.?"
     r"|['\"\w.-]{0,80} ?(?:is not allowed|should not exist|is not permitted|is not a (?:known|valid) (?:field|"
     r"property))\.?"
     r"|(?:unknown|unrecogni[sz]ed|undeclared) (?:field|property|parameter|key|member)\b.{0,120})$",
@@ -45,6 +47,8 @@ _EXTRA: Final = re.compile(
 _ITEM: Final = re.compile(
     r"\b(?:error )?(?:at|in|for) (?:item|index|element|entry)(?: number)? #?(?P<index>\d{1,6})\b", re.IGNORECASE
 )
+_CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
+"""Jackson's second line is about the first."""
 _LONGEST: Final = 2000
 _MOST_LINES: Final = 32
 
@@ -75,7 +79,7 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
                 for one in listed
                 for done in completed(one, request)
             ]
-    if "\n" not in violation.message:
+    if "\n" not in violation.message or _CONTINUED.search(violation.message) is not None:
         return []
     lines = [line.strip(" -*•\t\r") for line in violation.message.splitlines()[:_MOST_LINES]]
     each = [_with_places(violation._replace(message=line), request) for line in lines if line]
@@ -89,7 +93,11 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     name = named(message)
     if place:
         constraint = violation.constraint or name.constraint
-        if constraint in ("required", "additionalProperties", "unevaluatedProperties"):
+        if not place.endswith(_tail(name.member)) and constraint in (
+            "required",
+            "additionalProperties",
+            "unevaluatedProperties",
+        ):
             place = member_pointer(place, message, constraint, request)
         return [violation._replace(pointer=place, constraint=constraint, stated=_with_known(violation.stated, name))]
     path = _path(message, request)
@@ -107,6 +115,7 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         return [violation._replace(pointer=path)]
     about = subject(message)
     place = pointer(steps(about.member), request, place=part_of(about.where)) if about.member else ""
+    place = respelled(place, request) if place else ""
     if place and (about.where or resolve(request.document(), place) is not MISSING):
         return [violation._replace(pointer=place)]
     item = _ITEM.search(message)
@@ -122,16 +131,15 @@ def _with_known(stated: Mapping[str, Json], name: Named) -> Mapping[str, Json]:
 
 def _path(message: str, request: Request) -> str:
     """Return the pointer for the path that a text gives, empty where it gives none or only a word."""
-    path = stated_path(message)
+    told = stated_path(message)
+    path = told.path
     if not path:
         return ""
     parts: Sequence[str] = path if isinstance(path, list) else steps(path.removeprefix("#"))
     if not parts:
         return ""
-    is_path = isinstance(path, list) or path.startswith(("$", "#", "/")) or len(parts) > 1
-    place = pointer(parts, request, place="body" if isinstance(path, list) or path[:1] in "$#" else "")
-    there = resolve(request.document(), place) is not MISSING
-    if is_path or there:
+    place = pointer(parts, request, place="body" if isinstance(path, list) or path[:1] in "$#/" else "")
+    if told.is_sure or len(parts) > 1 or resolve(request.document(), place) is not MISSING:
         return place
     rest = message.partition(f"{path}: ")[2]
     return place if _ABSENT.match(rest) else ""
@@ -144,9 +152,13 @@ def _named_place(member: str, name: Named, request: Request) -> str:
     return pointer(parts, request, place=where)
 
 
+def _tail(member: str) -> str:
+    return "".join("/" + escape(part) for part in steps(member)) if member else "/"
+
+
 def _joined(path: str, member: str) -> str:
     """Return the place of a member below a path, which may be the member's own already."""
-    tail = "".join("/" + escape(part) for part in steps(member))
+    tail = _tail(member)
     return path if path.endswith(tail) else path + tail
 
 
@@ -170,18 +182,4 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
     )
     if keyword == "required" and there == "" and not stated:
         stated = {"minLength": 1}
-    return violation._replace(pointer=place, constraint=keyword, stated=_fitting(stated, there))
-
-
-_OF_TEXT: Final[Mapping[str, str]] = {"minimum": "minLength", "maximum": "maxLength"}
-_OF_LIST: Final[Mapping[str, str]] = {**_OF_TEXT, "minLength": "minItems", "maxLength": "maxItems"} | {
-    "minimum": "minItems",
-    "maximum": "maxItems",
-}
-
-
-def _fitting(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
-    """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it."""
-    if isinstance(value, list):
-        return {_OF_LIST.get(keyword, keyword): limit for keyword, limit in stated.items()}
-    return stated
+    return violation._replace(pointer=place, constraint=keyword, stated=fitting(stated, there))

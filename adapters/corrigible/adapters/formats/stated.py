@@ -178,9 +178,10 @@ def _listed(members: Mapping[str, Json], keyword: str) -> dict[str, Json]:
         if isinstance(value, list) and value and len(value) <= _MOST_CHOICES and all(map(_is_scalar, value)):
             if name in ("values", "expected", "enum") or keyword in ("", "enum"):
                 return {"enum": list(value)}
-        elif isinstance(value, str) and keyword == "enum" and name in ("expected", "permitted", "values", "allowed"):
-            listed = read_list(value)  # pydantic: "'a', 'b' or 'c'"
-            if listed.items and listed.is_closed and not value[listed.end :].strip():
+        elif isinstance(value, str) and name in ("expected", "permitted", "values", "allowed"):
+            listed = read_list(value)  # pydantic: "'a', 'b' or 'c'", Valibot: '("a" | "b")'
+            enough = len(listed.items) > 1 or (keyword == "enum" and listed.items)
+            if enough and keyword in ("", "enum") and listed.is_closed and not value[listed.end :].strip(" )"):
                 return {"enum": list(listed.items)}
     choices = members.get("{{ choices }}")
     if isinstance(choices, str) and (listed := read_list(choices)).items and listed.is_closed:
@@ -213,7 +214,9 @@ def _limits(members: Mapping[str, Any], code: str, keyword: str) -> dict[str, Js
             continue
         if limited in ("minimum", "maximum") and members.get("inclusive") is False:
             limited = "exclusiveMinimum" if limited == "minimum" else "exclusiveMaximum"
-        if limited in _LENGTHS and (is_text or is_array):
+        if limited in ("minimum", "maximum") and keyword.endswith(("Length", "Items")):
+            limited = limited[:3] + keyword[3:]
+        elif limited in _LENGTHS and (is_text or is_array):
             limited = _LENGTHS[limited] + ("Items" if is_array else "Length")
         stated[limited] = number
     return stated

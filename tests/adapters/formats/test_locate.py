@@ -1,0 +1,115 @@
+"""Where an error is, told by a name only, under another root, in another spelling, or by quoting a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.formats.locate import located
+from corrigible.adapters.vocabulary import NOTHING, Vocabulary
+from corrigible.schema.exchange import Exchange, Request
+
+BODY = {
+    "title": "x",
+    "flow_id": "f-1",
+    "source": "f-2",
+    "schedule": {"cron": "every day", "zone": "CET"},
+    "items": [{"sku": "a", "price": 3}, {"sku": "b"}],
+    "left": {"size": 1},
+    "right": {"size": 1},
+}
+REQUEST = Request("POST", "/flows/f-9/runs", {"limit": "500", "zone": "CET"}, {}, BODY)
+DECLARED = Vocabulary(
+    (
+        *(("body",), ("body", "title"), ("body", "flow_id"), ("body", "source"), ("body", "parent_flow")),
+        *(
+            ("body", "schedule"),
+            ("body", "schedule", "cron"),
+            ("body", "schedule", "zone"),
+            ("body", "schedule", "end"),
+        ),
+        *(("body", "items"), ("body", "items", "*"), ("body", "items", "*", "sku"), ("body", "items", "*", "price")),
+        *(("body", "left", "size"), ("body", "right", "size"), ("body", "left", "unit"), ("body", "right", "unit")),
+        *(("query", "limit"), ("query", "zone")),
+    ),
+    ((("body", "source"), ("git", "upload")),),
+)
+
+
+def read(body: Any, status: int = 400, declared: Vocabulary = DECLARED, request: Request = REQUEST) -> list[str]:
+    exchange = Exchange(request, status, {}, b"")
+    return [one.pointer for one in located(GenericFormat().read(exchange, body), exchange, lambda: declared)]
+
+
+@pytest.mark.parametrize(
+    ("field", "message", "place"),
+    [
+        ("cron", "is no schedule", "/body/schedule/cron"),
+        ("Flow.FlowId", "is unknown", "/body/flow_id"),
+        ("data.schedule.cron", "is no schedule", "/body/schedule/cron"),
+        ("create.flow.title", "is too long", "/body/title"),
+        ("request.items[1].sku", "is unknown", "/body/items/1/sku"),
+        ("flowId", "is unknown", "/body/flow_id"),
+        ("price", "is required", "/body/items/1/price"),
+        ("end", "is required", "/body/schedule/end"),
+        ("parentFlow", "is required", "/body/parent_flow"),
+        ("limit", "is too large", "/query/limit"),
+        ("size", "is too large", ""),  # two places have it
+        ("unit", "is required", ""),  # two places lack it
+        ("colour", "is too bright", ""),  # nobody has it
+        ("flow.colour", "is too bright", ""),
+        ("colour", "is required", "/body/colour"),  # the server's word
+    ],
+)
+def test_places_told_loosely(field: str, message: str, place: str) -> None:
+    assert read({"errors": [{"field": field, "message": message}]}) == [place]
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        ("'f-1' does not exist", "/body/flow_id"),
+        ("Flow f-9 not found", ""),
+        ("Flow 'f-9' not found", "/path"),
+        ("'every day' is no schedule", "/body/schedule/cron"),
+        ("f-1 is not a valid UUID", "/body/flow_id"),
+        ("'CET' is unknown", ""),  # two places hold it
+        ("cannot move 'f-1' to 'f-2'", ""),  # two values
+        ("must be one of 'x', 'y'", ""),  # choices are no values that were sent
+        ("Only one of git, upload is allowed: one of 'git', 'upload'", "/body/source"),
+        ("The flow_id is unknown here", "/body/flow_id"),
+        ("Please look at your title and try again", ""),
+        ("Service is busy", ""),
+    ],
+)
+def test_places_in_a_text(message: str, place: str) -> None:
+    assert read({"message": message}) == [place]
+
+
+def test_what_is_not_about_the_request_has_no_place() -> None:
+    assert read({"message": "'f-1' is broken"}, 500) == [""]
+    assert read({"message": "'f-1' may not do that"}, 401) == [""]
+
+
+def test_without_a_description_what_was_told_stays() -> None:
+    assert read({"errors": [{"field": "colour", "message": "is required"}]}, declared=NOTHING) == ["/body/colour"]
+    assert read({"errors": [{"field": "a.b", "message": "is wrong"}]}, declared=NOTHING) == ["/body/a/b"]
+
+
+def test_of_a_value_that_was_not_sent_the_member_is_missing() -> None:
+    exchange = Exchange(REQUEST, 400, {}, b"")
+    errors = GenericFormat().read(exchange, {"message": ["parent_flow must be a string"]})
+    (error,) = located(errors, exchange, lambda: DECLARED)
+    assert (error.pointer, error.constraint, dict(error.stated)) == (
+        "/body/parent_flow",
+        "required",
+        {"type": "string"},
+    )
+
+
+def test_an_item_of_a_list_at_the_root() -> None:
+    request = Request("POST", "/logs", body=[{"level": 1}, {"level": 2}])
+    assert read({"error": "Error at item 1"}, declared=NOTHING, request=request) == ["/body/1"]
+    assert read({"error": "Error at item 7"}, declared=NOTHING, request=request) == [""]

@@ -1,0 +1,82 @@
+"""The errors of many frameworks: where each is, and what it states.
+
+`recorded/python.json` and `recorded/node.json` are the answers of real frameworks to the mistakes of
+`recorded/mistakes.json`, written by the scripts beside them. `recorded/published.json` holds the same mistakes in the
+words of documentation and sources, for frameworks that cannot be run here.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.formats.locate import located
+from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Exchange, Request
+
+FOLDER = Path(__file__).with_name("recorded")
+MISTAKES = {one["name"]: one for one in json.loads((FOLDER / "mistakes.json").read_text("utf-8"))}
+ANSWERS = [
+    one
+    for name in ("python.json", "node.json", "published.json")
+    for one in json.loads((FOLDER / name).read_text("utf-8"))
+]
+DECLARED = Vocabulary(
+    (
+        *(("body",), ("body", "name"), ("body", "quantity"), ("body", "status"), ("body", "address")),
+        *(("body", "address", "city"), ("query", "limit")),
+    ),
+    ((("body", "status"), ("draft", "open", "closed")),),
+)
+NOT_TOLD = {
+    # The place: flattened errors have only the outermost name, ajv's text no name of what is one too many.
+    **dict.fromkeys([("Zod 4, flattened", "missing inside"), ("Zod 3, flattened", "missing inside")], "/body/address"),
+    ("ajv, its text", "unknown"): "",
+}
+LIMIT_NOT_TOLD = {
+    *(("connexion", "too short"), ("jsonschema", "too short"), ("Go validator", "too large")),
+    *(("Go validator", "too short"), ("express-validator", "too large"), ("express-validator", "too short")),
+}
+CHOICES_NOT_TOLD = {
+    *("Django REST framework", "drf-standardized-errors", "Litestar", "msgspec", "cerberus", "express-validator"),
+    *("ajv, its text", "Fastify", "Rails", "Rails, full messages", "Laravel", "Go validator", "API Platform"),
+    *("Phoenix", "everit json schema", "Hibernate Validator, Quarkus"),
+}
+
+
+def read(answer: dict[str, Any], declared: Vocabulary = DECLARED) -> list[Violation]:
+    mistake = MISTAKES[answer["mistake"]]
+    request = Request("POST", "/orders", mistake["query"], {"content-type": "application/json"}, mistake["body"])
+    exchange = Exchange(request, answer["status"], {"content-type": answer["type"]}, b"")
+    return located(GenericFormat().read(exchange, answer["answer"]), exchange, lambda: declared)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda one: f"{one['framework']}: {one['mistake']}")
+def test_errors_of_frameworks(answer: dict[str, Any]) -> None:
+    mistake, case = MISTAKES[answer["mistake"]], (answer["framework"], answer["mistake"])
+    errors = read(answer)
+    assert {error.pointer for error in errors} - {""} <= {NOT_TOLD.get(case, mistake["place"])}
+    if case in NOT_TOLD:
+        return
+    error = next(error for error in errors if error.pointer)
+    if "keyword" in mistake:
+        assert error.constraint == mistake["keyword"]
+    if "stated" in mistake and case not in LIMIT_NOT_TOLD:
+        told = {name: error.stated.get(name) for name in mistake["stated"]}
+        if mistake["name"] == "choice":
+            listed = [] if answer["framework"] in CHOICES_NOT_TOLD else sorted(mistake["stated"]["enum"])
+            assert sorted(told["enum"] or []) == listed
+        else:
+            assert told == mistake["stated"]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda one: f"{one['framework']}: {one['mistake']}")
+def test_without_a_description_no_error_is_at_a_place_of_another(answer: dict[str, Any]) -> None:
+    place = NOT_TOLD.get((answer["framework"], answer["mistake"]), MISTAKES[answer["mistake"]]["place"])
+    others = {"/body/name", "/body/quantity", "/body/status", "/body/address"} - {place}
+    assert not others & {error.pointer for error in read(answer, Vocabulary())}
