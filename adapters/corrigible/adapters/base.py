@@ -48,6 +48,10 @@ class Described(Protocol):
         """Return undeclared members, allowed as such, that are nearly called like a declared one that is not there."""
         return ()
 
+    def misspelt_words(self, request: Request, message: str) -> Sequence[SchemaViolation]:
+        """Return the word of the query that a message repeats and that is nearly called like a field."""
+        return ()
+
     def written_paths(self, method: str, path: str) -> SchemaViolation | None:
         """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""
         return None

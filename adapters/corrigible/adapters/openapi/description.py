@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
 from corrigible.adapters.openapi.compile.compiled_file import Stored, unshipped
 from corrigible.adapters.openapi.request.operation_checks import OperationChecker
+from corrigible.adapters.openapi.request.query_words import misspelt_words
 from corrigible.adapters.openapi.request.suggest_operation import OperationSuggester
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
@@ -83,6 +85,19 @@ class Description:
         """Return undeclared members, allowed as such, that are nearly called like a declared one that is not there."""
         checks = self._checks(operation)
         return () if checks is None else tuple(checks.misspellings(request))
+
+    def misspelt_words(self, request: Request, message: str) -> tuple[SchemaViolation, ...]:
+        """Return the word of the query that a message repeats and that is nearly called like a field."""
+        if not request.query:
+            return ()
+        names: dict[str, None] = {}
+        for method, path in itertools.product(("POST", "PUT", "PATCH"), (request.path, f"{request.path}/0")):
+            match = self.operations.find(method, path)
+            facts_of_body = self.facts(match[0]) if match is not None else {}
+            members = facts_of_body.get("properties", {})
+            for inner in (members, *(one.get("properties", {}) for one in members.values() if len(members) == 1)):
+                names.update(dict.fromkeys(inner))
+        return tuple(misspelt_words(request.query, tuple(names), message))
 
     def written_paths(self, method: str, path: str) -> SchemaViolation | None:
         """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""

@@ -67,6 +67,10 @@ class ProtobufDescription:
         """Return nothing: a message takes no field that is not declared."""
         return ()
 
+    def misspelt_words(self, request: Request, message: str) -> tuple[SchemaViolation, ...]:
+        """Return nothing: a call has no query."""
+        return ()
+
     def written_paths(self, method: str, path: str) -> None:
         """Return nothing: a method has the one path."""
 

@@ -77,7 +77,8 @@ class ViolationFinder:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
             return ()
-        return self._at(error) if self._is_located(error) else self._anywhere(error)
+        violations = self._at(error) if self._is_located(error) else self._anywhere(error)
+        return violations or self._description.misspelt_words(self._request, error.message)
 
     def _is_elsewhere(self, error: Violation) -> bool:
         """Whether an error names a place that is not in the path."""

@@ -57,6 +57,9 @@ class GitHubDescription:
     def misspellings(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
         return self.plain.misspellings(request, operation)
 
+    def misspelt_words(self, request: Request, message: str) -> Sequence[SchemaViolation]:
+        return self.plain.misspelt_words(request, message)
+
     def written_paths(self, method: str, path: str) -> None:
         """Return nothing: github.com and Enterprise Servers are other hosts."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from corrigible.adapters.openapi.schema.schema_path import small
+from corrigible.adapters.openapi.schema.schema_path import declared, small
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
-from corrigible.rules.safety.nearness import nearest
+from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.json_schema import all_types, parts
+from corrigible.rules.schema_repair.json_schema import Schema, all_types, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
@@ -135,8 +135,15 @@ class OperationChecker:
         sent, unknown = query_object(request.query, self.query, checker.schema)
         instance = {name: parameter.value for name, parameter in sent.items() if parameter.value is not MISSING}
         absent = [name for name in names if name not in sent]
+        inside = [one for one in absent if "[" in one.removesuffix("[]")]
+        bracketed = [*inside, *self._inside(absent, checker.schema)]
+        absent = [one for one in absent if one not in inside]
         for name in unknown[:_MOST_UNKNOWN]:
             head, bracket, _ = name.partition("[")
+            near = nearest(name, bracketed) if bracketed else []
+            if len(near) == 1 and (is_same(name, near[0]) or (bracket and is_slip(name, near[0]))):
+                yield self._unknown_parameter(request, name, (near[0],))
+                continue
             near = nearest(head, absent)
             if len(near) == 1:
                 ending = name[len(head) :] if bracket else ""
@@ -146,7 +153,7 @@ class OperationChecker:
             name = segments(violation.pointer)[1] if violation.pointer.count("/") > 1 else ""
             if violation.keyword == "required" and name in empty:
                 continue
-            yield _rejoined(violation, sent.get(name), checker)
+            yield _rejoined(violation, sent.get(name) or sent.get(name.partition("[")[0]), checker)
 
     @functools.cached_property
     def _query_checker(self) -> SchemaChecker | None:
@@ -156,6 +163,12 @@ class OperationChecker:
             "required": [one["name"] for one in self.query if one.get("required")],
         }
         return self._checker("query", schema)
+
+    def _inside(self, names: Sequence[str], root: Schema) -> Iterator[str]:
+        """Yield the members of parameters that are sent as `created[gte]`."""
+        for one in self.query:
+            if one["name"] in names and one.get("style") == "deepObject":
+                yield from (f"{one['name']}[{inner}]" for inner in declared([one["schema"]], root))
 
     def _unknown_parameter(self, request: Request, name: str, names: tuple[str, ...]) -> SchemaViolation:
         root = self.root({})
@@ -255,7 +268,13 @@ def _resolved(body: Json, path: Path) -> Json:
 
 
 def _rejoined(violation: SchemaViolation, sent: Sent | None, checker: SchemaChecker) -> SchemaViolation:
-    """Turn a violation inside a text into one of the text: for a wrong element of `a,b,c`, list the fitting texts."""
+    """Turn a violation inside a text into one of the text: for a wrong element of `a,b,c`, list the fitting texts.
+
+    Members of an object that was sent as `created[gte]` are named like that.
+    """
+    if sent is not None and sent.head and violation.keyword == "additionalProperties":
+        outside, bracket, _ = segments(violation.pointer)[1].rpartition("[")
+        return violation._replace(siblings=tuple(f"{outside}[{one}]" for one in violation.siblings if bracket))
     if sent is None or not sent.joined:
         return violation
     name = segments(violation.pointer)[1]

@@ -1,0 +1,47 @@
+"""Names of an API's fields inside of a query: `sort=titel:asc`, `filters[titel][$eq]=x`.
+
+No schema of a query lists them; the bodies that the same path takes have them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from corrigible.rules.budget import spend
+from corrigible.rules.pointer import escape
+from corrigible.rules.safety.nearness import is_same, is_slip, nearest
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Json
+
+_WORD: Final = re.compile(r"[A-Za-z_$][\w$]{2,63}")
+_MOST: Final = 64
+"""Parameters, and words of a message, that are looked at."""
+_LONGEST: Final = 2000
+
+
+def misspelt_words(query: Mapping[str, Json], fields: Sequence[str], message: str) -> Iterator[SchemaViolation]:
+    """Yield the only word of a query that a message repeats and that is nearly called like one field."""
+    told = set(_WORD.findall(message[:_LONGEST])[:_MOST])
+    spend(1 + len(query) + len(told))
+    meant = {word: near for word in told - {*fields} if (near := _field(word, fields))}
+    found: list[SchemaViolation] = []
+    for name, value in list(query.items())[:_MOST] if meant else ():
+        for word, near in meant.items():
+            head, bracket, rest = name.partition("[")
+            if bracket and f"[{word}]" in f"[{rest}":
+                other = head + f"[{rest}".replace(f"[{word}]", f"[{near}]", 1)
+                closed = {"type": "object", "properties": {other: {}}}
+                found.append(SchemaViolation(f"/query/{escape(name)}", "additionalProperties", closed, value, (other,)))
+            elif isinstance(value, str) and len(value) <= _LONGEST and _WORD.findall(value).count(word) == 1:
+                other = re.sub(rf"(?<![\w$]){re.escape(word)}(?![\w$])", near, value)
+                schema = {"type": "string", "enum": [other]}
+                found.append(SchemaViolation(f"/query/{escape(name)}", "enum", schema, value))
+    if len(found) == 1:
+        yield found[0]
+
+
+def _field(word: str, fields: Sequence[str]) -> str:
+    near = nearest(word, fields)
+    return near[0] if len(near) == 1 and (is_same(word, near[0]) or is_slip(word, near[0])) else ""

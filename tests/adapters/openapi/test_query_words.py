@@ -1,0 +1,99 @@
+"""Names inside a query: bracketed parameters, and fields of the API that no schema of a query lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from corrigible.adapters.openapi.description import Description
+from corrigible.adapters.openapi.load import load
+from corrigible.adapters.openapi.request.query_words import misspelt_words
+from corrigible.rules.schema_repair.repair import repair
+from corrigible.schema.edit import after_edit
+from corrigible.schema.exchange import Request
+
+PAGE = {"type": "object", "properties": {"size": {"type": "integer"}, "number": {}}, "additionalProperties": False}
+ARTICLE = {"type": "object", "properties": {"title": {"type": "string"}, "views": {"type": "integer"}}}
+PATHS = {
+    "/articles": {
+        "get": {
+            "parameters": [
+                {"name": "page", "in": "query", "style": "deepObject", "schema": PAGE},
+                {"name": "pagination[pageSize]", "in": "query", "schema": {"type": "integer", "maximum": 50}},
+                {"name": "sort", "in": "query", "schema": {"type": "string"}},
+                {"name": "filters", "in": "query", "style": "deepObject", "schema": {"type": "object"}},
+            ],
+            "responses": {"200": {"description": "all"}},
+        },
+        "post": {
+            "requestBody": {
+                "content": {"application/json": {"schema": {"type": "object", "properties": {"data": ARTICLE}}}}
+            },
+            "responses": {"201": {"description": "made"}},
+        },
+    }
+}
+
+
+@pytest.fixture(scope="module")
+def articles(tmp_path_factory: pytest.TempPathFactory) -> Description:
+    folder: Path = tmp_path_factory.mktemp("articles")
+    file = folder / "articles.json"
+    file.write_bytes(orjson.dumps({"openapi": "3.0.3", "info": {"title": "A", "version": "1"}, "paths": PATHS}))
+    return load(file, cache=folder)
+
+
+def mended(articles: Description, query: dict[str, str], message: str = "") -> dict[str, str] | None:
+    request = Request("GET", "/articles", query=query)
+    violations = articles.schema_violations(request, "GET /articles")
+    violations = violations or articles.misspelt_words(request, message)
+    for violation in violations[:1]:
+        repaired = repair(violation, request, "1.")
+        after = after_edit(repaired.suggestions[0], request) if repaired is not None else None
+        return None if after is None else dict(after.query)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"page[siz]": "5"}, {"page[size]": "5"}),
+        ({"pge[size]": "5"}, {"page[size]": "5"}),
+        ({"page_size": "5"}, {"page[size]": "5"}),
+        ({"pagination[page_size]": "5"}, {"pagination[pageSize]": "5"}),
+        ({"pagination[pagesize]": "5", "sort": "a"}, {"pagination[pageSize]": "5", "sort": "a"}),
+        ({"pagination[pageSize]": "500"}, {"pagination[pageSize]": 50}),
+        ({"pagination[start]": "5"}, None),
+        ({"colour": "5"}, None),
+    ],
+)
+def test_bracketed_parameters(articles: Description, query: dict[str, str], expected: dict[str, str] | None) -> None:
+    operation = articles.operations.find("GET", "/articles")
+    assert operation is not None and operation[0] == "GET /articles"
+    assert mended(articles, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "expected"),
+    [
+        ({"sort": "titel:asc"}, "Invalid key titel", {"sort": "title:asc"}),
+        ({"sort": "views:asc,titel:desc"}, "Invalid key 'titel'", {"sort": "views:asc,title:desc"}),
+        ({"filters[titel][$eq]": "x"}, "Invalid key titel", {"filters[title][$eq]": "x"}),
+        ({"sort": "titel:asc"}, "Invalid sort", None),  # the message does not say which word
+        ({"sort": "titel", "filters[titel][$eq]": "x"}, "Invalid key titel", None),  # nor which place
+        ({"sort": "colour:asc"}, "Invalid key colour", None),
+        ({"sort": "title:asc"}, "Invalid key title", None),
+    ],
+)
+def test_a_word_that_the_message_repeats(
+    articles: Description, query: dict[str, str], message: str, expected: dict[str, str] | None
+) -> None:
+    assert mended(articles, query, message) == expected
+
+
+def test_bounds() -> None:
+    query = {f"p{number}": "titel" for number in range(1000)}
+    assert list(misspelt_words(query, ("title",), "titel " * 10_000)) == []
+    assert list(misspelt_words({"sort": "x" * 10_000 + " titel"}, ("title",), "titel")) == []
