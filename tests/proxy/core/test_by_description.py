@@ -235,6 +235,20 @@ def test_one_undeclared_member_that_is_nearly_a_declared_one_is_renamed(engine: 
 
 
 @pytest.mark.parametrize(
+    ("message", "is_renamed"),
+    [
+        ("Bad Request", True),
+        ("Validation failed for the object", True),
+        ("The balance of Ann is not enough", False),
+        ("Only on Mondays and Tuesdays", False),
+    ],
+)
+def test_a_message_about_something_else_renames_nothing(engine: Engine, message: str, is_renamed: bool) -> None:
+    outcome = after(engine, post({**JOB, "is-paused": True}), {"message": message})
+    assert isinstance(outcome, Next) is is_renamed
+
+
+@pytest.mark.parametrize(
     ("request_", "message", "path"),
     [
         (post(JOB, "/jobs"), "Not Found", "/api/jobs"),

@@ -42,6 +42,11 @@ _ABOUT_STATE: Final = re.compile(
     r"|depends? on|dependen\w+|not (?:yet )?(?:ready|running|started|active|enabled|available)|in (?:the )?\w+ state)\b"
 )
 """Words of complaints about what the server holds, which no description of requests tells."""
+_ABOUT_FORM: Final = re.compile(
+    r"(?i)invalid|unknown|unexpected|unrecogni|unsupported|validat|bad request|malformed|schema|fields?\b|propert|param"
+    r"|attribute|argument|member|\bkeys?\b|could not be processed|json|body|payload|request"
+)
+_FEW_WORDS: Final = 3
 _NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
     r"not[ _]?found\W*(?:on the server.{0,160}|404\W*)?"
@@ -143,7 +148,7 @@ class ViolationFinder:
             for one in self._description.misspellings(self._request, self._operation)
             if one.pointer not in known and (not violations or one.pointer.rpartition("/")[0] in missing)
         ]
-        if not violations and len(respelt) > 1:
+        if not violations and (len(respelt) > 1 or not _may_be_about_names(message)):
             respelt = []
         violations = [*respelt, *violations]
         plain = _plain(message)
@@ -151,6 +156,11 @@ class ViolationFinder:
         if _ABOUT_STATE.search(message):
             return mentioned
         return [*mentioned, *(one for one in violations if one not in mentioned)]
+
+
+def _may_be_about_names(message: str) -> bool:
+    """Whether a message that names no place may mean that a name is unknown: it says next to nothing, or so."""
+    return len(message.split()) < _FEW_WORDS or _ABOUT_FORM.search(message) is not None
 
 
 def _plain(message: str) -> str:
