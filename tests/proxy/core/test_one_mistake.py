@@ -180,3 +180,20 @@ def test_the_repair_of_one_mistake_fits_and_loses_nothing_unsaid(data: st.DataOb
         wrong,
         outcome.request.body,
     )
+
+
+MESSAGES = (
+    *("", "Bad Request", "The balance is not enough", "A thing of this name already exists", "Only one thing a day"),
+    *("title is taken", "pages and colour do not go together", "Cannot process 'plum' now", "owner_name was not found"),
+)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), message=st.sampled_from(MESSAGES), status=st.sampled_from([400, 404, 409, 422, 500]))
+def test_a_request_that_fits_is_not_edited(data: st.DataObject, message: str, status: int) -> None:
+    schema, body = data.draw(objects())
+    request = Request("POST", "/things", headers={"content-type": "application/json"}, body=body)
+    exchange = Exchange(request, status, {}, orjson.dumps({"message": message}), "e", 1.0)
+    decision = run_with_lookups_sync(engine(schema).decide(exchange), lambda lookup: LookupAnswer(0))
+    outcome = apply(decision.feedback, request) if isinstance(decision, Annotate) else None
+    assert not isinstance(outcome, Next) or outcome.request == request, (schema, body, outcome)
