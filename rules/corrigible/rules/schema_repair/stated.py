@@ -5,16 +5,18 @@ Knows: complaints with their places, what the description declares there. Does n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
 from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.safety.nearness import letters
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
 from .declared_place import DeclaredPlace
 from .first_violation import first_violation
-from .json_schema import ALTERNATIVES, Schema, kind_of, types
+from .json_schema import ALTERNATIVES, Schema, choices, kind_of, types
 from .schema_violation import SchemaViolation
 from .value_place import place_of
 
@@ -31,6 +33,7 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if where not in (["body"], ["query"], ["headers"]):
         return None
     value = resolve(request.document(), error.pointer)
+    error = error._replace(stated=_plain(error.stated, declared.schema))
     if error.constraint == "required":
         return _required(error, value, declared)
     if value is MISSING or error.pointer in ("/query", "/headers"):
@@ -44,6 +47,38 @@ def stated_violation(error: Violation, request: Request, declared: DeclaredPlace
     if broken is None and error.constraint not in error.stated:
         return None
     return SchemaViolation(error.pointer, broken or error.constraint, _joined(declared.schema, error.stated), value)
+
+
+def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
+    """Return what is stated without what is free text: an answer may list words and numbers, and no sentences.
+
+    A list that has nothing in common with the declared one, in whatever spelling, is no list of values for this place.
+    """
+    out = {name: inner for name, inner in stated.items() if name != "pattern" or _is_plain(inner, _PATTERN)}
+    for name in _NAMES:
+        inner = out.get(name)
+        if isinstance(inner, Mapping):
+            out[name] = _plain(inner, {})
+        elif isinstance(inner, list):
+            known = choices(declared)
+            listed = [one for one in inner if one in known or _is_plain(one, _WORD)]
+            if len(listed) < len(inner) or (known and not {*map(_spelled, known)} & {*map(_spelled, listed)}):
+                del out[name]
+    if "const" in out and not _is_plain(out["const"], _WORD):
+        del out["const"]
+    return out
+
+
+def _is_plain(value: Json, words: re.Pattern[str]) -> bool:
+    return not isinstance(value, str) or words.fullmatch(value) is not None
+
+
+def _spelled(value: Json) -> str:
+    return letters(value) if isinstance(value, str) else repr(value)
+
+
+_WORD: Final = re.compile(r"[\w$.:/@+*%#~-]{0,64}")
+_PATTERN: Final = re.compile(r"[^\s]{1,200}")
 
 
 def _required(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
