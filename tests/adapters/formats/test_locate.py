@@ -82,6 +82,8 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("The flow_id is unknown here", "/body/flow_id"),
         ("Please look at your title and try again", ""),
         ("Service is busy", ""),
+        ("Parent flow must be known", "/body/parent_flow"),
+        ("Parent flow must be a child of source", ""),  # about two members
     ],
 )
 def test_places_in_a_text(message: str, place: str) -> None:

@@ -245,7 +245,7 @@ def _is_complaint(members: Mapping[str, Json], walk: _Walk) -> bool:
     """Whether an object is one error, and no map of errors by place: it has a text that is no member of the request."""
     if any(isinstance(members.get(name), str) and not _is_sent(name, walk) for name in _OF_ONE):
         return True
-    return any(name in members for name in CODES) and any(name in members for name in _SURE_PLACES)
+    return not _CODE_NAMES.isdisjoint(members) and not _RANK.keys().isdisjoint(members)
 
 
 _OF_ONE: Final = (
@@ -259,7 +259,9 @@ _OF_ONE: Final = (
     "reason",
     "title",
 )
-_SURE_PLACES: Final = tuple(name for name in PLACES if name not in PLACES_BESIDE_TEXT)
+_CODE_NAMES: Final = frozenset(CODES)
+_RANK: Final = {name: rank for rank, name in enumerate(PLACES) if name not in PLACES_BESIDE_TEXT}
+"""Members that are places whatever stands beside them, the surest first."""
 
 
 def _texts(value: Json) -> bool:
@@ -270,7 +272,7 @@ def _place(members: Mapping[str, Json], walk: _Walk) -> Place:
     """Return the place that an error object names, without parts where it names none."""
     part = next((members[name] for name in PARTS if isinstance(members.get(name), str) and part_of(members[name])), "")
     has_text = any(isinstance(members.get(name), str) for name in TEXTS)
-    for name in _SURE_PLACES:
+    for name in sorted(_RANK.keys() & members.keys(), key=_RANK.__getitem__):
         if not has_text and name in PLACES_OF_ANSWERS:
             continue
         if (place := _of_member(name, members, part, walk)).parts:

@@ -37,6 +37,7 @@ _OBLIGED: Final = re.compile(
 )
 """The beginning of a sentence about a member, perhaps one that was not sent: class-validator's "name must be a string",
 and the names in words of Rails' full messages: "Start date can't be blank"."""
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _LONGEST: Final = 2000
 _MOST_QUOTED: Final = 16
 _ENOUGH: Final = 8000
@@ -306,13 +307,19 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
     if distinct:
         return ""
     about = _OBLIGED.match(message)
-    if about is not None:
+    if about is not None and not _names_another(message[about.end() :], about["name"], sent):
         names = [name.replace(" ", "_") for name in about["name"].split(".")]
         there = _present("body", names, sent)
         place = _absent("body", names, request, vocabulary) if there == "" else there
         if place:
             return place
     return _by_choices(error, vocabulary, sent)
+
+
+def _names_another(rest: str, name: str, sent: Sequence[_Sent]) -> bool:
+    """Whether a sentence about a member names another one: "end must be after start" is about two."""
+    words = set(_WORD.findall(rest))
+    return any(one.path[-1] in words and one.path[-1] != name for one in sent)
 
 
 def _named(name: str, sent: Sequence[_Sent]) -> set[str]:

@@ -50,6 +50,7 @@ _ITEM: Final = re.compile(
 _CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
 """Jackson's second line is about the first."""
 _LONGEST: Final = 2000
+_MOST_SENT: Final = 500
 _MOST_LINES: Final = 32
 
 
@@ -67,7 +68,7 @@ def completed(violation: Violation, request: Request) -> list[Violation]:
 def _inside(violation: Violation, request: Request) -> list[Violation]:
     """Return the errors that a text holds as data or line by line, where they say more than the text as a whole."""
     literal = find_literal(violation.message)
-    if literal is not None and isinstance(literal.value, Mapping | list):
+    if literal is not None and isinstance(literal.value, Mapping | list) and not _is_sent(literal.value, request):
         listed = [
             one
             for one in complaints(literal.value, request)
@@ -85,6 +86,21 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
     each = [_with_places(violation._replace(message=line), request) for line in lines if line]
     placed = [one for listed in each for one in listed if one.pointer]
     return [_with_statement(one, request) for one in placed] if len(placed) > 1 else []
+
+
+def _is_sent(value: Json, request: Request) -> bool:
+    """Whether an object or a list of the request has this value: then a message only quotes what was sent."""
+    waiting = [request.body]
+    walk()
+    for _ in range(_MOST_SENT):
+        if not waiting:
+            return False
+        here = waiting.pop()
+        if here == value:
+            return True
+        inner = here.values() if isinstance(here, Mapping) else here if isinstance(here, list) else ()
+        waiting += [one for one in inner if isinstance(one, Mapping | list)]
+    return True  # too large to say
 
 
 def _with_places(violation: Violation, request: Request) -> list[Violation]:

@@ -1,0 +1,65 @@
+"""Whatever an answer holds, reading it ends, gives plain violations, and no place that is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corrigible.adapters.formats.error_shapes import CODES, LISTS, MAPS, NO_ERRORS, PLACES, TEXTS
+from corrigible.adapters.formats.generic import GenericFormat
+from corrigible.adapters.formats.locate import located
+from corrigible.adapters.vocabulary import Vocabulary
+from corrigible.schema.exchange import Exchange, Request
+
+NAMES = st.sampled_from(
+    [*TEXTS, *CODES, *PLACES, *sorted(LISTS), *sorted(MAPS), *sorted(NO_ERRORS), "a", "$.a", "0", ""]
+)
+SENTENCES = (
+    "must be one of 'a', 'b'",
+    "missing field `x`",
+    "{'a': ['b']}",
+    "a.b[0]",
+    "Path: $.a | L",
+    "'x' is bad",
+    "#/a",
+)
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=20), st.sampled_from(SENTENCES)),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(NAMES, inner, max_size=5)),
+    max_leaves=20,
+)
+DECLARED = Vocabulary((("body",), ("body", "a"), ("body", "items", "*", "b"), ("query", "q")))
+
+
+@settings(max_examples=150, deadline=None)
+@given(VALUES, VALUES)
+def test_any_answer_can_be_read(answer: Any, sent: Any) -> None:
+    exchange = Exchange(Request("POST", "/x/7", {"q": "1"}, {}, sent), 400, {}, b"")
+    for error in located(GenericFormat().read(exchange, answer), exchange, lambda: DECLARED):
+        assert not error.pointer or error.pointer.startswith("/")
+        assert isinstance(error.message, str) and isinstance(error.code, str)
+        orjson.dumps(dict(error.stated))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # What was sent, and where it went, are no errors.
+        {"error": "refused", "request": {"name": ["must be"]}, "input": {"name": ["is required"]}},
+        {"message": "refused", "path": "/x/7", "trace": ["name is required"]},
+        {"message": "{'name': 'required'} was received"},
+    ],
+)
+def test_what_was_sent_is_no_error(body: Any) -> None:
+    exchange = Exchange(Request("POST", "/x/7", {}, {}, {"name": "required"}), 400, {}, b"")
+    assert [one.pointer for one in GenericFormat().read(exchange, body)] == [""]
+
+
+def test_a_large_answer_is_read_in_part() -> None:
+    exchange = Exchange(Request("POST", "/x", {}, {}, {}), 400, {}, b"")
+    body = {"errors": [{"field": f"f{number}", "message": "is wrong"} for number in range(2000)]}
+    assert len(GenericFormat().read(exchange, body)) == 64
