@@ -71,9 +71,9 @@ def test_the_explanation_names_what_the_description_says(write_pack: WritePack) 
     explanation = Explanation()
     exchange = Exchange(REQUEST, 422, {}, orjson.dumps(REFUSAL), "e", 1.0)
     run_with_lookups_sync(described(folder).decide(exchange, explanation), Api(small_enough).fetch)
-    assert explanation.lines[0] == "apex.wrong: refuted by the description"
+    assert explanation.lines[0] == "apex.wrong: dropped: violates the description"
     assert [line for line in explanation.lines if line.startswith("the description")] == [
-        "the description: maximum at /body/size: speaks"
+        "the description: maximum at /body/size: repaired"
     ]
     assert not [line for line in explanation.lines if line.startswith("apex.last")]
 
