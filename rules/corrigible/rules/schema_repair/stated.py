@@ -60,7 +60,7 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
         if isinstance(inner, Mapping):
             out[name] = _plain(inner, {})
         elif isinstance(inner, list):
-            known = choices(declared)
+            known = choices({name: declared[name] for name in declared if name == "enum"})
             listed = [one for one in inner if one in known or _is_plain(one, _WORD)]
             if len(listed) < len(inner) or (known and not {*map(_spelled, known)} & {*map(_spelled, listed)}):
                 del out[name]
