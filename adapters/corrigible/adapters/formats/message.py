@@ -180,6 +180,7 @@ _PATH: Final = _compiled(
     r"@ data(?P<p>\[[^\s]{1,200}\])",
     r"(?:^|\btype: )(?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
 )
+_PATH_MARK: Final = re.compile(r"[$#/\[]|path|Key: |\w: |at '|Go struct", re.IGNORECASE)
 TAG: Final = re.compile(r"\bfailed on the '(?P<tag>\w{1,40})' tag")
 """Go's validator names the rule at the end of its sentence."""
 _CHAIN: Final = re.compile(r"\(through reference chain: (?P<chain>[^()]{1,1000})\)")
@@ -228,7 +229,7 @@ def stated_path(message: str) -> StatedPath:
     chain = _CHAIN.search(message) if "reference chain" in message else None
     if chain is not None:  # Jackson: com.x.Order["items"]->java.util.ArrayList[0]->com.x.Item["price"]
         return StatedPath([link["name"] or link["index"] for link in _LINK.finditer(chain["chain"])], True)
-    match = _search(message, None, _PATH)
+    match = _search(message, _PATH_MARK, _PATH)
     if match is None:
         return StatedPath()
     if (go := match.groupdict().get("go")) is not None:

@@ -87,6 +87,12 @@ _BETWEEN: Final = re.compile(
     r"(?: and `?| to |\s?(?:-|\u2013|\.\.|,)\s?)(?P<high>-?\d{1,15}(?:\.\d{1,9})?)(?![\w]|\.\d)",
     re.IGNORECASE,
 )
+_BOUND_WORD: Final = re.compile(
+    r"less|smaller|lower|few|short|most|least|more|greate|large|long|high|bigger|min|max|up to|over|under|above|"
+    r"below|exceed|[<>]"
+    r"|multiple|divisible",
+    re.IGNORECASE,
+)
 _LENGTHS_OF: Final = re.compile(
     r"\bminimum length of (?P<low>\d{1,9}) and (?:an? )?maximum length of (?P<high>\d{1,9})", re.IGNORECASE
 )
@@ -227,7 +233,7 @@ def _bounds(message: str) -> dict[str, Json]:
     exactly = _EXACTLY.search(message)
     if exactly is not None:
         return {"minLength": _number(exactly["n"]), "maxLength": _number(exactly["n"])}
-    for keyword, pattern in _BOUNDS:
+    for keyword, pattern in _BOUNDS if _BOUND_WORD.search(message) is not None else ():
         match = pattern.search(message)
         if match is not None:
             number, unit = _number(match["n"]), match.groupdict().get("unit") or ""
