@@ -234,6 +234,15 @@ def test_one_undeclared_member_that_is_nearly_a_declared_one_is_renamed(engine: 
     assert outcome.request.body == {**JOB, "is_paused": True}
 
 
+def test_a_place_with_one_misspelt_member_below_it(engine: Engine) -> None:
+    request = post({**JOB, "steps": [{"label": "a", "wiat": 3}]})
+    assert about(engine, request, Violation(message="m", pointer="/body/steps")) == [
+        ("/body/steps/0/wiat", "additionalProperties")
+    ]
+    request = post({**JOB, "steps": [{"label": "a", "wiat": 3}, {"label": "b", "wati": 3}]})
+    assert about(engine, request, Violation(message="m", pointer="/body/steps")) == []
+
+
 @pytest.mark.parametrize(
     ("message", "is_renamed"),
     [
@@ -257,6 +266,8 @@ def test_a_message_about_something_else_renames_nothing(engine: Engine, message:
         (get("/api/people/ann"), "not found", "/api/people/ann/"),
         (get("/people/ann"), "Cannot GET /people/ann", "/api/people/ann/"),
         (post(JOB, "/api/job"), "Not Found", "/api/jobs"),
+        (get("/jobs/7"), "no such route", "/api/jobs/7"),
+        (get("/jobs/7"), "Nothing here", "/api/jobs/7"),
     ],
 )
 def test_a_404_that_names_nothing_may_be_another_path_of_the_operation(
@@ -273,6 +284,7 @@ def test_a_404_that_names_nothing_may_be_another_path_of_the_operation(
         ("/api/jobs/7", "Not Found", "^/api/jobs/[^/]+$"),
         ("/api/jobs/7", "job 7 was not found", "^/api/jobs/[^/]+$"),
         ("/jobs/7", "job 7 was not found", "^/jobs/[^/]+$"),
+        ("/jobs/7", "Cannot find the job", "^/jobs/[^/]+$"),
         ("/people/ann/", "there is no ann", "^/people/[^/]+/$"),
     ],
 )

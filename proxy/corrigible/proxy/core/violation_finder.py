@@ -50,7 +50,9 @@ _FEW_WORDS: Final = 3
 _NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
     r"not[ _]?found\W*(?:on the server.{0,160}|404\W*)?"
-    r"|\W*(?:cannot|no (?:route|matching route|handler|endpoint)\b).{0,300}"
+    r"|\W*(?:cannot (?:get|head|post|put|patch|delete)"
+    r"|no (?:such |matching )?(?:route|handler|endpoint|path|url|page)"
+    r"|(?:unknown|invalid|unrecogni[sz]ed) (?:route|endpoint|path|url|page))\b.{0,300}|\W*nothing(?: here| found)?\W*"
 )
 """Messages of a 404 that name nothing: what is not there may be the path."""
 
@@ -135,7 +137,13 @@ class ViolationFinder:
             return [*below, stated] if not error.stated else [stated]
         if there:
             return there
-        return [one for one in self._violations_at("") if error.pointer.startswith(f"{one.pointer}/")]
+        around = [one for one in self._violations_at("") if error.pointer.startswith(f"{one.pointer}/")]
+        if around:
+            return around
+        # Members that the description allows, and that are nearly called like declared ones.
+        respelt = self._description.misspellings(self._request, self._operation)
+        below = [one for one in respelt if one.pointer.startswith(f"{error.pointer}/")]
+        return below if len(below) == 1 else ()
 
     def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations of the whole request, those at places that the message mentions first."""

@@ -57,7 +57,7 @@ def repair(violation: SchemaViolation, request: Request, group: str) -> Repair |
 
 def _proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     match violation.keyword:
-        case "path" | "method":
+        case "path" | "method" | "base":
             return route.proposed(violation, request, group)
         case "required":
             return _missing(violation, request, group)
@@ -327,6 +327,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "blank": ("A required value is empty.", "VALUE_MISSING"),
     "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
     "path": ("No operation has this path.", "UNKNOWN_PATH"),
+    "base": ("The description has another path for the operation.", "UNKNOWN_PATH"),
     "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
 }
 _UNKNOWN: Final = ("The value does not fit the description of the operation.", "NOT_AS_DESCRIBED")

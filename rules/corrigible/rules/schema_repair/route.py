@@ -25,9 +25,12 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
     offered = [one for one in choices(violation.schema) if isinstance(one, str)]
     if all(_RPC.fullmatch(one) for one in offered) and _CALL.fullmatch(str(violation.value)):
         return _rpc(violation, request, offered, group)
+    if violation.keyword == "base" and len(offered) == 1:
+        message = "Use the path that the description has for this operation."
+        return Proposal([_to(violation, request, "/path", request.path, offered[0], message)])
     return (
         _path(violation, request, offered, group)
-        if violation.keyword == "path"
+        if violation.keyword in ("path", "base")
         else _method(violation, request, offered, group)
     )
 

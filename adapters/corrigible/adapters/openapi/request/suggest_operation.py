@@ -86,7 +86,7 @@ class OperationSuggester:
         if not others and plain != "/":
             others.append(plain + slash)
         others = [other for other in others if other != path]
-        return SchemaViolation("/path", "path", {"enum": others[:_MOST]}, path) if others else None
+        return SchemaViolation("/path", "base", {"enum": others[:_MOST]}, path) if others else None
 
     def instead(self, method: str, path: str, value: str) -> SchemaViolation | None:
         """Return the methods of a path as it is written, or the paths near to one whose parameter has an invalid value.
