@@ -216,7 +216,7 @@ SPEAKS = "suggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
 @pytest.mark.parametrize("lets", [DOUBLING, LISTS], ids=["texts", "lists"])
 def test_what_a_rule_keeps_between_its_steps_has_a_bound(write_pack: Callable[..., Path], lets: str) -> None:
     """Forty doublings would be a terabyte; what a process ever had is at most what it has had before, and a little."""
-    corrector = build_corrector([write_pack(x=lets + SPEAKS)])
+    corrector = build_corrector([write_pack(x=lets + SPEAKS)], limits=Limits(seconds=60))  # other bounds come first
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     said = outcome(corrector, json.dumps({"text": "x" * 2000}).encode(), {"error": {"message": "m"}})
     assert said.rewrite is None
