@@ -19,10 +19,12 @@ def test_short_texts_are_kept_and_long_ones_computed_anew() -> None:
         asked.append(one[:1])
         return (one + other)[-1]
 
-    long = "l" * (LONGEST + 1)
+    long, longest = "l" * (LONGEST + 1), "m" * LONGEST
     said = [last("a"), last("a"), last(long), last(long), last("b", "x"), last("b", "x"), last("b" * 200, "y" * 100)]
     assert said == ["a", "a", "l", "l", "x", "x", "y"]
     assert asked == ["a", "l", "l", "b", "b"]
+    assert [last(longest), last(longest)] == ["m", "m"]
+    assert asked[5:] == ["m"]
     assert last.__doc__ == "Return the last letter."
 
 

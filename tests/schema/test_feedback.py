@@ -151,6 +151,7 @@ def test_the_lower_bound_is_wilsons(successes: int, trials: int, low: float) -> 
 def test_there_is_no_lower_bound_without_observations() -> None:
     assert Confidence(basis=ConfidenceBasis.AUTHOR, successes=44, trials=44).lower_bound is None
     assert Confidence(basis=ConfidenceBasis.OBSERVED, value=1).lower_bound is None
+    assert Confidence(basis=ConfidenceBasis.OBSERVED, trials=44).lower_bound is None
     assert Confidence(basis=ConfidenceBasis.OBSERVED, successes=0, trials=0).lower_bound is None
     assert Confidence(basis=ConfidenceBasis.OBSERVED, successes=3, trials=2).lower_bound is None
 

@@ -45,8 +45,31 @@ def test_a_question_is_answered(question: dict[str, Any], expected: dict[str, An
     assert said(**question) == {"id": "1", **expected}
 
 
+def test_all_of_the_request_goes_on() -> None:
+    request = {"method": "PUT", "path": "/y", "query": {"q": "1"}, "headers": {"x-a": "1"}, "body": {"a": 1, "b": 3}}
+    after = {**request, "body": {"a": 2, "b": 3}}
+    assert said(request=request, feedback=FIX)["next"]["request"] == after
+
+
+def test_in_a_form_values_are_texts() -> None:
+    patch = [{"op": "test", "path": "/body/a", "value": 1}, {"op": "replace", "path": "/body/a", "value": 2}]
+    feedback = {"suggestions": [{"action": "MODIFY_PARAMS", "parameters": {}, "patch": patch}]}
+    text = {**REQUEST, "body": {"a": "1"}}
+    assert "next" in said(request={**text, "form": True}, feedback=feedback)
+    assert "needs_input" in said(request=text, feedback=feedback)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_refused"), [(400, True), (200, False), (None, True), (True, True), ("200", True)]
+)
+def test_the_status_of_an_answer_says_whether_it_refuses(status: Any, is_refused: bool) -> None:
+    found = said(answer={"status": status, "body": {"recovery_feedback": FIX}})
+    assert found.get("error") == (None if is_refused else "the answer has no feedback")
+
+
 def test_what_is_missing_is_named() -> None:
     found = said(feedback=ASKS)["needs_input"]
+    assert found["reason"]
     assert (found["confirm"], found["choices"], found["placeholders"]) == (True, [0], [])
     placeholder = {"pointer": "/body/a", "ask": "user"}
     found = said(feedback={"suggestions": [{**FIX["suggestions"][0], "placeholders": [placeholder]}]})["needs_input"]

@@ -159,6 +159,18 @@ BROKEN = [
         by_schema=False,
     ),
     Broken(
+        "array-edit-unguarded-in-a-query",
+        patch({"op": "remove", "path": "/query/items/2"}),
+        "edit inside an array without a test at /query/items/2 before it",
+        by_schema=False,
+    ),
+    Broken(
+        "array-element-added-to-unguarded",
+        patch(add("/body/items/2/name")),
+        "edit inside an array without a test at /body/items/2 before it",
+        by_schema=False,
+    ),
+    Broken(
         "array-edit-guarded-elsewhere",
         patch({"op": "test", "path": "/body/items/1/name", "value": "y"}, {"op": "remove", "path": "/body/items/2"}),
         "without a test at /body/items/2",

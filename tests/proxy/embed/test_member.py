@@ -44,6 +44,9 @@ suggest:
       - {{action: MODIFY_PARAMS, message: Take d., patch: [{{op: replace, path: /path, value: "'/x'"}}]}}
 """
 NONE = "match: {code: FORBIDDEN}\nsuggest: [{action: ESCALATE, actor: somebody_else, message: Ask an administrator.}]\n"
+BOTH = (
+    "match: {code: FieldValueDuplicate}\nsuggest: [{action: MODIFY_PARAMS, message: Both., parameters: {a: 0, b: 1}}]\n"
+)
 SENT = b'{"kind": "Deployment", "metadata": {"labels": {"a/b": "1"}}, "spec": {"replicas": -1}}'
 CAUSE = '{"reason": "%s", "message": "Invalid value: -1: no", "field": "spec.replicas"}'
 HEAD = '{"kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422'
@@ -52,7 +55,7 @@ NO_WARNINGS: list[str] = []
 
 @pytest.fixture
 def correct(write_pack: Callable[..., Path]) -> Callable[..., HttpOutcome]:
-    folder = write_pack(manifest="redact: [/message, /details/causes]", two=TWO, several=SEVERAL, none=NONE)
+    folder = write_pack(manifest="redact: [/message, /details/causes]", two=TWO, several=SEVERAL, none=NONE, both=BOTH)
     (known,) = load_profiles([folder])
     corrector = HttpCorrector(Engine([replace(known, adapter=ADAPTER)]))
 
@@ -121,6 +124,12 @@ def test_lines_are_short_and_few(correct: Callable[..., HttpOutcome]) -> None:
         '299 corrigible "Take b. (dryRun=\\"All\\")"',
         '299 corrigible "Take c. (set /headers/x)"',
     ]
+
+
+def test_a_line_names_every_edit(correct: Callable[..., HttpOutcome]) -> None:
+    body, warnings, _ = rewritten(correct(status("FieldValueDuplicate")))
+    assert body["details"]["causes"][1] == {"reason": "RecoveryFeedback", "message": "Both. (a=0; b=1)", "field": "a"}
+    assert warnings == ['299 corrigible "Both. (a=0; b=1)"']
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from google.protobuf import json_format
 
 from corrigible.proxy.build import build_corrector
+from corrigible.proxy.embed.status_details import details_of
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
@@ -57,3 +58,27 @@ def test_other_details_are_left_alone(write_pack: Any, details: Any) -> None:
     native = {"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT", "details": details}}
     said = answered(write_pack(x="suggest: [{action: ESCALATE, actor: somebody_else, message: m}]\n"), native)
     assert said["error"] == native["error"]
+
+
+STATUS = {"code": 3, "message": "bad", "details": [BAD]}
+
+
+@pytest.mark.parametrize(
+    ("parsed", "pointer"),
+    [
+        (STATUS, "/details"),
+        ({"error": STATUS}, "/error/details"),
+        ({**STATUS, "error": "bad"}, "/details"),
+        ({**STATUS, "details": []}, "/details"),
+        ({**STATUS, "message": None}, None),
+        ({**STATUS, "code": "3"}, None),
+        ({**STATUS, "details": None}, None),
+        ({**STATUS, "details": [BAD, {"reason": "untyped"}]}, None),
+        ({**STATUS, "details": ["@type"]}, None),
+        ({"error": {**STATUS, "message": 7}}, None),
+        ({"error": [STATUS]}, None),
+        ({}, None),
+    ],
+)
+def test_where_the_details_are(parsed: Any, pointer: str | None) -> None:
+    assert details_of(parsed) == pointer

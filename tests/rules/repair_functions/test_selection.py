@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
+from corrigible.rules.budget import Budget, Exhausted, within
 from corrigible.rules.language.expression import EvaluationError, environment
 from corrigible.rules.repair_functions.selection import by_depth, first_fitting, indexes, last_of_each
 
@@ -66,3 +68,21 @@ def test_outer_pointers_first() -> None:
     pointers = ["/a/b/c", "/a", "/d/e", "", "/b", "/a~1b/c"]
     outer_first = ["", "/a", "/b", "/d/e", "/a~1b/c", "/a/b/c"]
     assert by_depth(pointers) == call("by_depth(pointers)", pointers=pointers) == outer_first
+
+
+@pytest.mark.parametrize(
+    ("work", "steps"),
+    [
+        (lambda: by_depth(["/a"] * 9), 18),
+        (lambda: first_fitting(ROWS * 9, {"type": "blob"}), 36),
+        (lambda: indexes([0] * 9), 9),
+        (lambda: last_of_each([7] * 9, "/a", "/b"), 18),
+    ],
+)
+def test_work_is_counted_by_the_length_of_the_list(work: Callable[[], object], steps: int) -> None:
+    def counted() -> Generator[object, None, None]:
+        yield work()
+
+    next(within(Budget(steps), counted()))
+    with pytest.raises(Exhausted):
+        next(within(Budget(steps - 1), counted()))

@@ -173,6 +173,7 @@ def test_spelling_put_right(one: str, other: str) -> None:
         ("123", "1234"),
         ("500m", "500n"),
         ("1.5", "1.50"),
+        ("12e3", "1e23"),
         ("abx", "xba"),
         ("ab12", "ab21"),
         ("abcdefgh", "abxdxfxh"),

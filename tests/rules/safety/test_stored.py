@@ -121,6 +121,7 @@ def test_a_json_patch_into_a_list_is_found_in_the_list() -> None:
     assert missing(patch, {"list": ["m", "n"]}, "PATCH") == ()
     assert missing(patch, {"list": ["m"]}, "PATCH") == ("/body/0/value",)
     assert missing([{"op": "add", "path": "/list/-", "value": "n"}], {}, "PATCH") == ("/body/0/value",)
+    assert missing([{"op": "add", "path": "/list/-", "value": 0}], {}, "PATCH") == ("/body/0/value",)
     assert missing(patch, {"list": ["m"]}, "POST") == ("/body/0/op", "/body/0/path", "/body/0/value")
 
 
@@ -130,5 +131,6 @@ def test_what_still_stands_in_the_request_is_not_where_another_was() -> None:
     assert in_the_original(["/body/new"], sent, before) == ["/body/name"]
     among = Request("POST", "/x", body={"other": "o", "name": "t"})
     assert in_the_original(["/body/new"], Request("POST", "/x", body={"new": "t"}), among) == ["/body/name"]
+    assert in_the_original(["/body/new"], Request("POST", "/x", body={"new": "z"}), among) == []
     both = Request("POST", "/x", body={"new": "t", "old": "t", "name": "t"})
     assert in_the_original(["/body/new"], both, before) == []

@@ -14,7 +14,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def editor_schemas() -> dict[str, dict[str, Any]]:
     """Return a schema each for a rule file, a pack.yaml and a cases file."""
     return {
-        "rule": {"$schema": _DIALECT, **RuleText.model_json_schema(by_alias=True)},
-        "pack": {"$schema": _DIALECT, **PackText.model_json_schema(by_alias=True)},
-        "cases": {"$schema": _DIALECT, **TypeAdapter(list[CaseText]).json_schema(by_alias=True)},
+        "rule": {"$schema": _DIALECT, **RuleText.model_json_schema()},
+        "pack": {"$schema": _DIALECT, **PackText.model_json_schema()},
+        "cases": {"$schema": _DIALECT, **TypeAdapter(list[CaseText]).json_schema()},
     }

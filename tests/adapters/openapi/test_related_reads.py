@@ -1,0 +1,137 @@
+"""Which reads show the state that a call ran into, by the shapes of an API's paths."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from corrigible.adapters.openapi.related_reads import Item, NamedResource, RelatedReads, last_word
+from corrigible.adapters.operation import Operations
+from corrigible.rules.budget import Budget, Exhausted, within
+
+PATHS = [
+    "GET /shops",
+    "POST /shops",
+    "GET /shops/{shopId}",
+    "PATCH /shops/{shopId}",
+    "PUT /shops/{shopId}",
+    "DELETE /shops/{shopId}",
+    "GET /shops/{shopId}/widgets/",
+    "POST /shops/{shopId}/widgets/",
+    "PATCH /shops/{shopId}/widgets/{widget_id}",
+    "GET /variables/name/{name}",
+    "PATCH /variables/name/{name}",
+    "DELETE /variables/{id}",
+    "GET /variables/{id}",
+    "POST /variables",
+    "GET /work_pools/",
+    "GET /searched",
+    "POST /searched",
+    "GET /searched/{id}",
+    "POST /lonely",
+    "DELETE /orders/{id}.json",
+    "GET /files/{+path}",
+    "POST /search/{query}",
+    "GET /owners",
+    "GET /v2/owners",
+    "GET /v2/categories",
+    "POST /v2/things",
+]
+READS = RelatedReads(Operations({path: path for path in PATHS}), lambda name: name == "GET /searched")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "named"),
+    [
+        ("GET", "/shops/7", [NamedResource("shopId", "7", 1, "/shops")]),
+        (
+            "PATCH",
+            "/shops/a%2Fb/widgets/w%201",
+            [
+                NamedResource("widget_id", "w 1", 3, "/shops/a%2Fb/widgets/"),
+                NamedResource("shopId", "a/b", 1, "/shops"),
+            ],
+        ),
+        ("DELETE", "/variables/7", [NamedResource("id", "7", 1, "")]),
+        ("GET", "/searched/7", [NamedResource("id", "7", 1, "")]),
+        ("GET", "/shops", []),
+        ("GET", "/nowhere/7", []),
+        ("DELETE", "/orders/7.json", []),
+        ("GET", "/files/a/b", []),
+        ("GET", "/shops/" + "x/" * 50, []),
+    ],
+)
+def test_the_resources_that_a_path_names(method: str, path: str, named: list[NamedResource]) -> None:
+    assert READS.named(method, path) == named
+
+
+SHOP = Item("Id", "shopId", "/shops", True, ("PATCH", "PUT"))
+WIDGET = Item("id", "widget_id", "/shops/7/widgets", False, ("PATCH",))
+VARIABLE = Item("id", "id", "/variables", True, ())
+BY_NAME = Item("name", "name", "/variables/name", True, ("PATCH",), True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "creation"),
+    [
+        ("POST", "/shops", ("/shops", (SHOP,))),
+        ("POST", "/shops/7/widgets", ("/shops/7/widgets/", (WIDGET,))),
+        ("POST", "/variables", ("", (VARIABLE, BY_NAME))),
+        ("POST", "/searched", ("", (Item("id", "id", "/searched", True, ()),))),
+        ("POST", "/lonely", None),
+        ("POST", "/search/x", None),
+        ("GET", "/shops", None),
+        ("POST", "/nowhere", None),
+    ],
+)
+def test_the_collection_that_a_call_adds_to(
+    method: str, path: str, creation: tuple[str, tuple[Item, ...]] | None
+) -> None:
+    assert READS.creation(method, path) == creation
+
+
+def test_the_path_of_an_item() -> None:
+    assert SHOP.path("a/b c") == "/shops/a%2Fb%20c"
+
+
+@pytest.mark.parametrize(
+    ("member", "path", "collections"),
+    [
+        ("shopId", "/lonely", ["/shops"]),
+        ("shop_ids", "/lonely", ["/shops"]),
+        ("shop", "/lonely", ["/shops"]),
+        ("shops", "/lonely", ["/shops"]),
+        ("shop-name", "/lonely", ["/shops"]),
+        *((f"shop_{ending}", "/lonely", ["/shops"]) for ending in ("names", "key", "slug", "uuid", "ref", "code")),
+        ("work_pool_name", "/lonely", ["/work_pools/"]),
+        ("widget_id", "/shops/7/widgets", ["/shops/7/widgets/"]),
+        ("widget_id", "/lonely", []),
+        ("searched", "/lonely", []),
+        ("owner_id", "/v2/things", ["/owners", "/v2/owners"]),
+        ("owner_id", "/lonely", ["/owners"]),
+        ("category_id", "/v2/things", ["/v2/categories"]),
+        ("category_id", "/lonely", []),
+        ("id", "/lonely", []),
+        ("colour", "/lonely", []),
+    ],
+)
+def test_the_listings_of_what_a_member_refers_to(member: str, path: str, collections: list[str]) -> None:
+    assert READS.collections(member, "POST", path) == collections
+
+
+def test_paths_that_are_looked_at_are_counted() -> None:
+    reads = RelatedReads(Operations({f"GET /p{number}": f"p{number}" for number in range(80)}), lambda name: False)
+
+    def counted() -> Generator[object, None, None]:
+        yield reads.collections("shop_id", "POST", "/lonely")
+
+    with pytest.raises(Exhausted):
+        next(within(Budget(9), counted()))
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("flow_id", "id"), ("flowId", "Id"), ("flow-id", "id"), ("id", "id"), ("FLOW", "FLOW")]
+)
+def test_the_last_word_of_a_name(name: str, word: str) -> None:
+    assert last_word(name) == word

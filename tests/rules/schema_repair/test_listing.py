@@ -1,0 +1,148 @@
+"""What a listing shows: whether it is one, whether it is whole, and which resource a text means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.budget import Budget, Exhausted, within
+from corrigible.rules.schema_repair.listing import Listing, read_listing
+
+A, B = {"id": "1", "name": "alpha"}, {"id": "2", "name": "beta"}
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    return [{"id": number} for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "resources"),
+    [
+        ([A, B], [A, B]),
+        ([], []),
+        *(
+            ({name: [A], "others": [B]}, [A])
+            for name in ("data", "items", "results", "values", "records", "entries", "content", "resources", "hits")
+        ),
+        ({"_embedded": [A], "others": [B]}, [A]),
+        ({"widgets": [A], "page": 1}, [A]),
+        ({"widgets": [A], "gadgets": [B]}, None),
+        ({"items": [A], "data": [B]}, [B]),
+        ({"items": {"a": 1}}, None),
+        ({"items": [A, "b"]}, None),
+        ({}, None),
+        ("text", None),
+        (None, None),
+        ([{"id": "1", "attributes": {"name": "n", "id": "x"}}], [{"id": "1", "name": "n"}]),
+        ([{"metadata": {"name": "n"}}], [{"name": "n"}]),
+        ([{"attributes": "text", "metadata": {"name": "n"}}], [{"name": "n"}]),
+    ],
+)
+def test_what_is_listed(answer: Any, resources: Any) -> None:
+    listing = read_listing(answer)
+    nested = ("attributes", "metadata")
+    shown = listing and [{name: value for name, value in one.items() if name not in nested} for one in listing[0]]
+    assert shown == resources
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_whole"),
+    [
+        ([A, B], True),
+        *((many(size), False) for size in (10, 15, 20, 25, 30, 50, 100, 200, 250, 500)),
+        (many(11), True),
+        ({"items": many(10), "total": 10}, True),
+        ({"items": many(10), "total": 9}, False),
+        ({"items": many(2), "count": 3}, False),
+        ({"items": many(2), "totalItems": 2}, True),
+        ({"items": many(2), "total_count": 3}, False),
+        ({"items": many(2), "subtotal": 3}, True),
+        ({"items": many(2), "total": "3"}, True),
+        (many(501), False),
+        ({"items": many(501), "total": 501}, False),
+        *(({"items": [A], name: "x"}, False) for name in ("next", "nextPageToken", "next_url", "hasMore", "continue")),
+        *(({"items": [A], name: "x"}, False) for name in ("cursor", "@odata.nextLink", "NEXT")),
+        *(({"items": [A], "next": value}, True) for value in (None, False, "")),
+        ({"items": [A], "nextday": "x"}, True),
+    ],
+)
+def test_whether_there_may_be_more(answer: Any, is_whole: bool) -> None:
+    listing = read_listing(answer)
+    assert listing is not None and listing.is_whole is is_whole
+
+
+def test_only_so_many_are_looked_at_and_counted() -> None:
+    listing = read_listing(many(600))
+    assert listing is not None and len(listing.resources) == 500
+
+    def counted() -> Any:
+        yield read_listing(many(9))
+
+    next(within(Budget(9), counted()))
+    with pytest.raises(Exhausted):
+        next(within(Budget(8), counted()))
+
+
+@pytest.mark.parametrize(
+    ("resources", "variable", "identifiers"),
+    [
+        ([A, B], "id", ["1", "2"]),
+        ([{"widget_id": 7, "id": 8}], "widget_id", ["7"]),
+        ([{"widgetId": 7, "id": 8}], "widget_id", ["7"]),
+        ([{"slug": "s", "uid": "u"}], "widget_uid", ["u"]),
+        ([{"slug": "s", "uid": "u"}], "widgetUid", ["u"]),
+        ([{"slug": "s", "id": "u"}], "widget", ["u"]),
+        ([{"slug": "s", "uuid": "u"}], "widget", ["u"]),
+        ([{"key": "k", "name": "n"}], "widget", ["n"]),
+        ([{"slug": "s", "key": "k"}], "widget", ["k"]),
+        ([{"slug": "s"}], "widget", ["s"]),
+        ([{"id": None, "name": "n"}], "id", ["n"]),
+        ([{"id": "x" * 257, "name": "n"}], "id", ["n"]),
+        ([{"id": "x" * 256, "name": "n"}], "id", ["x" * 256]),
+        ([{"id": "", "name": "n"}], "id", ["n"]),
+        ([{"id": True, "name": "n"}], "id", ["n"]),
+        ([{"id": 1, "name": "n"}, {"name": "m"}], "id", ["n", "m"]),
+        ([{"other": 1}], "id", []),
+        ([], "id", []),
+    ],
+)
+def test_what_identifies_a_resource(resources: Any, variable: str, identifiers: list[str]) -> None:
+    by_identifier = Listing(resources, True).identifiers(variable)
+    assert list(by_identifier) == identifiers
+    assert list(by_identifier.values()) == (resources if identifiers else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"), [("alpha", True), ("Alpha", True), ("2", True), ("3", False), ("True", False), ("x", False)]
+)
+def test_a_value_that_a_resource_has(value: str, holds: bool) -> None:
+    assert Listing([A, {**B, "live": True, "tags": ["x"]}], True).holds(value) is holds
+
+
+@pytest.mark.parametrize(
+    ("value", "identifier"),
+    [("alpha", "1"), ("beta", "2"), ("both", None), ("Alpha", None), ("3", None), ("red", None)],
+)
+def test_the_only_resource_of_a_name(value: str, identifier: str | None) -> None:
+    resources = [{**A, "title": "both", "colour": "red"}, {**B, "title": "both"}]
+    assert Listing(resources, True).called(value, "id") == identifier
+
+
+@pytest.mark.parametrize(
+    "name", ["name", "title", "slug", "key", "code", "login", "username", "label", "alias", "displayName"]
+)
+def test_names_of_a_resource(name: str) -> None:
+    listing = Listing([{"id": "1", name: "alpha"}, {"id": "2", name: "omega"}], True)
+    assert (listing.called("alpha", "id"), listing.near("alhpa", "id")) == ("1", ["1"])
+
+
+@pytest.mark.parametrize(
+    ("value", "near"), [("alhpa", ["a-1"]), ("b-2222x", ["b-2222"]), ("gamma", []), ("twins", ["a-1", "b-2222"])]
+)
+def test_what_is_near(value: str, near: list[str]) -> None:
+    resources: list[Any] = [
+        {"id": "a-1", "name": "alpha", "title": "twinz"},
+        {"id": "b-2222", "name": 7, "title": "twinz"},
+    ]
+    assert Listing([*resources, {"id": "c", "name": "n" * 257}], True).near(value, "id") == near
