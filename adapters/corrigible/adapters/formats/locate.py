@@ -8,9 +8,8 @@ place counts if it is the only one that fits; otherwise the error has none, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
-from urllib.parse import unquote
 
 from corrigible.adapters.vocabulary import ANY, NOTHING, Path, Vocabulary
 from corrigible.rules.budget import remaining, spend
@@ -45,11 +44,15 @@ _ENOUGH: Final = 8000
 
 
 def located(
-    errors: Sequence[Violation], exchange: Exchange, declared: Callable[[], Vocabulary] = lambda: NOTHING
+    errors: Sequence[Violation],
+    exchange: Exchange,
+    declared: Callable[[], Vocabulary] = lambda: NOTHING,
+    path_values: Collection[str] = (),
 ) -> list[Violation]:
     """Return errors with the places that they have in the request, without those that cannot be.
 
-    `declared` gives what the operation declares; it is asked only where a place is in question.
+    `declared` gives what the operation declares; it is asked only where a place is in question. `path_values` are
+    the values of the path's parameters.
     """
     request = exchange.request
     vocabulary: Vocabulary | None = None
@@ -66,7 +69,7 @@ def located(
         place = _by_path(error, request, vocabulary, sent) if error.pointer else ""
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         if not place and about_request:
-            place = _by_text(error, request, vocabulary, sent)
+            place = _by_text(error, request, vocabulary, [*sent, *(_Sent((), (), value) for value in path_values)])
         out.append(_at_its_place(error._replace(pointer=place), request, vocabulary))
     return out
 
@@ -286,19 +289,19 @@ def _is_declared(path: Sequence[str], vocabulary: Vocabulary) -> bool:
 def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[_Sent]) -> str:
     """Return the only place that a text names, or whose value it quotes."""
     message = error.message
-    if not message or len(message) > _LONGEST:
+    if not message or len(message) > _LONGEST or "\n" in message:
         return ""
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
     listed = {str(value) for value in error.stated.get("enum", ())}
     quoted = [one for one in dict.fromkeys(quoted) if one not in listed]
     named = {place for one in quoted for place in _named(one, sent)}
-    valued = {place for one in quoted for place in _valued(one, request, sent)}
+    valued = {place for one in quoted for place in _valued(one, sent)}
     if len(named | valued) == 1:
         return next(iter(named | valued))
     if named or valued:
         return next(iter(valued)) if len(valued) == 1 and not named else ""
     if (first := subject(message).member) and first not in listed:
-        places = _valued(first, request, sent) if len(first) > 1 else set()
+        places = _valued(first, sent) if len(first) > 1 else set()
         if len(places) == 1:
             return next(iter(places))
     distinct = {place for match in _DISTINCT.finditer(message) for place in _named(match[1], sent)}
@@ -319,7 +322,7 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
 def _names_another(rest: str, name: str, sent: Sequence[_Sent]) -> bool:
     """Whether a sentence about a member names another one: "end must be after start" is about two."""
     words = set(_WORD.findall(rest))
-    return any(one.path[-1] in words and one.path[-1] != name for one in sent)
+    return any(one.path and one.path[-1] in words and one.path[-1] != name for one in sent)
 
 
 def _named(name: str, sent: Sequence[_Sent]) -> set[str]:
@@ -330,17 +333,14 @@ def _named(name: str, sent: Sequence[_Sent]) -> set[str]:
     return {to_pointer(one.path) for one in sent if list(one.path[-len(names) :]) == names}
 
 
-def _valued(value: str, request: Request, sent: Sequence[_Sent]) -> set[str]:
-    """Return the places of the request that hold a value as its text; of a value in the path, the path."""
+def _valued(value: str, sent: Sequence[_Sent]) -> set[str]:
+    """Return the places of the request that hold a value as its text; of a parameter of the path, the path."""
     texts = {value, value[:-1]} if value.endswith(".") and len(value) > 1 else {value}
-    places = {
-        to_pointer(one.path)
+    return {
+        to_pointer(one.path) or "/path"
         for one in sent
         if isinstance(one.value, str | int | float) and not isinstance(one.value, bool) and str(one.value) in texts
     }
-    if any(unquote(part) in texts for part in request.path.strip("/").split("/")):
-        places.add("/path")
-    return places
 
 
 def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[_Sent]) -> str:

@@ -47,6 +47,11 @@ _EXTRA: Final = re.compile(
 _ITEM: Final = re.compile(
     r"\b(?:error )?(?:at|in|for) (?:item|index|element|entry)(?: number)? #?(?P<index>\d{1,6})\b", re.IGNORECASE
 )
+_PYDANTIC: Final = re.compile(
+    r"^(?P<place>[\w.\[\]-]{1,200})\n {2}(?P<message>[^\n]{1,400}?) \[type=(?P<type>\w{1,60}), input_value=",
+    re.MULTILINE,
+)
+"""The text of pydantic's ValidationError."""
 _CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
 """Jackson's second line is about the first."""
 _LONGEST: Final = 2000
@@ -80,6 +85,12 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
                 for one in listed
                 for done in completed(one, request)
             ]
+    pydantic = [
+        violation._replace(code=one["type"], message=one["message"], pointer=pointer(steps(one["place"]), request))
+        for one in _PYDANTIC.finditer(violation.message)
+    ]
+    if pydantic:
+        return [_with_statement(one, request) for one in pydantic[:_MOST_LINES]]
     if "\n" not in violation.message or _CONTINUED.search(violation.message) is not None:
         return []
     lines = [line.strip(" -*•\t\r") for line in violation.message.splitlines()[:_MOST_LINES]]

@@ -111,7 +111,9 @@ def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Seq
     for native_format in adapter.formats:
         errors = native_format.read(exchange, body)
         if errors:
-            return located(errors, exchange, partial(_declared, match)) if adapter.tells_places_loosely else errors
+            if not adapter.tells_places_loosely:
+                return errors
+            return located(errors, exchange, partial(_declared, match), tuple(match.params.values()))
     if exchange.status >= 400 and (body is None or isinstance(body, str)) and _is_plain(match.profile):
         return (Violation(message=body or ""),)
     return ()
