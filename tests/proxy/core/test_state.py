@@ -120,6 +120,28 @@ def test_a_name_where_the_identifier_belongs_is_confirmed_before_something_is_de
     assert feedback["suggestions"][0]["safety"]["requires_confirmation"] is True
 
 
+@pytest.mark.parametrize("message", ["Flow ID is not a valid UUID", "invalid flow 'etl'", "Flow [etl] does not exist"])
+def test_a_value_of_the_path_that_is_not_called_absent(engine: Engine, message: str) -> None:
+    feedback, looked = feedback_of(engine, Request("POST", "/api/flows/etl/runs"), 400, message)
+    assert looked == ["/api/flows"]
+    assert feedback["suggestions"][0]["patch"][-1]["value"] == "/api/flows/f-1/runs"
+
+
+@pytest.mark.parametrize("message", ["flow 'etl' is running", "Flow ID was seen", "the body is not valid"])
+def test_what_says_nothing_of_a_value_of_the_path(engine: Engine, message: str) -> None:
+    assert feedback_of(engine, Request("POST", "/api/flows/etl/runs"), 400, message)[1] == []
+
+
+def test_what_is_not_valid_in_a_path_is_not_called_deleted(engine: Engine) -> None:
+    feedback, _ = feedback_of(engine, Request("DELETE", "/api/flows/zzz"), 400, "Flow ID is not a valid UUID")
+    assert asked(feedback) == [("/path", {"enum": ["/api/flows/f-1", "/api/flows/f-2"]})]
+
+
+def test_a_value_of_the_path_where_nothing_can_be_listed_is_asked(engine: Engine) -> None:
+    feedback, _ = feedback_of(engine, Request("GET", "/api/flows/zzz"), 400, "Flow ID is not a valid UUID", {})
+    assert asked(feedback) == [("/path", {"type": "string", "pattern": "^/api/flows/[^/]+$"})]
+
+
 def test_two_of_one_name_are_asked(engine: Engine) -> None:
     twins = {**FLOWS, "data": [{"id": "f-1", "name": "etl"}, {"id": "f-2", "name": "etl"}]}
     feedback, _ = feedback_of(engine, Request("GET", "/api/flows/etl"), 404, "no", {"/api/flows": twins})

@@ -21,15 +21,22 @@ def said(status: int, method: str = "POST", headers: dict[str, str] | None = Non
 
 
 def test_its_rules_are_asked_after_everybody_else() -> None:
-    assert max(rule.priority for rule in pack_of("http").rules) == -10
+    assert max(rule.priority for rule in pack_of("http").rules) < 0
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize(
-    "status", [400, 404, 405, 408, 409, 410, 412, 413, 415, 418, 422, 428, 451, 500, 502, 503, 504]
-)
+@pytest.mark.parametrize("status", [400, 404, 405, 408, 409, 410, 412, 413, 415, 418, 422, 451, 500, 502, 503, 504])
 def test_silence_where_http_does_not_say_what_follows(status: int, method: str) -> None:
     assert isinstance(said(status, method), PassThrough)
+
+
+def test_a_version_is_asked_for_behind_the_step_that_reads_it() -> None:
+    assert isinstance(said(428, "GET"), PassThrough)
+    answer = said(428, "POST")
+    assert isinstance(answer, Annotate)
+    (suggestion,) = answer.feedback["suggestions"]
+    assert [step["method"] for step in suggestion["steps"]] == ["GET"]
+    assert [one["pointer"] for one in suggestion["placeholders"]] == ["/headers/if-match"]
 
 
 @pytest.mark.parametrize(("status", "needed"), [(401, "credentials"), (402, "payment"), (403, "permission")])

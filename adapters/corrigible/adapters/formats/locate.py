@@ -26,7 +26,11 @@ _NOT_ABOUT_THE_REQUEST: Final = 401
 _SERVER_ERROR: Final = 500
 _QUOTED: Final = re.compile(
     r"""(?<!\w)(?:'([^'\n]{1,200})'|"([^"\n]{1,200})"|`([^`\n]{1,200})`|“([^”\n]{1,200})”)(?!\w)"""
+    r"|(?<![\w\]])\[([^\[\]\n,'\"]{1,200})\]"
 )
+"""Between quotes, or alone in brackets."""
+_HEADED: Final = re.compile(r"(?:[\w ]{1,40}: )?(?P<name>[A-Za-z_][\w.\[\]-]{0,79}): ")
+"""A sentence under the name of what it is about: `Validation error: name: too short`."""
 _DISTINCT: Final = re.compile(r"(?<![\w.'-])([A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w'-])")
 """Names that are no words of English: `flow_id`, `flowId`."""
 _OBLIGED: Final = re.compile(
@@ -316,6 +320,8 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
         place = _absent("body", names, request, vocabulary) if there == "" else there
         if place:
             return place
+    if (headed := _HEADED.match(message)) is not None and len(places := _named(headed["name"], sent)) == 1:
+        return next(iter(places))
     return _by_choices(error, vocabulary, sent)
 
 

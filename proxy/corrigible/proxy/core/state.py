@@ -45,7 +45,9 @@ _ABSENT: Final = re.compile(
     r"(?i)\b(?:not found|no such|does ?n.t exist|does not exist|do not exist|unknown|could ?n.t find|could not find"
     r"|cannot find|unable to find|non-?existent|not exist|no .{1,60} (?:found|with))\b"
 )
-_QUOTED: Final = re.compile(r"""['"`]([^'"`]{1,200})['"`]""")
+_INVALID: Final = re.compile(r"(?i)\b(?:invalid|not (?:an? )?valid|malformed|must be an?)\b")
+_QUOTED: Final = re.compile(r"""['"`\[]([^'"`\[\]]{1,200})['"`\]]""")
+_WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "login", "email")
 """Members that name a resource, in the order in which one is taken for what a conflict is about."""
 _MOST_OFFERED: Final = 8
@@ -99,7 +101,8 @@ class _StateReader:
         unmet = in_parameters and not self._error.constraint and not self._error.stated
         if unmet and status in (400, 404, 409, 422) and _ABSENT.search(self._message):
             return (yield from self._reference(self._error.pointer))
-        if status == 404 and not in_parameters:
+        refuses_value = _ABSENT.search(self._message) or _INVALID.search(self._message)
+        if not in_parameters and (status == 404 or (status in (400, 422) and refuses_value)):
             return (yield from self._absent())
         return None
 
@@ -120,15 +123,22 @@ class _StateReader:
     # --- a resource of the path is not there
 
     def _absent(self) -> Results:
-        named = [one for one in self._reads.named(self._request.method, self._request.path) if one.collection]
-        said = [one for one in named if one.value in self._quoted]
+        named = self._reads.named(self._request.method, self._request.path)
+        said = [one for one in named if one.value in self._quoted] or [one for one in named if self._is_named(one)]
+        # Another status is not known to be about the path unless it says so.
+        named = said if said or self._status != 404 else [one for one in named if one.collection]
         if not named or (self._quoted and not said and self._names_another()):
             return None
-        resource = (said or named)[0]
-        listing = read_listing((yield from self._answered(resource.collection)))
-        if listing is None or resource.value in listing.identifiers(resource.variable):
-            return None
+        resource = named[0]
         violation = SchemaViolation("/path", "path", {"type": "string"}, self._request.path)
+        wanted: Mapping[str, Json] = schema_of_path(self._request.path, resource.value, {"type": "string"})
+        answer = (yield from self._answered(resource.collection)) if resource.collection else None
+        listing = read_listing(answer)
+        if listing is None:
+            question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
+            return self._done(question, _ABSENT_HERE) if self._status != 404 else None
+        if resource.value in listing.identifiers(resource.variable):
+            return None
         meant = listing.called(resource.value, resource.variable)
         if meant is not None and (path := self._with(resource, meant)) is not None:
             ops = guarded_edit(
@@ -144,15 +154,23 @@ class _StateReader:
             for one in listing.near(resource.value, resource.variable)[:_MOST_NEAR]
             if (path := self._with(resource, one))
         ]
-        if not near and self._request.method == "DELETE" and listing.is_whole and not listing.holds(resource.value):
+        gone = self._status == 404 and self._request.method == "DELETE"
+        if not near and gone and listing.is_whole and not listing.holds(resource.value):
             message = "There is no such resource: it is gone already, or never was."
             return self._terminal("ALREADY_DONE", message, {"path": self._request.path}, _ABSENT_HERE)
         every = listing.identifiers(resource.variable)
         if not near and listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
             near = [path for one in every if (path := self._with(resource, one))]
-        wanted = {"enum": near} if near else schema_of_path(self._request.path, resource.value, {"type": "string"})
+        if near:
+            wanted = {"enum": near}
         question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
         return self._done(question, _ABSENT_HERE)
+
+    def _is_named(self, resource: NamedResource) -> bool:
+        """Whether the message names a variable of the path by its words: "Collection ID" for `collection_id`."""
+        words = _WORDS.findall(resource.variable)
+        pattern = r"[\s_-]?".join(map(re.escape, words))
+        return len(words) > 1 and re.search(rf"(?i)\b{pattern}\b", self._message) is not None
 
     def _names_another(self) -> bool:
         """Whether a quoted text is a value of the body or the query: then that is what is not there."""
