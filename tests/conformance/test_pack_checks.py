@@ -96,12 +96,12 @@ FAULTS: dict[str, tuple[Changed, str, str]] = {
     "no cases": (
         {"less.cases.yaml": given(""), "less.yaml": replacing(", changes_intent: true", "")},
         "shown-both-ways",
-        "no case in which it speaks",
+        "no case in which it matches",
     ),
     "no case in which it is silent": (
         {"less.cases.yaml": lambda text: text.partition("- name: another")[0]},
         "shown-both-ways",
-        "no case in which it stays silent",
+        "no case in which it does not match",
     ),
     "a case that does not hold": (
         {"less.cases.yaml": replacing("[{parameters: {amount: 300},", "[{parameters: {amount: 200},")},
@@ -114,7 +114,7 @@ FAULTS: dict[str, tuple[Changed, str, str]] = {
             "more.cases.yaml": given(CASES),
         },
         "can-speak",
-        "acme.more speaks first",
+        "acme.more matches first",
     ),
     "a pattern that looks ahead": (
         {"less.yaml": replacing("'^too (?P<what>much|many)$'", "'^too (?=much)'")},

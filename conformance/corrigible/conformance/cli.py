@@ -33,7 +33,7 @@ def parser(*names: str) -> argparse.ArgumentParser:
     """Return the parser of these commands; without names, of all."""
     top = argparse.ArgumentParser(
         prog="conformance",
-        description="Judge who speaks the Self-Reflective API Schema: proxies, APIs, readers, rule packs.",
+        description="Test whether a proxy, an API, a reader or a rule pack implements the Self-Reflective API Schema.",
     )
     top.add_argument("--version", action="version", version=f"conformance {version('corrigible')}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)

@@ -66,7 +66,7 @@ def _profile(name: str | Path, description: Described | None) -> ApiProfile:
 
 
 _OF_PROTOBUF = frozenset({".binpb", ".desc", ".pb", ".proto", ".protoset"})
-"""Endings of what describes an API that speaks JSON as protobuf does: behind a gRPC gateway, Connect, Twirp."""
+"""File endings of descriptors. They also describe APIs that use protobuf's JSON: a gRPC gateway, Connect, Twirp."""
 
 
 def _described(spec: Path, base: str) -> Described:

@@ -1,1 +1,1 @@
-"""Rule packs: YAML knowledge about one API's refusals, and the engine that lets a rule speak."""
+"""Rule packs: YAML knowledge about one API's refusals, and the engine that matches and evaluates rules."""

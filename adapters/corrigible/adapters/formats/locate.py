@@ -201,7 +201,7 @@ def _by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
 
 
 def _as_told(error: Violation, part: str, names: Sequence[str], request: Request, vocabulary: Vocabulary) -> str:
-    """Return the told place of what is not in the request, if its parent is there and nothing speaks against it."""
+    """Return the told place of what is not in the request, if its parent is there and nothing contradicts it."""
     if resolve(request.document(), error.pointer) is not MISSING:
         return error.pointer
     if error.constraint == "additionalProperties" and vocabulary.places:

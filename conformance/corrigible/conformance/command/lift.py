@@ -32,7 +32,7 @@ def add(subparsers: Subparsers) -> None:
         "lift",
         help="measure how much the feedback helps an agent",
         description="Play episodes (task, arm, agent, seed) against real servers, score them by the end state, and"
-        " compare. Scripted agents show that the payload is sufficient and safe, never how a model uses it.",
+        " compare. Scripted agents show that the feedback is sufficient and safe, not how a model uses it.",
     )
     inner = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_run(inner)
@@ -50,12 +50,23 @@ def _add_run(inner: Subparsers) -> None:
         " 2 could not run, or not to the end.",
     )
     lift_options.add(parser)
-    parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=", ".join(Arm))
-    parser.add_argument("--agent", "--agents", action="append", default=[], metavar="NAME,...", help="scripted: all")
-    parser.add_argument("--concurrency", type=int, metavar="N", help="episodes at a time; default: 2")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 120")
-    parser.add_argument("--cost-cap", type=float, metavar="AMOUNT", help="needs a price table in the plan")
-    parser.add_argument("--quiet", action="store_true", help="no summary")
+    parser.add_argument(
+        "--arm", action="append", default=[], metavar="NAME,...", help=f"arms to play: {', '.join(Arm)}"
+    )
+    parser.add_argument(
+        "--agent",
+        "--agents",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help="scripted agents; `scripted`: all of them",
+    )
+    parser.add_argument("--concurrency", type=int, metavar="N", help="number of simultaneous episodes; default: 2")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="maximum time of an episode; default: 120")
+    parser.add_argument(
+        "--cost-cap", type=float, metavar="AMOUNT", help="stop at this cost; needs a price table in the plan"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print no summary")
     option.add(parser)
     parser.set_defaults(run=_run)
 

@@ -17,13 +17,15 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "compare",
-        help="say where two logs differ",
+        help="show where two logs differ",
         description="Compare two logs in everything but times. Exit status: 0 they agree, 1 they differ, "
         "2 one of them cannot be read.",
     )
     parser.add_argument("first", metavar="DIR", type=Path)
     parser.add_argument("second", metavar="DIR", type=Path)
-    parser.add_argument("--most", type=int, default=50, metavar="N", help="differences that are shown; default: 50")
+    parser.add_argument(
+        "--most", type=int, default=50, metavar="N", help="maximum number of differences shown; default: 50"
+    )
     parser.set_defaults(run=run)
 
 

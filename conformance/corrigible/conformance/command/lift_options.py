@@ -28,17 +28,36 @@ CERTIFICATE: Final = "certificate.json"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the shared options."""
-    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="the plan")
+    parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.yaml", help="plan of the run")
     parser.add_argument(
         "--out", type=Path, default=Path("lift"), metavar="DIR", help="folder of the log; default: lift"
     )
     parser.add_argument(
-        "--domain", action="append", default=[], metavar="NAME", help="default: all that can be started here"
+        "--domain",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="API to play; default: all whose servers can start here; repeatable",
     )
-    parser.add_argument("--task", action="append", default=[], metavar="PATTERN", help="task ids, or domain/id")
-    parser.add_argument("--seed", type=int, action="append", default=[], metavar="N", help="default: 0; repeats")
-    parser.add_argument("--attempts", type=int, metavar="N", help="limit per episode; default: 5")
-    parser.add_argument("--task-files", type=Path, metavar="FOLDER", help="instead of the suite's own")
+    parser.add_argument(
+        "--task",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="only tasks with this id, or domain/id; repeatable",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        action="append",
+        default=[],
+        metavar="N",
+        help="seed of one repetition of every task; default: 0; repeatable",
+    )
+    parser.add_argument("--attempts", type=int, metavar="N", help="maximum number of calls per episode; default: 5")
+    parser.add_argument(
+        "--task-files", type=Path, metavar="FOLDER", help="folder of task files; default: the suite's own"
+    )
     parser.add_argument("--skip-audit", action="store_true", help="skip the leak audit of tasks and diagnoses")
 
 

@@ -18,7 +18,7 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "paper",
-        help="recompute the paper's figures, and what clustering does to them",
+        help="recompute the paper's figures, with repeats and by task",
         description='From the counts that "Structure Beats Verbosity for AI Agent Recovery" prints, recompute its'
         " tables 2 and 4 and its Acme intervals; then show what remains if repeats of a task do not count as"
         " independent.",

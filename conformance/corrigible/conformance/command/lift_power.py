@@ -15,21 +15,29 @@ def add(subparsers: Subparsers) -> None:
     """Add the command's options."""
     parser = subparsers.add_parser(
         "power",
-        help="say how many tasks a comparison needs",
-        description="Say how many tasks show a difference of two arms, or with --tasks what so many can show. Repeats"
-        " of a task are alike and do not count. McNemar's test of one pair per task.",
+        help="compute how many tasks a comparison needs",
+        description="Compute how many tasks are needed to show a difference between two arms; with --tasks, also which"
+        " difference that many tasks can show. Repeats of a task do not count. McNemar's test, one pair per task.",
     )
-    parser.add_argument("--difference", type=float, action="append", metavar="SHARE", help="default: 0.1 0.15 0.2 0.3")
+    parser.add_argument(
+        "--difference",
+        type=float,
+        action="append",
+        metavar="SHARE",
+        help="difference of the success rates; default: 0.1 0.15 0.2 0.3; repeatable",
+    )
     parser.add_argument(
         "--discordance",
         type=float,
         action="append",
         metavar="SHARE",
-        help="of tasks with one success; default: 0.3 0.4",
+        help="share of tasks that succeed in one arm only; default: 0.3 0.4; repeatable",
     )
-    parser.add_argument("--tasks", type=int, metavar="N", help="also say what so many tasks can show")
-    parser.add_argument("--alpha", type=float, default=0.05)
-    parser.add_argument("--power", type=float, default=0.8)
+    parser.add_argument("--tasks", type=int, metavar="N", help="also compute what this number of tasks can show")
+    parser.add_argument("--alpha", type=float, default=0.05, help="level of significance; default: %(default)s")
+    parser.add_argument(
+        "--power", type=float, default=0.8, help="probability that the difference is found; default: %(default)s"
+    )
     parser.set_defaults(run=run)
 
 

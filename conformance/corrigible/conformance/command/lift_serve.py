@@ -34,10 +34,12 @@ def add(subparsers: Subparsers) -> None:
         " and hidden from the agent. Run it again with the same --out to continue.",
     )
     lift_options.add(parser)
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="of 127.0.0.1; default: a free one")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; default: a free one")
     parser.add_argument("--agent", default="external", metavar="NAME", help="the agent's name in the log")
-    parser.add_argument("--arm", action="append", default=[], metavar="NAME,...", help=f"default: {', '.join(ARMS)}")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of an episode; default: 600")
+    parser.add_argument(
+        "--arm", action="append", default=[], metavar="NAME,...", help=f"arms to assign; default: {', '.join(ARMS)}"
+    )
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="maximum time of an episode; default: 600")
     parser.set_defaults(run=run)
 
 

@@ -22,9 +22,9 @@ def add(subparsers: Subparsers) -> None:
         help="list the tasks, and check their files",
         description="Read every task file, and list its tasks. Exit status: 0 fine, 2 a file is wrong.",
     )
-    parser.add_argument("domain", nargs="*", metavar="DOMAIN", help="default: all")
-    parser.add_argument("--task-files", type=Path, default=TASKS, metavar="FOLDER", help="instead of the suite's own")
-    parser.add_argument("--prompts", action="store_true", help="with the prompts")
+    parser.add_argument("domain", nargs="*", metavar="DOMAIN", help="only tasks of these APIs; default: all")
+    parser.add_argument("--task-files", type=Path, default=TASKS, metavar="FOLDER", help="default: the suite's own")
+    parser.add_argument("--prompts", action="store_true", help="print the prompts, too")
     parser.set_defaults(run=run)
 
 

@@ -120,7 +120,7 @@ class Shop:
             self._stocks.pop(caller, None)
 
     def respond(self, request: HttpRequest) -> tuple[int, Json, bool]:
-        """Return status, body, and whether the caller is spoken to in problem documents."""
+        """Return status, body, and whether the caller gets problem documents."""
         path, _, query = request.target.partition("?")
         problem = path.startswith(PROBLEM + "/")
         caller = request.header("authorization") or ""

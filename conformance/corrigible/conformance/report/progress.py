@@ -35,13 +35,13 @@ def _lines(total: int, every: float) -> Iterator[Callable[[Entry], None]]:
         nonlocal done, failed, last
         done, failed, last = done + 1, failed + (entry.bad and not entry.advice), entry.name
 
-    def speak() -> None:
+    def print_progress() -> None:
         after = f", the last one {last}" if last else ""
         sentence = f"{time.monotonic() - began:5.0f} s  {done} of {total} checks, {failed} failed{after}"
         with suppress(OSError, ValueError):  # nobody reads it any more
             print(sentence, file=sys.stderr, flush=True)
 
-    with repeated_beside(speak, first=every, every=every, name="progress"):
+    with repeated_beside(print_progress, first=every, every=every, name="progress"):
         yield heard
 
 

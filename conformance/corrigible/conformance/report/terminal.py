@@ -53,7 +53,7 @@ def _remark(entry: Entry, sentence: str) -> str:
 
 
 def _alike(entries: list[Entry]) -> Iterator[list[Entry]]:
-    """Group entries that say the very same: a subject that never speaks fails every check about what it says."""
+    """Group equal entries: a subject that never gives feedback fails every check about feedback in the same way."""
     groups: dict[tuple[object, ...], list[Entry]] = {}
     for entry in entries:
         sentences = tuple(flaw.said for flaw in entry.flaws) or (entry.name,)

@@ -47,7 +47,7 @@ class SubjectConfig(_Strict):
     start: str | None = None
     """A command, run in the folder of the config file; {port}, {upstream}, {suite} and {python} are filled in."""
     http2: str | None = None
-    """A command as `start`, for one that speaks HTTP/2 to callers: by TLS and ALPN where it names {certificate} (PEM,
+    """A command as `start`, for one with HTTP/2 to callers: by TLS and ALPN where it names {certificate} (PEM,
     its key in it), else to those who know. {upstream} is https://HOST:PORT with that same certificate."""
     target: str | None = None
     """http://host:port of one that runs already."""

@@ -194,7 +194,7 @@ def _one(spec: SubjectSpec, check: Check, subject: Subject, rules: Rules) -> Ent
             return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=_crash(problem))
     strangers = {finding.requirement for finding in box.findings} - set(check.requirements)
     if strangers:
-        reason = f"the check is wrong: it speaks of {', '.join(sorted(strangers))}, which it does not name"
+        reason = f"the check is wrong: it reports {', '.join(sorted(strangers))}, which it does not name"
         return _entry(spec, check, rules, Outcome.COULD_NOT_RUN, reason=reason)
     asked_clauses = _applicable_clauses(spec, check, rules.clauses)
     counted_findings = [finding for finding in box.findings if finding.requirement in asked_clauses]

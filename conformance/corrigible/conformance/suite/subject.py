@@ -48,7 +48,7 @@ class Subject:
     grpc_upstream: Any = None
     """The suite's own gRPC upstream (reference.grpc_upstream), where there is one: grpc is an optional dependency."""
     beside: Callable[[str, Path], AbstractContextManager[str]] | None = None
-    """Starts one more that speaks HTTP/2, in front of a URL and with a certificate, and says its own URL. None where
+    """Starts one more, with HTTP/2, in front of a URL and with a certificate, and says its own URL. None where
     nothing says how."""
     config: Mapping[str, Json] = field(default_factory=dict)
     """What the config file says for this profile beyond how to start it."""

@@ -145,7 +145,7 @@ class Caller(Peer):
     """A connection of a client. A context manager."""
 
     def __init__(self, address: tuple[str, int], *, tls: bool = False, initial_window: int = 1 << 24) -> None:
-        """Raises OSError where nobody there speaks HTTP/2."""
+        """Raises OSError if the peer does not support HTTP/2."""
         plain = socket.create_connection(address, 5)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().__init__(_secured(plain) if tls else plain)
@@ -154,7 +154,7 @@ class Caller(Peer):
         first = self.next(5)
         if first is None or first.kind != SETTINGS:
             self.wire.close()
-            raise ConnectionError("it does not speak HTTP/2")
+            raise ConnectionError("it does not support HTTP/2")
         self.send(frame(SETTINGS, ACK))
 
     def __enter__(self) -> Caller:

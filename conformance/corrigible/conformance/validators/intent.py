@@ -24,7 +24,7 @@ _LIMITS: Final = frozenset(
 
 
 def judge(annotated: AnnotatedError) -> Iterator[Finding]:
-    """Yield where a suggestion is silent about what it does."""
+    """Yield where a suggestion does not name what it does."""
     if any(invalid(annotated)):
         return  # what is no patch has no outcome
     for part in _PARTS:

@@ -40,7 +40,7 @@ def add(subparsers: Subparsers) -> None:
         "proxy",
         help="run the proxy in front of an API",
         description="Forward requests to an API. If the API rejects a request and a rule or the API's description "
-        "knows a fix, add recovery_feedback to the error. Everything else passes unchanged.",
+        "gives a fix, add recovery_feedback to the error. Everything else passes unchanged.",
     )
     parser.add_argument("--upstream", metavar="URL", help="address of the API: http[s]://host[:port]")
     parser.add_argument(
@@ -72,7 +72,8 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--no-lookups",
         action="store_true",
-        help="ask the API nothing; by default a correction may make a few reads and dry runs as the caller",
+        help="send no requests of the proxy's own; by default a correction may send a few reads and dry runs with the "
+        "caller's credentials",
     )
     parser.add_argument(
         "--relay-key",

@@ -21,18 +21,18 @@ _WIDTH: Final = 120
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "spec",
-        help="show what can be judged by an API's description",
+        help="show what the proxy can check by an API's description",
         description="Work on the OpenAPI description of an API.",
     )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     check = verbs.add_parser(
         "check",
-        help="list which parts of which operation can be judged by a description",
-        description="List which parts of the requests of each operation can be judged by an OpenAPI description, and "
-        "which cannot. Exit status 1: the description has formal mistakes.",
+        help="list which parts of each operation the proxy can check",
+        description="List for each operation which parts of a request the proxy can check by an OpenAPI description, "
+        "and which it cannot. Exit status 1: the description has formal mistakes.",
     )
     check.add_argument("file", type=Path, metavar="FILE", help="OpenAPI 3 or Swagger 2.0, JSON or YAML")
-    check.add_argument("--json", action="store_true", help="print an object for each operation, one a line")
+    check.add_argument("--json", action="store_true", help="print one JSON object per operation and line")
     check.set_defaults(run=_check)
 
 

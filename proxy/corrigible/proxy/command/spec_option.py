@@ -1,4 +1,4 @@
-"""`--spec` and `--base` of the proxy: where descriptions come from, what is told of them, and when they do not fit."""
+"""`--spec` and `--base` of the proxy: where descriptions come from, and what the proxy prints about them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--base",
         metavar="PATH",
         default="",
-        help="path below which requests have what is described, where the description does not say so: /api",
+        help="base path of the API's requests, if the description does not state it: /api",
     )
 
 

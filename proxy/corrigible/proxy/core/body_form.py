@@ -39,7 +39,7 @@ _LISTED: Final = re.compile(r"[a-z]+/(?:\*|[a-z0-9.+-]{1,80})")
 
 
 def violation_of_form(case: RefusalCase, error: Violation, description: Described | None) -> SchemaViolation | None:
-    """Return what is wrong with the form of the body, where the answer does not speak of something else."""
+    """Return what is wrong with the form of the body, unless the answer is about something else."""
     request, status = case.request, case.exchange.status
     if status not in _STATUSES or request.protocol is not Protocol.HTTP or request.body is None:
         return None
@@ -66,7 +66,7 @@ def _is_text_only(violation: SchemaViolation, pointer: str, sent: Json) -> bool:
 
 
 def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) -> bool:
-    """Whether an error says that the body was not read: misses what is there, or speaks of the body as a whole."""
+    """Whether an error says that the body was not read: it misses a member that is there, or is about all of it."""
     media = case.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if is_json(media) and not isinstance(case.request.body, str):
         # Most servers read any JSON, whatever it is called: one that does not says so.

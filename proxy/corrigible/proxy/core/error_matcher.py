@@ -161,7 +161,9 @@ class ErrorMatcher:
             return None
         repaired = repair_body(violation, case.request, f"{number + 1}.f")
         if self._explanation is not None:
-            self._explanation.lines.append(f"the form of the body: {violation.keyword} at {violation.pointer}: speaks")
+            self._explanation.lines.append(
+                f"the form of the body: {violation.keyword} at {violation.pointer}: repaired"
+            )
         author = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
         result = RuleResult(author, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False)
         return self._with_new_key(result)._replace(settles=frozenset(range(len(case.errors))))

@@ -7,7 +7,7 @@
 | names a place                          | what the description says of that place, of places below it, around it |
 | names a missing member                 | that member, whatever the description says                             |
 | names no place that is there           | the whole request, the places that the message mentions first          |
-| ... and speaks of state                | only the places that the message mentions                              |
+| ... and is about state                 | only the places that the message mentions                              |
 
 Knows: errors, requests, descriptions. Does not know: rules, suggestions.
 """

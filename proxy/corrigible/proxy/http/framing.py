@@ -120,7 +120,7 @@ def _check_coding(codings: list[bytes], lengths: list[bytes], version: bytes) ->
         raise Malformed(400, "the Transfer-Encoding is not valid")
     if names != [b"chunked"]:
         # RFC 9112 section 6.1: a server that does not understand a transfer coding SHOULD respond with 501.
-        raise Malformed(501, "only the transfer coding chunked is spoken here")
+        raise Malformed(501, "the only supported transfer coding is chunked")
 
 
 def _request_error(head: bytes) -> Malformed:
@@ -129,7 +129,7 @@ def _request_error(head: bytes) -> Malformed:
     if match is None:
         return Malformed(400, "the request line is not valid")
     if match[1] not in (b"HTTP/1.1", b"HTTP/1.0"):
-        return Malformed(505, "HTTP/1.1 and HTTP/1.0 are spoken here")
+        return Malformed(505, "the supported versions are HTTP/1.1 and HTTP/1.0")
     if fields[:1] in (b" ", b"\t") or b"\r\n " in fields or b"\r\n\t" in fields:
         return Malformed(400, "a header field is folded over several lines")
     return Malformed(400, "a header field is not valid")

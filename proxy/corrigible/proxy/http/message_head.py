@@ -73,7 +73,7 @@ def request_fault(block: Fields, *, ends_stream: bool) -> str | None:
 
 
 def response_fault(block: Fields, *, ends_stream: bool, bodiless: bool) -> str | None:
-    """Say what makes an HTTP/2 response malformed. `bodiless`: a content-length speaks of another answer (HEAD)."""
+    """Say what makes an HTTP/2 response malformed. `bodiless`: a content-length is that of another answer (HEAD)."""
     pseudo: dict[bytes, bytes] = {}
     fault = _pseudo_fault(block, pseudo, (b":status",)) or _fields_fault(block[len(pseudo) :], blanks=True)
     if fault is not None:

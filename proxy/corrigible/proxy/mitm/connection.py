@@ -28,7 +28,7 @@ UPSTREAM_CONNECTIONS = 128
 """For one client, to one upstream."""
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"""After a silent minute the peer is probed; after two it counts as gone."""
+"""A peer that sends nothing is probed after a minute, and counts as gone after two."""
 
 _TOP: dict[str, type[layer.Layer]] = {
     "reverse": layers.modes.ReverseProxy,
@@ -143,7 +143,7 @@ class ClientConnection(server.LiveConnectionHandler):
             self._upgraded.discard(hook.flow.id)  # type: ignore[attr-defined]
 
     async def on_timeout(self) -> None:
-        """Close an idle connection. A watch or a terminal session may be silent for long and is kept."""
+        """Close an idle connection. A watch or a terminal session may send nothing for long and is kept."""
         watchdog = self.timeout_watchdog
         while (idle := time.time() - watchdog.last_activity) < watchdog.timeout or self._active or self._upgraded:
             await asyncio.sleep(max(watchdog.timeout - idle, watchdog.timeout / 10))
@@ -188,7 +188,7 @@ class ClientConnection(server.LiveConnectionHandler):
 
 
 def _enable_keepalive(writer: Any) -> None:
-    """Let the system detect a peer that is gone: an exchange may be silent for hours."""
+    """Let the system detect a peer that is gone: an exchange may transfer nothing for hours."""
     connection: socket.socket | None = writer.get_extra_info("socket")
     if connection is None:
         return

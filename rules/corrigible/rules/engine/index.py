@@ -1,6 +1,6 @@
-"""Which rules may speak about a violation: flat in the number of rules.
+"""Which rules may match a violation: the cost does not grow with the number of rules.
 
-Rules are filed under (operation, status, code), each of them possibly "any". A violation asks at most eight buckets.
+Rules are filed under (operation, status, code), each of them possibly "any". A violation has at most eight buckets.
 Inside a bucket the message patterns of many rules are matched in one pass of an RE2 set.
 """
 
@@ -18,7 +18,7 @@ ANY = ""
 
 
 class _Bucket:
-    """Rules filed under one key, in the order in which they are asked."""
+    """Rules filed under one key, in the order in which they are tried."""
 
     __slots__ = ("_patterned", "_plain", "_set")
 
@@ -47,8 +47,8 @@ class RuleIndex:
     """An ordered, indexed set of rules."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        speaking = [rule for rule in rules if rule.status != "deprecated"]
-        self.rules = tuple(sorted(speaking, key=lambda r: (-r.priority, -r.match.specificity, r.id)))
+        active = [rule for rule in rules if rule.status != "deprecated"]
+        self.rules = tuple(sorted(active, key=lambda r: (-r.priority, -r.match.specificity, r.id)))
         filed: dict[str, dict[tuple[int, str], list[tuple[int, Rule]]]] = {}
         for rank, rule in enumerate(self.rules):
             on = rule.match

@@ -131,7 +131,7 @@ class Activation:
 
 
 class Expression:
-    """A checked expression. Compiled when it is first needed: of a large pack most rules never speak.
+    """A checked expression. Compiled when it is first needed: most rules of a large pack never match.
 
     (A compiled expression holds about 8 KB and an environment 80 KB; compiling again costs some 50 microseconds once.)
     """
@@ -267,7 +267,7 @@ def running(names: frozenset[str]) -> cel.Env:
     """Return an environment to run expressions in, that has these names and all others.
 
     Each rule is checked in an environment of its own names. To run, one is enough: making one takes milliseconds, and
-    the first refusal that a rule speaks about should not pay for them.
+    the first refusal that a rule matches should not pay for them.
     """
     if not _RUNNING or not names <= _RUNNING[-1].names:
         _RUNNING[:] = [Environment(frozenset(_NAMES | names))]

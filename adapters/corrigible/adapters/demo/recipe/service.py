@@ -129,7 +129,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         return await lifespan(receive, send)
     if scope["type"] != "http":
-        raise RuntimeError(f"the recipe API speaks HTTP only, not {scope['type']}")
+        raise RuntimeError(f"the recipe API supports HTTP only, not {scope['type']}")
     if (body := await read_body(receive)) is None:
         return
     if len(body) > LARGEST_BODY:

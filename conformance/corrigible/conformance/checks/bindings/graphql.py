@@ -102,7 +102,7 @@ _ASKED: Final = HttpRequest(
 )
 _SUCCESSES: Final[dict[str, Script]] = {
     "an answer without errors": answer(200, {"data": {"orders": [{"id": "7"}]}}),
-    "data that speaks of errors": answer(200, {"data": {"errors": [{"message": "no"}]}, "extensions": {"cost": 1}}),
+    "data with a member errors": answer(200, {"data": {"errors": [{"message": "no"}]}, "extensions": {"cost": 1}}),
     "an empty list of errors": answer(200, {"data": None, "errors": []}),
 }
 

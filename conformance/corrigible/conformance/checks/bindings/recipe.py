@@ -220,7 +220,7 @@ def _check(name: str, title: str, run: Callable[[Subject], Iterator[Finding]], *
 CHECKS: Final = (
     _check("refused-with-success", "A refusal is 200 with success false", refused_with_success, "SRF-RCP-01"),
     _check("errors-listed", "Errors have a code and a message", errors_listed, "SRF-RCP-02"),
-    _check("both-endpoints", "Both endpoints speak", both_endpoints, "SRF-RCP-03"),
+    _check("both-endpoints", "Both endpoints give feedback", both_endpoints, "SRF-RCP-03"),
     _check("mode-names", "The modes by their names", mode_names, "SRF-RCP-04", "SRF-COR-08"),
     _check("same-rules", "The rules are the same in every mode", same_rules, "SRF-RCP-05"),
     _check("absent-on-success", "No feedback on success", absent_on_success, "SRF-COR-07"),

@@ -210,7 +210,7 @@ def _own_metadata(metadata: Metadata) -> list[tuple[str, str | bytes]]:
 
 
 def preference_forwarded(subject: Subject) -> Iterable[Finding]:
-    """What a caller asks for arrives at the upstream: it may speak for itself."""
+    """What a caller asks for reaches the upstream, which may write feedback itself."""
     with calling(subject) as calls:
         for mode in ("none", "verbose", "reflective"):
             call = calls.scripted(calls.sent("CreateOrder", _ORDER, mode=mode), Answer(messages=(b"",)))

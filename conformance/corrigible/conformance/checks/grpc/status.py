@@ -191,7 +191,7 @@ def unread_refusals_kept(subject: Subject) -> Iterable[Finding]:
 
 
 def own_feedback_kept(subject: Subject) -> Iterable[Finding]:
-    """An upstream that speaks for itself is the only one that does."""
+    """If an upstream sends feedback itself, the subject adds none."""
     from corrigible.schema.convert import to_proto
     from corrigible.schema.feedback import parse
 

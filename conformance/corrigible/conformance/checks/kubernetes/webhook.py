@@ -46,7 +46,7 @@ _UID: Final = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
 
 def asked_for(review: Json) -> Request:
-    """Return the agent's own call to the API server that a review is about: what feedback speaks of."""
+    """Return the agent's own call to the API server that a review is about: feedback refers to it."""
     request = review["request"]
     resource = request["resource"]
     parts = ["apis", resource["group"], resource["version"]] if resource["group"] else ["api", resource["version"]]

@@ -163,8 +163,8 @@ def shown_both_ways(subject: Subject) -> Iterator[Finding]:
             continue
         cases = pack.cases(path)
         for wanted_case, present in (
-            ("speaks", any(case.get("expect") is not None for case in cases)),
-            ("stays silent", any(case.get("no_match") is True for case in cases)),
+            ("matches", any(case.get("expect") is not None for case in cases)),
+            ("does not match", any(case.get("no_match") is True for case in cases)),
         ):
             if not present:
                 whole = False
@@ -179,8 +179,8 @@ def shown_both_ways(subject: Subject) -> Iterator[Finding]:
             yield Finding("SRF-PCK-02", f"A case does not hold: {_short(pack, line)}", line=pack.line("test"))
 
 
-def every_rule_can_speak(subject: Subject) -> Iterator[Finding]:
-    """Let the whole pack answer each case: every rule has to be the one that speaks in some case of its own."""
+def every_rule_can_match(subject: Subject) -> Iterator[Finding]:
+    """Let the whole pack answer each case: every rule has to be the one that matches in some case of its own."""
     pack = _Pack(subject)
     documents = pack.rendered()
     cases_by_rule: dict[str, list[Mapping[str, Json]]] = {}
@@ -193,8 +193,8 @@ def every_rule_can_speak(subject: Subject) -> Iterator[Finding]:
         cases = cases_by_rule.get(rule["rule"], [])
         others = sorted({other for case in cases for other in case["spoke"]} - {rule["rule"]})
         if cases and not any(rule["rule"] in case["spoke"] for case in cases):
-            before = f": {', '.join(others)} speaks first" if others else ": nothing speaks there"
-            sentence = f"The rule {rule['rule']} never gets to speak, not even in its own cases{before}."
+            before = f": {', '.join(others)} matches first" if others else ": no rule matches there"
+            sentence = f"The rule {rule['rule']} never matches, not even in its own cases{before}."
             yield Finding("SRF-PCK-03", sentence, line=pack.line("test"))
 
 
@@ -274,8 +274,13 @@ def _check(id: str, title: str, requirement: str, run: Any) -> Check:
 
 CHECKS: Final = (
     _check("loads", "The pack loads, and its files are as the schema says", "SRF-PCK-01", loads),
-    _check("shown-both-ways", "Every rule is shown speaking and silent", "SRF-PCK-02", shown_both_ways),
-    _check("can-speak", "No rule hides another", "SRF-PCK-03", every_rule_can_speak),
+    _check(
+        "shown-both-ways",
+        "Every rule has both kinds of cases",
+        "SRF-PCK-02",
+        shown_both_ways,
+    ),
+    _check("can-speak", "No rule hides another", "SRF-PCK-03", every_rule_can_match),
     _check("linear-patterns", "Patterns take linear time", "SRF-PCK-04", patterns_are_linear),
     _check("coverage", "The pack covers what it says", "SRF-PCK-05", covers_what_it_says),
     _check("origins", "Cases say where they come from", "SRF-PCK-06", cases_name_their_origin),

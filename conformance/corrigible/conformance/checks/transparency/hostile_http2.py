@@ -93,7 +93,7 @@ class _Stand:
 def _standing(subject: Subject, protocol: str = "h2") -> Iterator[_Stand]:
     """Start one more in front of an upstream of that protocol. Before HTTP/1.1 it may take no HTTP/2 itself."""
     if subject.beside is None:
-        raise NotApplicable("nothing says how one that speaks HTTP/2 is started: `http2` in the config file")
+        raise NotApplicable("the config file does not say how to start a proxy with HTTP/2: key `http2`")
     with ExitStack() as stack:
         certificate = Path(stack.enter_context(TemporaryDirectory())) / "certificate.pem"
         write_certificate(certificate)

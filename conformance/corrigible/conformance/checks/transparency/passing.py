@@ -134,7 +134,7 @@ BODIES: Final = (
     Case("JSON after a byte order mark", answer(200, b'\xef\xbb\xbf{"a": 1}', [JSON], reason="OK")),
     Case("a body without a type", answer(200, b'{"a": 1}', [], reason="OK")),
     Case(
-        "a success that speaks of an error",
+        "a success with a text about an error",
         answer(200, b'{"error": {"code": "enum", "param": "sort"}}', [JSON], reason="OK"),
     ),
     Case(

@@ -110,7 +110,7 @@ def both_ways_flow(subject: Subject) -> Iterator[Finding]:
 
 
 def upgrades_pass(subject: Subject) -> Iterator[Finding]:
-    """After a 101 the connection belongs to its two ends, in both directions, whatever is spoken."""
+    """After a 101 the connection belongs to its two ends, in both directions, whatever the protocol."""
     websocket = (
         ("Upgrade", "websocket"),
         ("Sec-WebSocket-Version", "13"),

@@ -33,9 +33,7 @@ SCRIPTED: Final = (
     "Scripted agents show that the payload is sufficient and safe. They never show what it is worth to a model: no"
     " figure of theirs is LLM lift."
 )
-FAKE: Final = (
-    "spoke to a stand-in for a provider: no model, and nothing follows from the figures but that the code runs"
-)
+FAKE: Final = "called a fake provider, no model: the figures show only that the code runs"
 PRIMARY: Final[Mapping[str, tuple[str, str]]] = {
     "scripted": (Arm.PATCHES.value, Arm.VERBOSE.value),
     "model": (Arm.REFLECTIVE.value, Arm.VERBOSE.value),

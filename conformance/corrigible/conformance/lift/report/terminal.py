@@ -100,7 +100,7 @@ def _section(console: Console, section: Section) -> None:
         stopped = sum(repeated.stopped for repeated in section.circles)
         stuck = sum(repeated.stuck for repeated in section.circles)
         console.print(
-            f"\nLoop breaker spoke in {warned} episodes; {stopped} ended for it; {stuck} were stuck to the end."
+            f"\nLoop breaker acted in {warned} episodes; {stopped} ended because of it; {stuck} were stuck to the end."
         )
     _list(
         console,

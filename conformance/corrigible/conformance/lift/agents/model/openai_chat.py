@@ -37,7 +37,7 @@ def encode(question: Question, sampling: Sampling) -> dict[str, Json]:
 
 
 def encode_compatible(question: Question, sampling: Sampling) -> dict[str, Json]:
-    """Return the document to send to a server that speaks alike."""
+    """Return the document to send to a compatible server."""
     return _document(question, sampling, "max_tokens")
 
 

@@ -1,6 +1,6 @@
 """The providers, and an agent made of one of them by a plan.
 
-Knows: which wire format each speaks, where its key comes from. Does not know: episodes, arms.
+Knows: which wire format each uses, where its key comes from. Does not know: episodes, arms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .settings import Settings, address, checked, is_loopback, settings
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One wire format, and where it is spoken."""
+    """One wire format, and where it is used."""
 
     name: str
     wire: str

@@ -1,4 +1,4 @@
-"""Places of a request document: reading, setting, removing, and finding those that an answer speaks of.
+"""Places of a request document: reading, setting, removing, and finding those that an answer mentions.
 
 Requests are never changed; what is set comes back as a new one. Places are within query and body only.
 """
