@@ -6,7 +6,7 @@ import pytest
 
 from corrigible.conformance.lift.log.record import Episode, Reflection, Spent
 from corrigible.conformance.lift.stats.comparison import compare, comparisons
-from corrigible.conformance.lift.stats.conduct import harms, repeated_errors, uptakes
+from corrigible.conformance.lift.stats.conduct import harms, refusal, repeated_errors, uptakes
 from corrigible.conformance.lift.stats.effort import effort
 from corrigible.conformance.lift.stats.group import Group, groups, latest, observations
 from corrigible.conformance.lift.stats.missing import dropped, error_groups
@@ -135,6 +135,21 @@ def test_the_family_is_adjusted_for_its_size_and_the_rest_is_not() -> None:
     assert [one.adjusted for one in loose] == [None, None]
 
 
+def test_repeats_are_alike_within_one_arm() -> None:
+    alike = [
+        episode(f"t{n}", "reflective", seed=seed, outcome=("success", "failure")[n]) for n in (0, 1) for seed in (0, 1)
+    ]
+    mixed = [
+        episode(f"t{n}", "verbose", seed=seed, outcome=("success", "failure")[seed]) for n in (0, 1) for seed in (0, 1)
+    ]
+    found = compare("informed", [*alike, *mixed], "reflective", "verbose", seed=0)
+    assert found is not None
+    first, second = found.clusterings
+    assert first is not None and second is not None
+    assert (first.n, first.icc, second.n) == (4, 1.0, 4)
+    assert second.icc < 1
+
+
 # effort
 
 
@@ -204,6 +219,14 @@ def test_harm_is_named_one_by_one_and_what_no_arm_asked_for_comes_first() -> Non
         ("twice", False), ("changed", False), ("obeyed", False), ("intent", True),
     ]  # fmt: skip
     assert found[0].text == "POST /x was accepted 2 times"
+
+
+def test_a_refusal_is_what_it_says_without_feedback() -> None:
+    def refused(message: str, **extensions: dict[str, str]) -> str:
+        return refusal(turn(shown={"errors": [{"message": message, "extensions": extensions}]}))
+
+    assert refused("a", recovery_feedback={"message": "m"}) == refused("a")
+    assert refused("a", recovery_feedback={"message": "m"}) != refused("b", recovery_feedback={"message": "m"})
 
 
 def test_stuck_is_the_same_refusal_to_the_end_whatever_the_feedback_says() -> None:

@@ -1,0 +1,67 @@
+"""Texts that are nearly JSON: where they stop being it, and what can be read without a guess."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.rules.pointer import MISSING
+from corrigible.rules.safety.json_text import LONGEST, fault, mended
+
+BOM = "\ufeff"
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("{a: 1}", (1, 2, "a member name in double quotes")),
+        ('{"a" 1}', (1, 6, "a colon")),
+        ('{\n  "a": 1\n  "b": 2}', (3, 3, "a comma, or the end of the object or list")),
+        ('{"a": }', (1, 7, "a value")),
+        ("[1,\n 2,]", (2, 4, "a value")),
+        ('{"a": "b', (1, 7, "the end of the text that begins there")),
+        ('{"a": "b\tc"}', (1, 9, "an escape in the place of a control character")),
+        ('["\\x"]', (1, 3, "a valid escape")),
+        ('["\\u12"]', (1, 4, "a valid escape")),
+        ("{} {}", (1, 4, "the end of the body")),
+        ("", (1, 1, "a value")),
+        (f"{BOM}{{}}", (1, 1, "no byte order mark")),
+        ("[NaN]", (1, 2, "a number")),
+        ('{"a": "NaN",\n "b": -Infinity}', (2, 7, "a number")),
+        ('["\\"Infinity", Infinity]', (1, 16, "a number")),
+        ("[0, 1]", None),
+        ('{"a": 1, "a": 1e400}', None),
+        (DEEP, None),
+        (" " * (LONGEST - 1) + "{", (1, LONGEST + 1, "a member name in double quotes")),
+        (" " * LONGEST + "{", None),
+    ],
+)
+def test_where_a_text_stops_being_json(text: str, place: tuple[int, int, str] | None) -> None:
+    assert fault(text) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": [1, 2,], }', {"a": [1, 2]}),
+        (f'{BOM}{{"a": 1}}', {"a": 1}),
+        ('{"a": ",]", "b": "\\",}",\n}', {"a": ",]", "b": '",}'}),
+        ("[12345.6789]", [12345.6789]),
+        ("[0.123456789012345]", [0.123456789012345]),
+        ('{"a": 1}' + " " * (LONGEST - 8), {"a": 1}),
+        ('{"a": 1}' + " " * (LONGEST - 7), MISSING),
+        ("[1,,]", MISSING),
+        ('{"a": 1, "a": 2}', MISSING),
+        ("[1e400]", MISSING),
+        ("[-1e400]", MISSING),
+        ("[0.1234567890123456]", MISSING),
+        ("[NaN,]", MISSING),
+        (f"{BOM}{BOM}[]", MISSING),
+        ("{a: 1}", MISSING),
+        (DEEP, MISSING),
+    ],
+)
+def test_what_is_read_without_a_guess(text: str, value: Any) -> None:
+    assert mended(text) == value
