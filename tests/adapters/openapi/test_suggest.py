@@ -62,3 +62,18 @@ def test_what_takes_all_that_is_left_may_have_taken_a_misspelt_path() -> None:
     assert found is not None
     assert found.schema == {"enum": ["/branches/main/protection"]}
     assert near.nearest("GET", "/branches/main") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("/api/v1/things/7", ["/api/v2/things/7"]),
+        ("/api/v2beta1/things", ["/api/v2/things"]),
+        ("/other/v1/things", []),
+        ("/api/old/things", []),
+    ],
+)
+def test_another_version_of_the_api(path: str, near: list[str]) -> None:
+    table = {f"GET /api/v2/{name}{tail}": f"{name}{tail}" for name in ("things", "parts") for tail in ("", "/{id}")}
+    violation = OperationSuggester(Operations(table)).nearest("GET", path)
+    assert (violation.schema["enum"] if violation is not None else []) == near

@@ -306,6 +306,15 @@ def test_a_read_of_what_only_post_reads_becomes_that_post(engine: Engine) -> Non
     assert all(one["safety"]["changes_intent"] for one in decision.feedback["suggestions"])
 
 
+def test_a_method_is_offered_though_what_it_needs_is_missing_as_well(engine: Engine) -> None:
+    decision = decided(engine, get("/api/moves"), {"detail": "Method Not Allowed"}, 405)
+    assert isinstance(decision, Annotate)
+    (suggestion,) = decision.feedback["suggestions"]
+    assert suggestion["patch"][-1] == {"op": "replace", "path": "/method", "value": "POST"}
+    assert decision.feedback["type"] == "intent_disambiguation"
+    assert suggestion["safety"]["changes_intent"] is True
+
+
 @pytest.mark.parametrize(("status", "answer"), [(405, {"detail": "Method Not Allowed"}), (404, UNREAD), (422, UNREAD)])
 def test_a_read_never_becomes_a_write_by_itself(engine: Engine, status: int, answer: Any) -> None:
     outcome = after(engine, get("/api/jobs/purge"), answer, status)

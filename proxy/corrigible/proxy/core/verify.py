@@ -62,7 +62,7 @@ def _breaks(
         if len(broken) >= MOST:  # others come to light once one of them is mended: what nobody touched is not new
             violations = [violation for violation in violations if not _is_untouched(violation.pointer, request, after)]
     # A misspelt path may be the first of several mistakes: what is missing besides is asked for next.
-    first = not operation and after.method == request.method
+    first = not operation and (after.method == request.method or request.body is None)
     placeholders = {str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())}
     return any(
         (violation.pointer, violation.keyword) not in before

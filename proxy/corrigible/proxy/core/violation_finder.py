@@ -2,7 +2,7 @@
 
 | the error                              | what is looked at                                                      |
 |----------------------------------------|------------------------------------------------------------------------|
-| 404, 405, 501                          | path and method; a name in the path under which there is nothing       |
+| 404, 405, 410, 501                     | path and method; a name in the path under which there is nothing       |
 | names a place, and states a constraint | what it states: the server's word beats the description                |
 | names a place                          | what the description says of that place, of places below it, around it |
 | names a missing member                 | that member, whatever the description says                             |
@@ -29,9 +29,9 @@ from corrigible.schema.exchange import Protocol
 
 from .api_profile import RefusalCase
 
-ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 415, 422, 501})
+ABOUT_THE_REQUEST: Final = frozenset({400, 404, 405, 410, 415, 422, 501})
 """Statuses (RFC 9110, RFC 4918) that may mean that the request is not what the description says."""
-_ABOUT_THE_ROUTE: Final = frozenset({404, 405, 501})
+_ABOUT_THE_ROUTE: Final = frozenset({404, 405, 410, 501})
 """Of these, the ones that say first of all that the path or the method is wrong."""
 _READ: Final = 2000
 """Letters of a message that are looked at."""

@@ -133,6 +133,13 @@ class OperationSuggester:
             length = len(base)
             if tuple(parts[:length]) != base:
                 yield 1, [*base, *parts]
+                *head, version = base
+                if (
+                    head
+                    and head == parts[: length - 1]
+                    and all(map(_VERSION.fullmatch, (version, *parts[length - 1 : length])))
+                ):
+                    yield 1, [*base, *parts[length:]]
                 if length == 1 and _VERSION.fullmatch(parts[0]) and _VERSION.fullmatch(base[0]):
                     yield 1, [*base, *parts[1:]]
         if len(parts) > 1:
