@@ -44,7 +44,7 @@ def child_of(pid: int) -> int:
     [
         (
             ["stripe"],
-            "stripe-stateful-mock 0.0.16 listening on URL; it speaks API version 2020-08-27, "
+            "stripe-stateful-mock 0.0.16 listening on URL; it implements API version 2020-08-27, "
             "has no PaymentIntents and accepts unknown parameters\n",
         ),
         (

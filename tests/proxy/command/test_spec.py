@@ -61,6 +61,9 @@ def test_formal_mistakes_are_told(spec: Path, capsys: pytest.CaptureFixture[str]
     spec.write_text(DESCRIPTION.replace("{description: all}", "{}"), "utf-8")
     assert main(["spec", "check", str(spec)]) == 1
     assert f"{spec}:7:" in capsys.readouterr().err
+    copy = spec.rename(spec.with_name("copy.yaml"))
+    assert main(["spec", "check", str(copy)]) == 1
+    assert f"{copy}:7:" in capsys.readouterr().err
 
 
 def test_what_is_no_description(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

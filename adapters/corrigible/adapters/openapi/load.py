@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 
 import orjson
@@ -30,7 +31,9 @@ def load(path: Path, *, cache: Path | None = None, check: bool = False, base: st
     """
     folder = (cache_folder() if cache is None else cache) / "openapi"
     content = digest(path)
-    file = folder / f"{content[:24]}{'-checked' if check else ''}.{FORMAT}"
+    # Problems name the file, so what was checked is not used for a copy at another path.
+    checked = f"-checked-{sha256(os.fsencode(path)).hexdigest()[:12]}" if check else ""
+    file = folder / f"{content[:24]}{checked}.{FORMAT}"
     return Description(_opened(file, path) or _compiled_into(file, path, content, check=check), base)
 
 

@@ -33,7 +33,7 @@ SERVERS = (
     Server(
         name="stateful-mock",
         title="stripe-stateful-mock 0.0.16",
-        deviation="speaks API version 2020-08-27, has no PaymentIntents and accepts unknown parameters",
+        deviation="implements API version 2020-08-27, has no PaymentIntents and accepts unknown parameters",
         command=_stateful_mock,
     ),
     Server(
