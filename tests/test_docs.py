@@ -32,7 +32,7 @@ def blocks(file: str, language: str) -> list[str]:
 
 
 def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> None:
-    rule, *_, cases, manifest = blocks("rules/README.md", "yaml")
+    rule, *_, cases, manifest, _ = blocks("rules/README.md", "yaml")
     pack = tmp_path / "shop"
     pack.mkdir()
     (pack / "pack.yaml").write_text(manifest, "utf-8")
@@ -44,7 +44,7 @@ def test_the_rule_of_the_guide_lints_and_passes_its_cases(tmp_path: Path) -> Non
 
 
 def test_the_edits_and_questions_of_the_guide_are_taken_by_the_rule_language(tmp_path: Path) -> None:
-    rule, edits, patch, asks, _, manifest = blocks("rules/README.md", "yaml")
+    rule, edits, patch, asks, _, manifest, _ = blocks("rules/README.md", "yaml")
     functions = re.findall(
         r"^  ```yaml\n(.*?)^  ```", (ROOT / "rules/README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
     )

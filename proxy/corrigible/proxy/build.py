@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corrigible.adapters.base import Adapter, Described
+from corrigible.adapters.formats.mapped import MappedFormat
 from corrigible.adapters.operation import Operations
 from corrigible.adapters.registry import adapter_for
 from corrigible.proxy.core.api_profile import ApiProfile
@@ -26,6 +27,7 @@ from corrigible.proxy.runtime.fork_server import ForkServer, Served
 from corrigible.proxy.runtime.worker import MEMORY, Workers
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.pack.load import load_pack
+from corrigible.rules.pack.operation_names import is_path
 
 
 class SpecWarning(UserWarning):
@@ -57,11 +59,13 @@ def _profile(name: str | Path, description: Described | None) -> ApiProfile:
     pack = load_pack(name)
     adapter: Adapter = adapter_for(pack.name, pack.text.dialect)
     for more in (
-        Operations(pack.text.operations) if pack.text.operations else None,
+        Operations({key: name for key, name in pack.text.operations.items() if is_path(key)}),
         description.operations if description is not None else None,
     ):
-        if more is not None:
+        if more is not None and more.names:
             adapter = replace(adapter, operations=adapter.operations.joined(more))
+    if pack.error is not None:
+        adapter = replace(adapter, formats=(MappedFormat(pack.error), *adapter.formats))
     return ApiProfile(adapter, pack, RuleIndex(pack.rules), description)
 
 

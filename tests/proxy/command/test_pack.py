@@ -138,12 +138,14 @@ def test_explain_says_what_would_be_sent_and_why(write_pack: WritePack, capsys: 
     file.write_text(json.dumps(capture), "utf-8")
     status, out, err = run(capsys, "pack", "explain", folder, file)
     assert (status, err) == (0, [])
-    assert out[:3] == [
+    assert out[:5] == [
         "one: 400 annotated: apex.x",
+        "  operation: unknown (pack apex)",
+        "  errors[0]: code 'bad'",
         "  apex.y: not asked: code is bad, the rule listens for worse",
         "  apex.x: matched",
     ]
-    assert json.loads("\n".join(out[3:]))["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
+    assert json.loads("\n".join(out[5:]))["recovery_feedback"]["suggestions"][0]["parameters"] == {"amount": 300}
 
 
 @pytest.mark.parametrize(

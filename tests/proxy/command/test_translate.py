@@ -91,17 +91,20 @@ def test_explain_says_why_each_rule_did_or_did_not_speak(said: Callable[..., lis
         "  apex.c: not asked: status is 400, the rule listens for 404",
         "  apex.d: not asked: code is bad, the rule listens for crash",
     ]
+    read = ["  operation: unknown (pack apex)", "  errors[0]: code 'bad'"]
     lines = said(ENTRIES[1:4], "--explain")
-    assert lines[:6] == [
+    assert lines[:8] == [
         "1 GET /v1/y: 200 untouched: not a refusal in a body that is looked at",
         "2 POST /v1/x: 400 annotated: apex.b",
+        *read,
         not_asked[1],
         not_asked[0],
         "  apex.a: no match: when does not hold",
         "  apex.b: matched: look-up x: GET /v1/{id} answered",
     ]
-    assert lines[-5:] == [
+    assert lines[-7:] == [
         "3 POST /v1/x: 400 untouched: no rule matches",
+        *read,
         not_asked[1],
         not_asked[0],
         "  apex.a: no match: when does not hold",

@@ -71,12 +71,12 @@ def report(corrector: HttpCorrector, recording: Recording, args: argparse.Namesp
             continue
         if args.json:
             if args.explain:
-                result["explanation"] = explanation.lines
+                result["reading"], result["explanation"] = explanation.reading, explanation.lines
             print(json.dumps(result, ensure_ascii=False))
             continue
         print(f"{exchange.name}: {exchange.response.status} {result['outcome']}: {result['reason']}")
         if args.explain:
-            for line in explanation.lines:
+            for line in (*explanation.reading, *explanation.lines):
                 print(f"  {line}")
         if result["outcome"] == "annotated":
             print(json.dumps(result["body"], indent=2, ensure_ascii=False))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+import orjson
+
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
 from corrigible.adapters.formats.locate import located
@@ -32,6 +34,20 @@ class ApiProfile:
         if self.description is None and self.adapter.description is not None:
             return self.adapter.description()
         return self.description
+
+    @property
+    def refuses_with_success(self) -> frozenset[str]:
+        """Operations whose 2xx answers may be refusals."""
+        error = self.pack.error
+        return self.adapter.refuses_with_success | (frozenset() if error is None else error.refusing_operations)
+
+    def may_refuse_with_success(self, head: Request) -> bool:
+        """Whether a 2xx answer to a request, whose body is not at hand, may be a refusal."""
+        named = "" if self.pack.operation is None else self.pack.operation.of_head(head)
+        if named is None:
+            return True
+        match = None if named else self.adapter.operations.find(head.method, head.path)
+        return (match[0] if match is not None else named) in self.refuses_with_success
 
 
 class MatchedOperation(NamedTuple):
@@ -74,9 +90,28 @@ class RefusalCase(NamedTuple):
 class Explanation:
     """Why each rule matched or did not, for people."""
 
+    reading: list[str] = field(default_factory=list)
+    """What was read of the exchange."""
     lines: list[str] = field(default_factory=list)
     undeclared_losses: list[str] = field(default_factory=list)
     """Pointers to values that edits take from the request though their author says that the intent stays."""
+
+    def read(self, match: MatchedOperation, text: Json, errors: Sequence[Violation], *, is_json: bool) -> None:
+        """Say what was read: the operation, an answer that is no JSON, each error."""
+        self.reading.append(f"operation: {match.operation or 'unknown'} (pack {match.profile.pack.name})")
+        if not is_json:
+            self.reading.append(f"answer, as it is read: {_shortened(orjson.dumps(text).decode())}")
+        for number, error in enumerate(errors):
+            facts = {"code": error.code, "type": error.type, "place": error.pointer, "message": error.message}
+            told = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value)
+            self.reading.append(f"errors[{number}]: {_shortened(told) or 'nothing is known of it'}")
+
+
+_LONGEST_LINE = 500
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."
 
 
 def match_operation(profiles: Sequence[ApiProfile], request: Request) -> MatchedOperation | None:
@@ -92,13 +127,15 @@ def match_operation(profiles: Sequence[ApiProfile], request: Request) -> Matched
 
 
 def match_with(profile: ApiProfile, request: Request, *, presented: bool = False) -> MatchedOperation:
-    """Return the operation of a request by one profile.
+    """Return the operation of a request by one profile: the one that the request names, else that of its path.
 
     A gRPC method is its own operation: `/package.Service/Method` is `package.Service/Method`.
     """
     if request.protocol is Protocol.GRPC:
         return MatchedOperation(profile, request.method[1:], {}, presented)
     operation, params = profile.adapter.operations.find(request.method, request.path) or ("", {})
+    if profile.pack.operation is not None:
+        operation = profile.pack.operation.of(request) or operation
     return MatchedOperation(profile, operation, params, presented)
 
 
@@ -108,6 +145,8 @@ def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Seq
     An answer without content is one error to an API without formats of its own.
     """
     adapter = match.profile.adapter
+    if exchange.status < 400 and not _is_refusal(match, body):
+        return ()
     for native_format in adapter.formats:
         errors = native_format.read(exchange, body)
         if errors:
@@ -117,6 +156,14 @@ def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Seq
     if exchange.status >= 400 and (body is None or isinstance(body, str)) and _is_plain(match.profile):
         return (Violation(message=body or ""),)
     return ()
+
+
+def _is_refusal(match: MatchedOperation, body: Json) -> bool:
+    """Whether a success may be a refusal: where the pack names a condition, only where it holds."""
+    mapping, adapter = match.profile.pack.error, match.profile.adapter
+    if mapping is None or not mapping.refusals or match.operation in adapter.refuses_with_success:
+        return True
+    return mapping.refuses(match.operation, body)
 
 
 def _is_plain(profile: ApiProfile) -> bool:

@@ -145,7 +145,7 @@ class Engine:
         chosen: RefusalCase | None = None
         matched: list[MatchedError] = []
         fault: CorrigibleError | None = None
-        for case in self._cases(exchange, match, answer):
+        for case in self._cases(exchange, match, answer, explanation):
             chosen = chosen or case
             try:
                 suggested = yield from suggest(case, limits, explanation)
@@ -165,7 +165,9 @@ class Engine:
             raise fault
         return (yield from self._feedback(chosen, matched, explanation, loops, None if fault is None else str(fault)))
 
-    def _cases(self, exchange: Exchange, match: MatchedOperation, answer: Answer) -> Iterator[RefusalCase]:
+    def _cases(
+        self, exchange: Exchange, match: MatchedOperation, answer: Answer, explanation: Explanation | None
+    ) -> Iterator[RefusalCase]:
         """Yield the refusal as each profile reads it, the one of the operation first.
 
         A success that only looks like another API's refusal stays a success.
@@ -181,6 +183,8 @@ class Engine:
             errors = parse_errors(match, exchange, text)
             if not errors and profile is profiles[0] and _is_judged_unread(profile, exchange):
                 errors = (Violation(),)
+            if explanation is not None:
+                explanation.read(match, text, errors[: self.limits.errors], is_json=answer.is_json)
             if errors:
                 yield RefusalCase(exchange, match, body, text, errors[: self.limits.errors])
 

@@ -16,6 +16,7 @@ from .codec import HttpCodec
 from .content_encoding import decoded_size
 from .feedback_store import Served
 from .messages import HttpExchange, RequestHead, ResponseHead, Rewrite
+from .request_reader import read_request
 
 HttpOutcome = Outcome[Rewrite]
 
@@ -40,6 +41,8 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         """`query_mode` says whether `?mode=` is ours to honour; by default it is, unless the API has its own."""
         self._http = HttpCodec(engine, query_mode=query_mode)
         super().__init__(engine, self._http, mode=mode, loops=loops)
+        mappings = [profile.pack.error for profile in engine.profiles]
+        self._media_types = frozenset(media for one in mappings if one is not None for media in one.media_types)
 
     def upstream_target(self, target: str) -> str:
         """Return the target for the upstream: a third party never sees our `?mode=`."""
@@ -74,6 +77,7 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
             is_read = (
                 media == "application/json" or media.endswith("+json") or (may_refuse and media.startswith("text/"))
             )
+        is_read = is_read or media in self._media_types
         if not is_read or media == "text/event-stream":
             return None
         least = 0 if status >= 400 else 1
@@ -90,13 +94,14 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         return any(a.may_refuse(request.method, request.path, headers) for a in adapters if a.may_refuse is not None)
 
     def _refuses_with_success(self, request: RequestHead) -> bool:
-        for profile in self.engine.profiles:
-            adapter = profile.adapter
-            if adapter.refuses_with_success:
-                match = adapter.operations.find(request.method, request.path)
-                if match is not None and match[0] in adapter.refuses_with_success:
-                    return True
-        return False
+        profiles = [profile for profile in self.engine.profiles if profile.refuses_with_success]
+        if not profiles:
+            return False
+        try:
+            head = read_request(request.method, request.target, request.headers, b"")
+        except ValueError:
+            return False
+        return any(profile.may_refuse_with_success(head) for profile in profiles)
 
     def passed(self, request: RequestHead, status: int) -> None:
         """Record an unmodified response: a success ends the loops of its caller there. Never raises."""

@@ -16,7 +16,7 @@ from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.language.rule import Rule
-from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
+from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.cases import Case, case_file, differences, load_cases
 from corrigible.rules.pack.load import rule_files
 from corrigible.schema.error import FeedbackError, ReaderError
@@ -110,7 +110,7 @@ def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> I
     """Yield look-ups that the rule makes and the case does not list, and those listed that nothing makes."""
     listed = case.text.lookups
     for lookup in dict.fromkeys(requested):
-        if lookup not in listed and lookup.startswith(_READS):
+        if lookup not in listed and _is_read(profile, lookup):
             yield f'the rule looks up "{lookup}", which the case does not list (null: nothing is there)'
     if not listed.keys() <= set(requested):
         evaluate_rules(profile, profile.pack.rules, case, requested=requested)
@@ -118,8 +118,11 @@ def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> I
             yield f'lookups has "{lookup}", which nothing looks up'
 
 
-_READS = ("GET ", f"{CALL} ")
-"""How look-ups of rules begin: what else is asked is a dry run."""
+def _is_read(profile: ApiProfile, lookup: str) -> bool:
+    """Whether a rule asks this: what else is asked is a dry run."""
+    method, _, path = lookup.partition(" ")
+    is_reading_post = method == "POST" and allowed(path, profile.pack.guidance.reading_posts) is not None
+    return method in ("GET", CALL) or is_reading_post
 
 
 def evaluate_rules(

@@ -28,6 +28,7 @@ Evaluation = Generator[Lookup, LookupAnswer, "RuleResult | None"]
 
 _MOST_VALUES = 200_000
 _MOST_LETTERS = 4 << 20
+_LONGEST_BODY = 64 << 10
 _NOTHING = Bulk(0, 0)
 _WAITS = {"WAIT_AND_RETRY"}
 
@@ -161,7 +162,7 @@ class RuleEvaluation:
                 free = [other for other in waiting if open_names.isdisjoint(other.needs)]
                 ahead = [one for one, _ in (self._lookup(other, activation) for other in free) if one is not None]
                 answer = _decoded((yield replace(lookup, ahead=tuple(ahead)) if ahead else lookup))
-                verb = "GET" if spec.message is None else CALL
+                verb = spec.method
                 self.looked.append(f"{verb} {template}")
                 verdict = "gave nothing" if answer is None else "answered"
                 self._note(f"look-up {spec.name}: {verb} {template} {verdict}")
@@ -178,12 +179,18 @@ class RuleEvaluation:
         """Return the look-up and the template it fits: none where its `if` does not hold, empty for no fit."""
         if spec.condition is not None and not spec.condition.holds(activation):
             return None, None
-        path = spec.get.evaluate(activation)
-        template = allowed(path, self.settings.lookups) if isinstance(path, str) else None
-        if template is not None and brings_query(path, spec.get.expanded):
+        path = spec.path.evaluate(activation)
+        templates = self.settings.lookups if spec.body is None else self.settings.reading_posts
+        template = allowed(path, templates) if isinstance(path, str) else None
+        if template is not None and brings_query(path, spec.path.expanded):
             template = None
         if template is None:
             return None, ""
+        if spec.body is not None:
+            body = orjson.dumps(filled(spec.body, activation))
+            if len(body) > _LONGEST_BODY:
+                raise RuleFault(self.rule.id, f"the body of look-up {spec.name} is over {_LONGEST_BODY:,} bytes")
+            return Lookup(path, "POST", body, "application/json"), template
         if spec.message is None:
             return Lookup(path), template
         return Lookup(path, CALL, orjson.dumps(filled(spec.message, activation))), template

@@ -11,6 +11,8 @@ class PackSettings:
 
     lookups: tuple[tuple[str, ...], ...] = ()
     """Allow-listed path templates, split at `/`."""
+    reading_posts: tuple[tuple[str, ...], ...] = ()
+    """The same of paths that are read by POST."""
     idempotency_header: str = ""
     """Lower case; empty where the API has none."""
     secrets: frozenset[str] = frozenset()

@@ -43,17 +43,18 @@ def compile_rule(
     major: str,
     vocabulary: Vocabulary,
     lookups: Templates | None = None,
+    reading_posts: Templates | None = None,
     functions: Functions = MappingProxyType({}),
     author: str | None = None,
     lint: list[AuthoringError] | None = None,
 ) -> Rule:
     """Compile one rule file. Raises one AuthoringError that lists everything wrong with it.
 
-    With `lookups`, the pack's allow-list, a look-up that none of them can cover is such a mistake. What works and is
-    to be mended all the same is added to `lint`.
+    With `lookups` and `reading_posts`, the pack's allow-lists, a look-up that none of them can cover is such a mistake.
+    What works and is to be mended all the same is added to `lint`.
     """
     text = checked(RuleText, source)
-    compiler = _Compiler(source, text, vocabulary, lookups, functions)
+    compiler = _Compiler(source, text, vocabulary, lookups, reading_posts, functions)
     try:
         rule = compiler.rule(pack, major, author)
         if lint is not None:
@@ -72,6 +73,11 @@ def compile_text(text: Mapping[str, Any], *, pack: str, major: str, vocabulary: 
 _TABLE = re.compile(r"(?<![\w.])tables\b(?:\.([A-Za-z_]\w*))?")
 
 
+def _path(text: LookupText) -> tuple[str, str]:
+    """Return the key under which a look-up gives its path, and the expression."""
+    return ("post", text.post) if text.post is not None else ("get", text.get or "")
+
+
 class _Compiler(ExpressionCompiler):
     def __init__(
         self,
@@ -79,12 +85,14 @@ class _Compiler(ExpressionCompiler):
         text: RuleText,
         vocabulary: Vocabulary,
         lookups: Templates | None,
+        reading_posts: Templates | None,
         functions: Functions,
     ) -> None:
         super().__init__(source, functions)
         self.text = text
         self.vocabulary = vocabulary
         self.lookups = lookups
+        self.reading_posts = reading_posts
         self.names = frozenset(text.lookup) | frozenset(text.let)
 
     def rule(self, pack: str, major: str, author: str | None) -> Rule:
@@ -129,13 +137,14 @@ class _Compiler(ExpressionCompiler):
 
     def _question(self, name: str, lookup_text: LookupText, scope: Environment) -> LookupSpec:
         begun = len(self.expressions)
-        trail = ("lookup", name)
+        trail, (key, path) = ("lookup", name), _path(lookup_text)
         return LookupSpec(
             name,
-            self._cel(lookup_text.get, (*trail, "get"), scope),
+            self._cel(path, (*trail, key), scope),
             self._condition(lookup_text.condition, (*trail, "if"), scope),
             lookup_text.optional,
             None if lookup_text.message is None else self._template(lookup_text.message, (*trail, "message"), scope),
+            None if lookup_text.post is None else self._template(lookup_text.body or {}, (*trail, "body"), scope),
             frozenset(word for one in self.expressions[begun:] for word in words(one.expanded))
             & self.text.lookup.keys(),
         )
@@ -144,12 +153,15 @@ class _Compiler(ExpressionCompiler):
         """A look-up knows the look-ups before it, a `let` every look-up and the `let`s before it."""
         waiting = [*self.text.lookup, *self.text.let]
         for name, lookup_text in self.text.lookup.items():
-            for key, text in (("get", lookup_text.get), ("if", lookup_text.condition)):
-                self._too_early(text, ("lookup", name, key), waiting)
+            key, path = _path(lookup_text)
+            for part, text in ((key, path), ("if", lookup_text.condition), ("body", lookup_text.body)):
+                self._too_early(text, ("lookup", name, part), waiting)
             waiting.pop(0)
-            beginning = uncovered(lookup_text.get, self.lookups) if self.lookups is not None else None
+            templates = self.lookups if lookup_text.post is None else self.reading_posts
+            beginning = uncovered(path, templates) if templates is not None else None
             if beginning is not None:
-                self._wrong(("lookup", name, "get"), f'"{beginning}" fits none of the lookups of pack.yaml')
+                wanted = f'"{beginning}"' if lookup_text.post is None else f'"POST {beginning}"'
+                self._wrong(("lookup", name, key), f"{wanted} fits none of the lookups of pack.yaml")
         for name, value in self.text.let.items():
             self._too_early(value, ("let", name), waiting)
             waiting.pop(0)

@@ -6,16 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from .mapping_model import ErrorText, Names, OperationSources, listed
+
 Value = Any
 """A YAML string is a CEL expression; numbers, booleans and null are themselves; maps and lists nest."""
 
 
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
-Names = Annotated[list[str], BeforeValidator(_listed, json_schema_input_type=str | list[str])]
-Numbers = Annotated[list[int], BeforeValidator(_listed, json_schema_input_type=int | list[int])]
+Numbers = Annotated[list[int], BeforeValidator(listed, json_schema_input_type=int | list[int])]
 Actor = Literal["nobody", "somebody_else", "you"]
 Cel = Annotated[str, Field(description="A CEL expression.", min_length=1)]
 CelOrTrue = Annotated[str | bool, Field(description="A CEL expression that gives a boolean.")]
@@ -52,13 +49,26 @@ class Match(FileModel):
 class LookupText(FileModel):
     """One read of live state with the caller's credentials: a GET on the upstream's own origin, or a call to it.
 
-    With `message`, `get` gives the full name of a gRPC method that only reads.
+    With `message`, `get` gives the full name of a gRPC method that only reads. `post` is for APIs that read by POST:
+    the `lookups` of pack.yaml list such a path as `POST /flows/filter`, which says that it only reads.
     """
 
-    get: Cel
+    get: Cel | None = None
+    post: Cel | None = None
+    body: dict[str, Value] | None = Field(None, description="The JSON body of a POST.")
     message: dict[str, Value] | None = Field(None, description="The message of a gRPC call, in proto-JSON.")
     condition: CelOrTrue | None = Field(None, alias="if")
     optional: bool = False
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> LookupText:
+        if (self.get is None) == (self.post is None):
+            raise ValueError("says exactly one of get, post")
+        if self.body is not None and self.post is None:
+            raise ValueError("has a body: that needs post")
+        if self.message is not None and self.get is None:
+            raise ValueError("has a message: that needs get")
+        return self
 
 
 class AskText(FileModel):
@@ -252,16 +262,23 @@ class PackText(FileModel):
     api: ApiText
     license: str
     author: str | None = Field(None, min_length=1, description="Who wrote those rules that name nobody.")
-    operations: dict[Annotated[str, Field(pattern="^[A-Z]+ /")], str] = Field(
+    operations: dict[Annotated[str, Field(pattern=r"^([A-Z]+ /.*|[\w.:#-][\w.:/#-]*)$")], str] = Field(
         {},
-        description="What `match.operation` may name, besides adapter's and spec's: `POST /v1/refunds: CreateRefund`",
+        description="What `match.operation` may name, besides adapter's and spec's: `POST /v1/refunds: CreateRefund`. "
+        "With `operation`, also the names that requests give: `PutItem: PutItem`",
     )
+    operation: OperationSources = Field(
+        [], description="Where requests name their operation: `{header: x-amz-target, after: .}`, `{body: /Action}`."
+    )
+    error: ErrorText | None = Field(None, description="How the API writes its errors.")
     dialect: Literal["graphql", "mcp"] | None = Field(
         None, description="All answers are of this kind: GraphQL over HTTP, or a server of the Model Context Protocol."
     )
     mirror: str | None = Field(None, pattern="^/")
     redact: list[Annotated[str, Field(pattern="^/")]] = []
-    lookups: list[Annotated[str, Field(pattern=r"^/[^?#\s]+$")]] = []
+    lookups: list[Annotated[str, Field(pattern=r"^(POST )?/[^?#\s]+$")]] = Field(
+        [], description="Paths that look-ups may read. `POST /flows/filter` says that this POST only reads."
+    )
     bases: list[Annotated[str, Field(pattern=r"^/[^?#{\s]+$")]] = Field(
         [], description="Paths below which some servers have the whole API: a look-up may begin with one."
     )

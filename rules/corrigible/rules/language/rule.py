@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import re2
 
+from corrigible.rules.lookup import CALL
 from corrigible.schema.exchange import Json
 
 from .expression import Activation, Bindings, Environment, Expression
@@ -88,13 +89,21 @@ class LookupSpec:
     """A look-up of a rule."""
 
     name: str
-    get: Expression
+    path: Expression
     condition: Expression | None
     optional: bool
     message: Template = None
-    """Of a gRPC call; None for a GET."""
+    """Of a gRPC call; None for a GET or a POST."""
+    body: Template = None
+    """Of a POST, empty for none; None for everything else."""
     needs: frozenset[str] = frozenset()
     """The names of the look-ups whose answers it mentions."""
+
+    @property
+    def method(self) -> str:
+        if self.body is not None:
+            return "POST"
+        return "GET" if self.message is None else CALL
 
 
 @dataclass(frozen=True, slots=True)

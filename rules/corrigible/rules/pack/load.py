@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -22,8 +22,13 @@ from corrigible.schema.error import VocabularyError
 from corrigible.schema.exchange import Json
 from corrigible.schema.vocabulary import Vocabulary
 
+from .error_mapping import ErrorMapping, compile_error
+from .mapping_problems import mapping_problems
+from .operation_names import OperationNames, compile_operation
+
 MANIFEST = "pack.yaml"
 CASES = ".cases.yaml"
+_POST = "POST "
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,10 @@ class Pack:
     """Table name to its data, as expressions see it under `tables`."""
     vocabulary: Vocabulary
     guidance: PackSettings
+    error: ErrorMapping | None = None
+    """How the API writes its errors, where the pack says it."""
+    operation: OperationNames | None = None
+    """Where requests name their operation, besides method and path."""
 
     @property
     def label(self) -> str:
@@ -79,10 +88,9 @@ def load_pack(name_or_path: str | Path, lint: list[AuthoringError] | None = None
     manifest = read_source(path / MANIFEST)
     text = checked(PackText, manifest)
     vocabulary = _vocabulary(manifest, text)
-    lookups = tuple(
-        tuple(f"{base}{template}".strip("/").split("/")) for base in ("", *text.bases) for template in text.lookups
-    )
-    errors: list[AuthoringError] = []
+    lookups = _templates(text, [one for one in text.lookups if not one.startswith(_POST)])
+    reading_posts = _templates(text, [one.removeprefix(_POST) for one in text.lookups if one.startswith(_POST)])
+    errors = [*mapping_problems(manifest, text), *_open_posts(manifest, text)]
     tables: Mapping[str, Json] = {}
     try:
         tables = load_tables(path)
@@ -103,6 +111,7 @@ def load_pack(name_or_path: str | Path, lint: list[AuthoringError] | None = None
                 major=major,
                 vocabulary=vocabulary,
                 lookups=lookups,
+                reading_posts=reading_posts,
                 functions=functions,
                 author=text.author,
                 lint=lint,
@@ -115,18 +124,33 @@ def load_pack(name_or_path: str | Path, lint: list[AuthoringError] | None = None
         raise found
     guidance = PackSettings(
         lookups=lookups,
+        reading_posts=reading_posts,
         idempotency_header=(text.idempotency_header or "").lower(),
         secrets=frozenset(text.secret_parameters),
         decisive=frozenset(text.decisive),
         tokens=frozenset([*text.tokens, *([text.idempotency_header.lower()] if text.idempotency_header else [])]),
         path_members=frozenset(text.path_members),
     )
-    return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance)
+    mapping = None if text.error is None else compile_error(text.error)
+    names = compile_operation(text.operation, text.operations) if text.operation else None
+    return Pack(text.name, path, text, tuple(rules.values()), tables, vocabulary, guidance, mapping, names)
 
 
 def load_tables(path: Path) -> dict[str, Json]:
     """Read every `tables/*.yaml`; a `-` in the file's name is `_` in expressions."""
     return {file.stem.replace("-", "_"): read_source(file).data for file in sorted((path / "tables").glob("*.yaml"))}
+
+
+def _templates(text: PackText, paths: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(f"{base}{path}".strip("/").split("/")) for base in ("", *text.bases) for path in paths)
+
+
+def _open_posts(manifest: Source, text: PackText) -> Iterator[AuthoringError]:
+    """Yield the paths that are read by POST and end in a variable: a value could make them another operation."""
+    for index, one in enumerate(text.lookups):
+        last = one.rpartition("/")[2]
+        if one.startswith(_POST) and ("{" in last or "{+" in one):
+            yield manifest.error(("lookups", index), f'"{one}": the last part of a path that is read by POST is fixed')
 
 
 def _functions(manifest: Source, text: PackText, lint: list[AuthoringError]) -> Functions:
