@@ -48,4 +48,4 @@ def adapter_for(name: str, dialect: str | None = None) -> Adapter:
     if name in _FOLDERS:
         adapter: Adapter = import_module(f"corrigible.adapters.{_FOLDERS[name]}.adapter").ADAPTER
         return adapter
-    return Adapter(name=name, formats=(GoogleRpcFormat(), GenericFormat()), tells_places_loosely=True)
+    return Adapter(name=name, formats=(GoogleRpcFormat(reads_prose=True), GenericFormat()), tells_places_loosely=True)

@@ -17,12 +17,19 @@ from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
+from .sentence import completed
+
 CODES: Final = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
     *("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED"),
     *("INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"),
 )
 """By number."""
+
+ABOUT_THE_REQUEST: Final = frozenset(
+    {"INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND", "ALREADY_EXISTS", "UNKNOWN", "INTERNAL"}
+)
+"""Codes whose text may name a place of the request; UNKNOWN and INTERNAL are what servers send that choose none."""
 
 _DURATION: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)s")
 _STEP: Final = re.compile(r"\[(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\[\]\"']*))\]|([^.\[\]]+)")
@@ -45,7 +52,21 @@ class GoogleRpcFormat:
 
     name = "google.rpc"
 
+    def __init__(self, *, reads_prose: bool = False) -> None:
+        """`reads_prose` for APIs whose sentences nobody knows: places and limits are read from the text, too."""
+        self._reads_prose = reads_prose
+
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
+        errors = self._read(exchange, body)
+        if not self._reads_prose:
+            return errors
+        return [
+            one
+            for error in errors
+            for one in (_of_prose(error, exchange) if error.type in ABOUT_THE_REQUEST else [error])
+        ]
+
+    def _read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         status = _status(body)
         if status is None:
             return ()
@@ -71,6 +92,25 @@ class GoogleRpcFormat:
         if not placed:
             return [Violation(code=native.get("reason") or code, message=message, type=code, native=native)]
         return [violation._replace(native={**native, **violation.native}) for violation in placed]
+
+
+def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
+    """Return an error with what its text says, its code as it was."""
+    if error.native.get("detail") == "Violations" and not error.pointer:
+        return [error]  # a rule of the whole message
+    out = completed(error._replace(code=""), exchange.request)
+    if len(out) == 1 and _is_about_two(out[0], error, exchange):
+        return [error]
+    return [one._replace(code=one.code or error.code) for one in out]
+
+
+def _is_about_two(read: Violation, error: Violation, exchange: Exchange) -> bool:
+    """Whether a text that only mentions members mentions two: `end must be after start`."""
+    body = exchange.request.body
+    if error.pointer or not read.pointer or read.constraint or read.stated or not isinstance(body, Mapping):
+        return False
+    words = set(re.findall(r"\w+", error.message[:_LONGEST_TEXT]))
+    return len(words & {str(name) for name in body}) > 1
 
 
 def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
@@ -263,6 +303,7 @@ def _below_request(field: str, exchange: Exchange) -> str:
     return field if any(name in body for name in _spellings(head)) else rest
 
 
+_LONGEST_TEXT: Final = 2000
 _LONGEST: Final = 512
 _NAME: Final = re.compile(r"(?!.*//)[\w$*@+./-]{0,128}", re.ASCII)
 

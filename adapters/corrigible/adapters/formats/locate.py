@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from corrigible.adapters.vocabulary import ANY, NOTHING, Path, Vocabulary
 from corrigible.rules.budget import remaining, spend
 from corrigible.rules.pointer import MISSING, resolve, segments, to_pointer
 from corrigible.rules.violation import Violation
-from corrigible.schema.exchange import Exchange, Json, Request
+from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 from .message import subject
+from .message_limits import choices_in
+from .sent_value import Sent, fold, named_in_words, value_beside_name, value_mentioned
 
 _MOST_PLACES: Final = 2000
 _PLACES_A_STEP: Final = 4
@@ -43,6 +45,7 @@ and the names in words of Rails' full messages: "Start date can't be blank"."""
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _LONGEST: Final = 2000
 _MOST_QUOTED: Final = 16
+_ABOUT_WHAT_IS_THERE: Final = (404, 409)
 _ENOUGH: Final = 8000
 """Steps that have to be left for reading what an operation declares."""
 
@@ -60,7 +63,7 @@ def located(
     """
     request = exchange.request
     vocabulary: Vocabulary | None = None
-    sent: list[_Sent] = []
+    sent: list[Sent] = []
     out: list[Violation] = []
     for error in errors:
         if _is_there(error, request):
@@ -73,7 +76,10 @@ def located(
         place = _by_path(error, request, vocabulary, sent) if error.pointer else ""
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         if not place and about_request:
-            place = _by_text(error, request, vocabulary, [*sent, *(_Sent((), (), value) for value in path_values)])
+            place = _by_text(error, request, vocabulary, [*sent, *(Sent((), (), value) for value in path_values)])
+            if not place and request.protocol is Protocol.GRPC:
+                place = value_mentioned(error.message, sent, any_text=exchange.status in _ABOUT_WHAT_IS_THERE)
+            error = _of_value(error, place, request)
         out.append(_at_its_place(error._replace(pointer=place), request, vocabulary))
     return out
 
@@ -96,6 +102,25 @@ def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) ->
 _OF_VALUES: Final = frozenset({"", "type", "enum", "minLength", "minimum", "format", "pattern"})
 
 
+def _of_value(error: Violation, place: str, request: Request) -> Violation:
+    """Return an error about an unknown name as one about a value, where the name is the value of a place."""
+    told = segments(error.pointer)[-1:]
+    if error.constraint != "additionalProperties" or not place or segments(place)[-1:] == told:
+        return error
+    if resolve(request.document(), place) not in told:
+        return error
+    choices = choices_in(error.message)
+    listed = _listed(error) or (list(choices.items) if choices is not None else [])
+    return error._replace(constraint="enum", stated={"enum": listed} if listed else {})
+
+
+def _listed(error: Violation) -> list[Json]:
+    """Return the values or names that an error says are known."""
+    names = error.stated.get("propertyNames", error.stated)
+    listed = names.get("enum") if isinstance(names, Mapping) else None
+    return listed if isinstance(listed, list) else []
+
+
 def respelled(pointer: str, request: Request) -> str:
     """Return a place with the names as the request spells them: ASP.NET writes `Name` for `name`."""
     part, *names = segments(pointer)
@@ -114,18 +139,6 @@ def respelled(pointer: str, request: Request) -> str:
     return to_pointer([part, *around, name[:1].lower() + name[1:] if name[:1].isupper() and is_lower else name])
 
 
-class _Sent(NamedTuple):
-    """A place of the request."""
-
-    path: Path
-    folded: Path
-    value: Json
-
-
-def _fold(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()
-
-
 def _is_there(error: Violation, request: Request) -> bool:
     """Whether the told place is one of the request, and no other can be meant."""
     if not error.pointer:
@@ -142,7 +155,7 @@ def _is_blank(value: Json) -> bool:
     return value in ("", None, [], {}) or (isinstance(value, str) and value.isspace())
 
 
-def _places(request: Request) -> Iterator[_Sent]:
+def _places(request: Request) -> Iterator[Sent]:
     """Yield the places of body and query, the outermost first."""
     waiting: list[tuple[Path, Json]] = [(("body",), request.body), (("query",), dict(request.query))]
     count = 0
@@ -153,7 +166,7 @@ def _places(request: Request) -> Iterator[_Sent]:
             for name, one in inner:
                 here = (*path, str(name))
                 count += 1
-                yield _Sent(here, tuple(map(_fold, here)), one)
+                yield Sent(here, tuple(map(fold, here)), one)
                 if count >= _MOST_PLACES:
                     return
                 if isinstance(one, Mapping | list):
@@ -167,7 +180,7 @@ def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
     for name in names:
         if isinstance(value, Mapping):
             exact = name if name in value else None
-            near = [exact] if exact is not None else [one for one in value if _fold(one) == _fold(name)]
+            near = [exact] if exact is not None else [one for one in value if fold(one) == fold(name)]
             if len(near) != 1:
                 return None
             value = value[near[0]]
@@ -180,7 +193,7 @@ def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
     return spelled
 
 
-def _by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[_Sent]) -> str:
+def _by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[Sent]) -> str:
     """Return the only place that the told one can be, empty where none or several can."""
     part, *names = segments(error.pointer)
     missing = error.constraint == "required"
@@ -217,9 +230,9 @@ def _as_told(error: Violation, part: str, names: Sequence[str], request: Request
     return ""
 
 
-def _present(part: str, tail: Sequence[str], sent: Sequence[_Sent]) -> str | None:
+def _present(part: str, tail: Sequence[str], sent: Sequence[Sent]) -> str | None:
     """Return the only place of the request that ends in some names, None where there are several."""
-    folded = tuple(map(_fold, tail))
+    folded = tuple(map(fold, tail))
     for exact in (True, False):
         ending = [
             one
@@ -238,7 +251,7 @@ def _present(part: str, tail: Sequence[str], sent: Sequence[_Sent]) -> str | Non
 def _absent(part: str, tail: Sequence[str], request: Request, vocabulary: Vocabulary) -> str | None:
     """Return the only declared place that ends in some names and is missing in the request, None where there"
     " are several."""
-    folded = tuple(map(_fold, tail))
+    folded = tuple(map(fold, tail))
     document = request.document()
     whole: list[str] = []
     inner: list[str] = []
@@ -255,7 +268,7 @@ def _absent(part: str, tail: Sequence[str], request: Request, vocabulary: Vocabu
 
 def _ends_in(path: Path, folded: Path) -> bool:
     return all(
-        _fold(one) == other or (one == ANY and other.isdecimal())
+        fold(one) == other or (one == ANY and other.isdecimal())
         for one, other in zip(path[-len(folded) :], folded, strict=True)
     )
 
@@ -282,22 +295,24 @@ def _expanded(path: Path, document: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _is_declared(path: Sequence[str], vocabulary: Vocabulary) -> bool:
-    folded = tuple(map(_fold, path))
+    folded = tuple(map(fold, path))
     return any(
         len(one) >= len(path)
-        and all(mine == ANY or _fold(mine) == other for mine, other in zip(one, folded, strict=False))
+        and all(mine == ANY or fold(mine) == other for mine, other in zip(one, folded, strict=False))
         for one in vocabulary.places
     )
 
 
-def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[_Sent]) -> str:
+def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[Sent]) -> str:
     """Return the only place that a text names, or whose value it quotes."""
     message = error.message
     if not message or len(message) > _LONGEST or "\n" in message:
         return ""
     quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
-    listed = {str(value) for value in error.stated.get("enum", ())}
+    listed = {str(value) for value in _listed(error)}
     quoted = [one for one in dict.fromkeys(quoted) if one not in listed]
+    if request.protocol is Protocol.GRPC and (beside := value_beside_name(message, sent)):
+        return beside
     named = {place for one in quoted for place in _named(one, sent)}
     valued = {place for one in quoted for place in _valued(one, sent)}
     if len(named | valued) == 1:
@@ -313,6 +328,8 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
         return next(iter(distinct))
     if distinct:
         return ""
+    if request.protocol is Protocol.GRPC and len(worded := named_in_words(message, sent)) == 1:
+        return worded[0]
     about = _OBLIGED.match(message)
     if about is not None and not _names_another(message[about.end() :], about["name"], sent):
         names = [name.replace(" ", "_") for name in about["name"].split(".")]
@@ -325,13 +342,13 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
     return _by_choices(error, vocabulary, sent)
 
 
-def _names_another(rest: str, name: str, sent: Sequence[_Sent]) -> bool:
+def _names_another(rest: str, name: str, sent: Sequence[Sent]) -> bool:
     """Whether a sentence about a member names another one: "end must be after start" is about two."""
     words = set(_WORD.findall(rest))
     return any(one.path and one.path[-1] in words and one.path[-1] != name for one in sent)
 
 
-def _named(name: str, sent: Sequence[_Sent]) -> set[str]:
+def _named(name: str, sent: Sequence[Sent]) -> set[str]:
     """Return the places of a name of the request."""
     names = [part for part in re.split(r"[.\[\]]+", name) if part]
     if not names or all(one.isdecimal() for one in names):
@@ -339,7 +356,7 @@ def _named(name: str, sent: Sequence[_Sent]) -> set[str]:
     return {to_pointer(one.path) for one in sent if list(one.path[-len(names) :]) == names}
 
 
-def _valued(value: str, sent: Sequence[_Sent]) -> set[str]:
+def _valued(value: str, sent: Sequence[Sent]) -> set[str]:
     """Return the places of the request that hold a value as its text; of a parameter of the path, the path."""
     texts = {value, value[:-1]} if value.endswith(".") and len(value) > 1 else {value}
     return {
@@ -349,7 +366,7 @@ def _valued(value: str, sent: Sequence[_Sent]) -> set[str]:
     }
 
 
-def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[_Sent]) -> str:
+def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[Sent]) -> str:
     """Return the only place of the request that is declared to take just the values that an error lists."""
     values = error.stated.get("enum")
     if not values:

@@ -94,6 +94,9 @@ _MISSING: Final = _compiled(
     # Hibernate through Dropwizard and others: "name must not be null", "query param limit must not be null"
     rf"^(?:{_PART} param )?(?P<a>[a-z_$][\w$@.\[\]-]{{0,79}}) (?:must not be (?:null|blank|empty)|may not be"
     rf" null|should not be (?:null|undefined))\b",
+    # Temporal: "WorkflowId is not set on request."; by hand: "Missing TaskQueue."
+    r"^(?P<a>[a-z_$][\w$@.-]{0,79}) (?:is|was) not (?:set|specified|given|provided)\b",
+    r"^missing (?P<a>(?-i:[a-z0-9]+(?:_[a-z0-9]+)+|[A-Za-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+))[.!]?$",
     # by hand: "No name provided", "no 'name' given"
     r"""^no ['"`]?(?P<a>[a-z_$][\w$@.-]{0,79})['"`]? (?:was )?(?:provided|given|supplied|specified)\b""",
     # by hand: "You must provide a name", "Please specify 'path'"
@@ -138,7 +141,8 @@ _UNKNOWN: Final = _compiled(
 _KNOWN_NAMES: Final = re.compile(
     r"(?:expected(?: one of)?|available \w{1,20} are|known (?:properties|fields|members|parameters|keys)"
     r"(?: are)?:?|allowed (?:properties|fields|parameters|keys)(?: are)?:?|valid (?:fields|parameters|keys|options"
-    r"|properties)(?: are)?:?|possible (?:fields|keys) are:?|did you mean(?: one of)?|must be one of|choose from)"
+    r"|properties)(?: are)?:?|(?:allowed|valid|known|supported)(?: are)?(?=:)"
+    r"|possible (?:fields|keys) are:?|did you mean(?: one of)?|must be one of|choose from)"
     r":? (?P<many>['\"`\[].{1,1000})",
     re.IGNORECASE | re.DOTALL,
 )

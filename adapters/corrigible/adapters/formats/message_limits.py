@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import re2
+
 from corrigible.rules.budget import spend
 from corrigible.schema.exchange import Json
 
@@ -109,6 +111,13 @@ _SIGN: Final = re.compile(
     rf" not) be negative)",
     re.IGNORECASE,
 )
+_PATTERN: Final = re.compile(
+    r"\b(?:must|should|does not|doesn't) (?:match|conform to|comply with)(?: the)?"
+    r"(?: regex(?:p)?| regular expression| pattern)?"
+    r":? ['\"`]?(?P<p>\^[^\s'\"`]{1,200}\$)(?=['\"`]?(?:[\s:;,.]|$))",
+    re.IGNORECASE,
+)
+"""containerd: `identifier "a b" must match ^[A-Za-z0-9]+$: invalid argument`."""
 _CHOICES: Final = re.compile(
     r"(?:\bmust match one of|\bone of (?:the )?(?:following|these)(?: values| options| choices)?(?: are)?"
     r"|\b(?:not )?(?:one|any) of(?: the)?(?: values accepted for Enum class)?(?: values| allowed values| options)?"
@@ -189,9 +198,23 @@ def limits_in(message: str) -> dict[str, Json]:
         stated[
             "exclusiveMinimum" if word == "positive" else "exclusiveMaximum" if word == "negative" else "minimum"
         ] = 0
+    if not stated and (pattern := _pattern_in(message)):
+        return {"pattern": pattern}
     if not stated and (kind := type_in(message)):
         stated["type"] = kind
     return stated
+
+
+def _pattern_in(message: str) -> str:
+    """Return the regular expression that a message gives for the whole value, empty where it gives none."""
+    match = _PATTERN.search(message)
+    if match is None:
+        return ""
+    try:
+        re2.compile(match["p"])
+    except re2.error:
+        return ""
+    return match["p"]
 
 
 def choices_in(message: str) -> Listed | None:

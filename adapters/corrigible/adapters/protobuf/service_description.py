@@ -85,6 +85,8 @@ class ProtobufDescription:
             by_service.setdefault(known.rpartition("/")[0], []).append(known.rpartition("/")[2])
         services = [service] if service in by_service else _near_services(service, list(by_service))
         near = [f"{service}/{other}" for service in services for other in _near_names(name, by_service[service])]
+        # The method may be another service's.
+        near = near or [known for known in self._descriptors.methods if known.rpartition("/")[2] == name]
         place = "path" if method == "POST" else "method"
         return SchemaViolation(f"/{place}", place, {"enum": near[:_MOST_NAMED]}, called) if near else None
 
@@ -161,4 +163,6 @@ def _near_services(service: str, services: Sequence[str]) -> list[str]:
     last = service.rpartition(".")[2].lstrip("/")
     ends = {candidate.rpartition(".")[2].lstrip("/"): candidate for candidate in reversed(services)}
     alike = nearest(last, list(ends))
-    return [candidate for candidate in services if candidate.rpartition(".")[2].lstrip("/") in alike][:_MOST_NAMED]
+    near = [candidate for candidate in services if candidate.rpartition(".")[2].lstrip("/") in alike]
+    same_package = nearest(service, near) if len(near) > 1 else []
+    return (same_package if len(same_package) == 1 else near)[:_MOST_NAMED]

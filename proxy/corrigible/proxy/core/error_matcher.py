@@ -27,7 +27,7 @@ from .body_form import violation_of_form
 from .limits import Limits
 from .state import ReadsState, suggest_by_state
 from .verify import drop_invalid
-from .violation_finder import ABOUT_THE_REQUEST, ViolationFinder
+from .violation_finder import ViolationFinder, may_be_judged
 
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
@@ -131,9 +131,9 @@ class ErrorMatcher:
         return None
 
     def _by_description(self, number: int) -> Iterator[RuleResult]:
-        if self._description is None or self._case.exchange.status not in ABOUT_THE_REQUEST:
-            return
         error = self._case.errors[number]
+        if self._description is None or not may_be_judged(error, self._case.exchange.status):
+            return
         finder = ViolationFinder(self._case, self._description, self._violations_at)
         for order, violation in enumerate(finder.about(error)):
             place = violation.pointer, violation.keyword

@@ -57,6 +57,17 @@ _NOTHING_PARTICULAR: Final = re.compile(
 """Messages of a 404 that name nothing: what is not there may be the path."""
 
 
+_BY_THE_TEXT_ONLY: Final = frozenset({"UNKNOWN", "INTERNAL", "FAILED_PRECONDITION"})
+"""Codes of google.rpc that say nothing of the request: only a text that states a limit of one of its places does."""
+
+
+def may_be_judged(error: Violation, status: int) -> bool:
+    """Whether the request may be what is wrong."""
+    if error.type in _BY_THE_TEXT_ONLY:
+        return bool(error.pointer and error.stated)
+    return status in ABOUT_THE_REQUEST
+
+
 class ViolationFinder:
     """Finds what may be wrong with the request of one refusal."""
 
@@ -74,6 +85,12 @@ class ViolationFinder:
     def about(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations that an error may be about, the likeliest first."""
         status = self._case.exchange.status
+        if error.type in _BY_THE_TEXT_ONLY or (
+            error.stated and status == 404 and self._request.protocol is not Protocol.HTTP
+        ):
+            declared = self._description.declared_place(self._request, self._operation, error.pointer)
+            stated = stated_violation(error, self._request, declared)
+            return () if stated is None else (stated,)
         if status in _ABOUT_THE_ROUTE:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:

@@ -30,6 +30,9 @@ from .status import HTTP
 
 LARGE_MESSAGE: Final = 4 << 10
 """Bytes of a message from which on it is not read on the loop: two may be a member, and JSON is made of each."""
+_UNIMPLEMENTED: Final = 12
+_BY_DESCRIPTORS: Final = frozenset({2, 3, 5, 6, 11, _UNIMPLEMENTED, 13})
+"""Codes of refusals that may be about what descriptors describe."""
 _PATIENCE: Final = 0.5
 """The part of the time a caller still waits that look-ups may take."""
 
@@ -94,6 +97,10 @@ class GrpcFront:
         outcome: Outcome[Metadata]
         try:
             limits = _in_time(self._corrector.limits, refusal.seconds)
+            if not await self._may_be_judged(refusal, limits):
+                outcome = Outcome(None, "the upstream's descriptors are not read yet", Mode.REFLECTIVE)
+                self._note(refusal, id, outcome)
+                return None
             outcome = await self._dispatcher.run(self._task(refusal, id), fetch, limits)
         except Shed as reason:
             outcome = Outcome(None, str(reason), Mode.REFLECTIVE)
@@ -101,9 +108,19 @@ class GrpcFront:
             outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=str(reason))
         except Exception as problem:  # the law: an error of ours means that the native status passes
             outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=f"{type(problem).__name__}: {problem}")
+        self._note(refusal, id, outcome, lookups)
+        return outcome.rewrite
+
+    def _note(self, refusal: CallResult, id: str, outcome: Outcome[Metadata], lookups: int = 0) -> None:
         if self._record is not None:
             self._record(CallOutcome(refusal, id, outcome, lookups))
-        return outcome.rewrite
+
+    async def _may_be_judged(self, refusal: CallResult, limits: Limits) -> bool:
+        """Wait for descriptors that are being read, where the refusal is about what they describe."""
+        if self.reflection is None or refusal.code not in _BY_DESCRIPTORS or not self.reflection.is_pending:
+            return True
+        await self.reflection.wait(refusal.metadata, limits.seconds_with_lookups)
+        return refusal.code != _UNIMPLEMENTED or not self.reflection.is_pending
 
     def _task(self, refusal: CallResult, id: str) -> Task[Outcome[Metadata]]:
         corrector = self._corrector

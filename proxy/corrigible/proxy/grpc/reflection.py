@@ -48,6 +48,10 @@ class Reflection:
     def __init__(self, upstream: Upstream, learn: Callable[[Descriptors], None], log: Callable[[str], None]) -> None:
         self._upstream, self._learn, self._say = upstream, learn, log
         self._next, self._tries, self._asked = _Next.ASK, 0, -_PAUSE
+        self._was_absent = False
+        """Whether nobody was there when it was asked."""
+        self._waits = True
+        """Whether refusals wait for it: until it was answered or took too long once."""
         self.task: asyncio.Task[None] | None = None
         """What is being asked, where something is."""
 
@@ -66,6 +70,19 @@ class Reflection:
         self.task = asyncio.create_task(self._ask(own if self._next is _Next.ASK_AS_A_CALLER else ()))
         self.task.add_done_callback(self._done)
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether descriptors may still come."""
+        return self._next is not _Next.NEVER
+
+    async def wait(self, metadata: Metadata, seconds: float) -> None:
+        """Wait for the descriptors of an upstream that has just refused a call, as long as that may take."""
+        if self.task is None and self._was_absent:
+            self._asked = -_PAUSE  # it is there now
+            self.begin(metadata)
+        if self.task is not None and self._waits and seconds > 0:
+            await asyncio.wait({self.task}, timeout=seconds)
+
     def stop(self) -> None:
         self._next = _Next.NEVER
         if self.task is not None:
@@ -82,11 +99,13 @@ class Reflection:
         except aio.AioRpcError as error:
             self._refused(error.code())
         except TimeoutError:
+            self._waits = False
             self._refused(grpc.StatusCode.DEADLINE_EXCEEDED)
         except Exception as problem:  # an error of ours, or descriptors that are wrong: calls go on without
             self._give_up(str(problem) or type(problem).__name__)
 
     def _refused(self, code: grpc.StatusCode) -> None:
+        self._was_absent = code is grpc.StatusCode.UNAVAILABLE
         if code in _ABSENT:
             return  # asked again when somebody calls
         if code in _REFUSED and self._tries < _TRIES:

@@ -1,0 +1,117 @@
+"""Values of a request in a text that quotes nothing: `Namespace defalt is not found`, `[man]`, `ID: w-7`.
+
+gRPC has no place for the place of a mistake, so that most servers put the value into the sentence, as it came.
+
+Knows: one text and the values that were sent. Does not know: formats, descriptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from corrigible.adapters.vocabulary import Path
+from corrigible.rules.budget import spend
+from corrigible.rules.pointer import to_pointer
+from corrigible.rules.safety.decisive import words
+from corrigible.schema.exchange import Json
+
+_LONGEST: Final = 2000
+_LONGEST_VALUE: Final = 200
+_SHORTEST: Final = 2
+_BEFORE: Final = r"(?<![\w./@-])"
+_AFTER: Final = r"(?![\w/@-]|\.\w)"
+_SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
+"""Before a value that only says where something is looked for."""
+_PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
+_GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
+"""Before a value that a text gives in brackets or behind a colon."""
+_ENDINGS: Final = frozenset({"id", "name", "key"})
+"""Last words of names that a sentence leaves out: `Model smu` of `model_name`."""
+
+
+class Sent(NamedTuple):
+    """A place of the request."""
+
+    path: Path
+    folded: Path
+    value: Json
+
+
+def fold(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+class _Mention(NamedTuple):
+    place: str
+    name: str
+    value: str
+    before: str
+
+
+def value_beside_name(message: str, sent: Sequence[Sent]) -> str:
+    """Return the only place whose value stands right behind its name; empty where there is none, or several."""
+    mentions = [one for one in _mentions(message, sent) if _follows_name(one)]
+    return _chosen(mentions)
+
+
+def value_mentioned(message: str, sent: Sequence[Sent], *, any_text: bool) -> str:
+    """Return the only place whose value a text holds: with `any_text` anywhere, else in brackets or behind a colon."""
+    mentions = _mentions(message, sent)
+    given = [one for one in mentions if _GIVEN.search(one.before)]
+    return _chosen(given) or (_chosen(mentions) if any_text and not given else "")
+
+
+def named_in_words(message: str, sent: Sequence[Sent]) -> list[str]:
+    """Return the places whose names of several words a text has, apart or together: `Page size`, `PageSize`."""
+    text = message[:_LONGEST]
+    out: list[str] = []
+    for one in sent:
+        parts = words(one.path[-1]) if one.path else ()
+        if len(parts) > 1:
+            spend()
+            pattern = r"[ _-]?".join(map(re.escape, parts))
+            if re.search(rf"(?i)(?<![\w.]){pattern}(?!\w)", text):
+                out.append(to_pointer(one.path))
+    return out
+
+
+def _mentions(message: str, sent: Sequence[Sent]) -> list[_Mention]:
+    text = message[:_LONGEST]
+    out: list[_Mention] = []
+    for one in sent:
+        value = one.value
+        if not one.path or isinstance(value, bool) or not isinstance(value, str | int):
+            continue
+        written = str(value)
+        if not _SHORTEST <= len(written) <= _LONGEST_VALUE or written not in text:
+            continue
+        spend()
+        for match in re.finditer(f"{_BEFORE}{re.escape(written)}{_AFTER}", text):
+            out.append(_Mention(to_pointer(one.path), one.path[-1], written, text[: match.start()]))
+    return out
+
+
+def _follows_name(one: _Mention) -> bool:
+    """Whether the name of a place, or the beginning of it, stands right before its value."""
+    parts = list(words(one.name))
+    spellings = [parts]
+    if len(parts) > 1 and parts[-1] in _ENDINGS:
+        spellings.append(parts[:-1])
+    elif len(parts) > 1:
+        spellings.append(parts[-1:])
+    for spelling in spellings:
+        pattern = r"[ _-]?".join(map(re.escape, spelling))
+        if re.search(rf"(?i)(?<!\w){pattern}(?: ?[:=])? ?['\"`\[(<]*$", one.before):
+            return True
+    return False
+
+
+def _chosen(mentions: Sequence[_Mention]) -> str:
+    """Return the one place that is meant, without those that only say where something was looked for."""
+    if len({one.place for one in mentions}) > 1:
+        particular = [one for one in mentions if _PARTICULAR.search(one.before)]
+        mentions = particular or [one for one in mentions if not _SURROUNDINGS.search(one.before)]
+    places = {one.place for one in mentions}
+    return next(iter(places)) if len(places) == 1 else ""
