@@ -163,7 +163,6 @@ class PlainServices:
 
     def __init__(self, descriptor_set: Path) -> None:
         self.descriptor_set, self.descriptors = descriptor_set, load(descriptor_set)
-        self.port = 0
 
     def bytes_of(self, method: str, document: Any) -> bytes:
         takes = self.descriptors.methods.get(method)
@@ -193,12 +192,12 @@ class PlainServices:
         return grpc.unary_unary_rpc_method_handler(answer)
 
     @contextmanager
-    def served(self, *, reflects: bool = False) -> Iterator[int]:
+    def served(self, *, reflects: bool = False, port: int = 0) -> Iterator[int]:
         """Serve with grpc.aio until the end of the block."""
         grpc: Any = importlib.import_module("grpc")
         aio: Any = importlib.import_module("grpc.aio")
         ready, loop = threading.Event(), asyncio.new_event_loop()
-        stop = asyncio.Event()
+        stop, bound = asyncio.Event(), [0]
 
         async def main() -> None:
             server = aio.server()
@@ -208,7 +207,7 @@ class PlainServices:
             if reflects:
                 reflection: Any = importlib.import_module("grpc_reflection.v1alpha.reflection")
                 reflection.enable_server_reflection((WORKERS, MODELS), server, pool=self.descriptors.pool)
-            self.port = server.add_insecure_port("127.0.0.1:0")
+            bound[0] = server.add_insecure_port(f"127.0.0.1:{port}")
             await server.start()
             ready.set()
             await stop.wait()
@@ -218,7 +217,7 @@ class PlainServices:
         thread.start()
         ready.wait()
         try:
-            yield self.port
+            yield bound[0]
         finally:
             loop.call_soon_threadsafe(stop.set)
             thread.join()

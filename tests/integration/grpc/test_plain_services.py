@@ -5,6 +5,7 @@ Each case has its truth: what a caller who reads the message, and knows nothing 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from corrigible.proxy.grpc.client import feedback_of
 from tests._support.plain_services import MODELS, WORKERS, PlainServices, compiled
 
 GET, DELETE, LIST, START = (f"/{WORKERS}/{name}" for name in ("GetWorker", "DeleteWorker", "ListWorkers", "Start"))
+WRONG = "/fleet.v1.Wrkers/GetWorker"
 INFER = f"/{MODELS}/Infer"
 OK: dict[str, Any] = {"workflowId": "a", "taskQueue": "q"}
 NAMED: dict[str, Any] = {"modelName": "sum"}
@@ -78,15 +80,14 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainServices]:
-    services = PlainServices(compiled(tmp_path_factory.mktemp("plain")))
-    with services.served():
-        yield services
+def services(tmp_path_factory: pytest.TempPathFactory) -> PlainServices:
+    return PlainServices(compiled(tmp_path_factory.mktemp("plain")))
 
 
 @pytest.fixture(scope="module")
-def plain_proxy(services: PlainServices, start_proxy: Callable[..., int]) -> int:
-    return start_proxy(services.port, "--descriptors", str(services.descriptor_set))
+def plain_proxy(services: PlainServices, start_proxy: Callable[..., int]) -> Iterator[int]:
+    with services.served() as port:
+        yield start_proxy(port, "--descriptors", str(services.descriptor_set))
 
 
 def feedback(port: int, services: PlainServices, method: str, document: Any) -> dict[str, Any] | None:
@@ -143,3 +144,28 @@ def test_prose_leads_to_the_place(name: str, services: PlainServices, plain_prox
     told = feedback(plain_proxy, services, method, document)
     have = outcome(told, method, document)
     assert agrees(have, truth), (have, truth)
+
+
+def test_the_first_call_waits_for_reflection(services: PlainServices, start_proxy: Callable[..., int]) -> None:
+    with services.served(reflects=True) as port:
+        told = feedback(start_proxy(port), services, "/fleet.v1.Wrkers/GetWorker", {})
+    assert outcome(told, "/fleet.v1.Wrkers/GetWorker", {}) == ("method", GET)
+
+
+def test_an_upstream_that_comes_after_the_proxy_is_read_before_it_is_judged(
+    services: PlainServices, start_proxy: Callable[..., int]
+) -> None:
+    """The proxy finds nobody to ask at first."""
+    with services.served(reflects=True) as port:
+        pass
+    proxy = start_proxy(port)
+    with pytest.raises(grpc.RpcError), grpc.insecure_channel(f"127.0.0.1:{proxy}") as channel:
+        stub: Any = channel.unary_unary(GET)
+        stub(b"", timeout=20)
+    with services.served(reflects=True, port=port):
+        end = time.monotonic() + 15
+        have: Any = ("wait",)
+        while have == ("wait",) and time.monotonic() < end:  # until the proxy's channel has connected again
+            have = outcome(feedback(proxy, services, WRONG, {}), WRONG, {})
+            time.sleep(0.05)
+    assert have == ("method", GET)

@@ -95,9 +95,9 @@ class GoogleRpcFormat:
 
 
 def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
-    """Return an error with what its text says, its code as it was."""
-    if error.native.get("detail") == "Violations" and not error.pointer:
-        return [error]  # a rule of the whole message
+    """Return an error with what its text says."""
+    if error.native.get("detail") == "Violations" or (error.pointer and field_messages(str(error.native["top"]))):
+        return [error]  # a validator's: the description has the rule that it applied
     out = completed(error._replace(code=""), exchange.request)
     if len(out) == 1 and _is_about_two(out[0], error, exchange):
         return [error]

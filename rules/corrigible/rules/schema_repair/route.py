@@ -47,29 +47,11 @@ def _rpc(violation: SchemaViolation, request: Request, offered: list[str], group
     place, method = violation.pointer, str(violation.value)
     if len(offered) == 1:
         return Proposal(
-            [
-                _to(
-                    violation,
-                    request,
-                    place,
-                    method,
-                    offered[0],
-                    "Use the method that is known.",
-                    intent=not _is_misspelt_call(method, offered[0]),
-                )
-            ]
+            [_to(violation, request, place, method, offered[0], "Use the method that is known.", intent=True)]
         )
     message = "Use a method that is known, if it is what was meant."
     edits = [_to(violation, request, place, method, one, message, is_choice=True) for one in offered[:_MOST]]
     return options(edits, group) if edits else None
-
-
-def _is_misspelt_call(method: str, other: str) -> bool:
-    """Whether each name of a call is the same or near: another version or service is something else."""
-    have, want = re.split(r"[./]", method), re.split(r"[./]", other)
-    return len(have) == len(want) and all(
-        one == two or nearest(one, [two]) == [two] for one, two in zip(have, want, strict=True)
-    )
 
 
 def _path(violation: SchemaViolation, request: Request, offered: list[str], group: str) -> Proposal | None:
