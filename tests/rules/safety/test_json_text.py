@@ -21,6 +21,8 @@ DEEP = "[" * 100_000
         ('{\n  "a": 1\n  "b": 2}', (3, 3, "a comma, or the end of the object or list")),
         ('{"a": }', (1, 7, "a value")),
         ("[1,\n 2,]", (2, 4, "a value")),
+        ('{"a": 1,\n }', (2, 2, "a member name in double quotes")),
+        ('[{"a": 1, }]', (1, 11, "a member name in double quotes")),
         ('{"a": "b', (1, 7, "the end of the text that begins there")),
         ('{"a": "b\tc"}', (1, 9, "an escape in the place of a control character")),
         ('["\\x"]', (1, 3, "a valid escape")),

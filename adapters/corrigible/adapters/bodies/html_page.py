@@ -42,7 +42,14 @@ _HIDDEN: Final = {
 }
 _TAG_NAME: Final = re.compile(r"/?([A-Za-z][A-Za-z0-9-]{0,20})")
 _BLANKS: Final = re.compile(r"\s+")
-_PHRASES: Final = "|".join(re.escape(status.phrase.lower()) for status in HTTPStatus if status >= 400)
+_RENAMED: Final = (
+    *("request entity too large", "payload too large", "content too large", "request-uri too long", "uri too long"),
+    *("requested range not satisfiable", "range not satisfiable", "unprocessable entity", "unprocessable content"),
+)
+"""Phrases that RFC 9110 changed: Python's own list has the old or the new ones."""
+_PHRASES: Final = "|".join(
+    map(re.escape, sorted({status.phrase.lower() for status in HTTPStatus if status >= 400}.union(_RENAMED)))
+)
 _BOILERPLATE: Final = re.compile(
     r"(?:(?:http )?(?:status|error)?:?\s*\d{3}\s*[-\u2013\u2014:|]?\s*)?"
     rf"(?:{_PHRASES}|(?:client |server )?error|oops!?)?"

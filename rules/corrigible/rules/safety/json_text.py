@@ -17,12 +17,14 @@ LONGEST: Final = 1 << 16
 _BOM: Final = "\ufeff"
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)|,(?=\s*+[}\]])|-?Infinity\b|NaN\b', re.DOTALL)
 """A text, with all that is in it; a comma before an end; what JavaScript and Python write and JSON does not have."""
+_BLANK: Final = " \t\n\r"
+_MEMBER: Final = "a member name in double quotes"
+_VALUE: Final = "a value"
 _EXPECTED: Final = (
-    ("Expecting property name", "a member name in double quotes"),
-    ("Illegal trailing comma", "a value"),
+    ("Expecting property name", _MEMBER),
     ("Expecting ':'", "a colon"),
     ("Expecting ','", "a comma, or the end of the object or list"),
-    ("Expecting value", "a value"),
+    ("Expecting value", _VALUE),
     ("Unterminated string", "the end of the text that begins there"),
     ("Invalid control character", "an escape in the place of a control character"),
     ("Invalid \\", "a valid escape"),
@@ -47,10 +49,15 @@ def fault(text: str) -> JsonFault | None:
     try:
         _loads(text)
     except json.JSONDecodeError as problem:
+        if problem.msg.startswith("Illegal trailing comma"):  # since Python 3.13, at the comma
+            end = len(text) - len(text[problem.pos + 1 :].lstrip(_BLANK))
+            return _at(text, end, _MEMBER if text[end : end + 1] == "}" else _VALUE)
         expected = next((words for start, words in _EXPECTED if problem.msg.startswith(start)), "something else")
         return JsonFault(problem.lineno, problem.colno, expected)
     except _NoJson:
-        return next((_at(text, token.start()) for token in _TOKEN.finditer(text) if token[0][0] not in '",'), None)
+        return next(
+            (_at(text, token.start(), "a number") for token in _TOKEN.finditer(text) if token[0][0] not in '",'), None
+        )
     except (RecursionError, ValueError):
         return None
     return None
@@ -70,8 +77,8 @@ def mended(text: str) -> Json:
         return MISSING
 
 
-def _at(text: str, index: int) -> JsonFault:
-    return JsonFault(text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index), "a number")
+def _at(text: str, index: int, expected: str) -> JsonFault:
+    return JsonFault(text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index), expected)
 
 
 class _NoJson(Exception):
