@@ -94,7 +94,7 @@ def test_a_check_that_hangs_is_left_behind() -> None:
 def test_a_check_that_speaks_of_what_it_does_not_name_is_wrong_itself() -> None:
     found = one(check("a/x", broken(finding(about=OTHER))))
     assert found.outcome is Outcome.COULD_NOT_RUN
-    assert found.reason == "the check is wrong: it speaks of SRF-TRN-04, which it does not name"
+    assert found.reason == "the check is wrong: it reports SRF-TRN-04, which it does not name"
 
 
 STRICT = [(False, True, "could not tell"), (True, False, "does not conform")]

@@ -306,6 +306,15 @@ def test_a_read_of_what_only_post_reads_becomes_that_post(engine: Engine) -> Non
     assert all(one["safety"]["changes_intent"] for one in decision.feedback["suggestions"])
 
 
+def test_what_the_server_states_takes_no_required_member_away(engine: Engine) -> None:
+    request = post({**JOB, "title": None})
+    detail = [{"type": "string_type", "loc": ["body", "title"], "msg": "Input should be a valid string", "input": None}]
+    decision = decided(engine, request, {"detail": detail})
+    assert isinstance(decision, Annotate)
+    assert [op for one in decision.feedback["suggestions"] for op in one.get("patch", ())] == []
+    assert [one["placeholders"][0]["pointer"] for one in decision.feedback["suggestions"]] == ["/body/title"]
+
+
 def test_a_method_is_offered_though_what_it_needs_is_missing_as_well(engine: Engine) -> None:
     decision = decided(engine, get("/api/moves"), {"detail": "Method Not Allowed"}, 405)
     assert isinstance(decision, Annotate)

@@ -199,8 +199,7 @@ class ErrorMatcher:
             return None
         author = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
         result = RuleResult(author, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False)
-        # What the server itself states beats the description.
-        valid = result if is_stated else self._valid(result)
+        valid = self._valid(result, is_stated=is_stated)
         return None if valid is None else self._with_new_key(valid)
 
     def _with_new_key(self, result: RuleResult) -> RuleResult:
@@ -230,12 +229,14 @@ class ErrorMatcher:
             self._validating = max(self._validating, before - remaining())
         return self._violations[pointer]
 
-    def _valid(self, result: RuleResult) -> RuleResult | None:
+    def _valid(self, result: RuleResult, *, is_stated: bool = False) -> RuleResult | None:
         description = self._description
         if description is None:
             return result
         operation = self._case.match.operation
-        return drop_invalid(result, self._case.request, operation, description, self._violations_at)
+        return drop_invalid(
+            result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
+        )
 
 
 class _Description(NamedTuple):

@@ -19,16 +19,19 @@ def drop_invalid(
     operation: str,
     description: Described,
     before: Callable[[], Sequence[SchemaViolation]] | None = None,
+    *,
+    is_stated: bool = False,
 ) -> RuleResult | None:
     """Leave out the suggestions after which the request breaks its description where it did not before.
 
+    `is_stated`: the API itself said what fits, so that the description only refutes what leaves a required member out.
     `before` gives what the request breaks as it is: whoever asks for several judges it once.
     """
     edits = [s for s in result.suggestions if "patch" in s]
     if not edits:
         return result
     before = before or (lambda: description.schema_violations(request, operation))
-    refuted = [id(s) for s in edits if _breaks(s, request, operation, description, before)]
+    refuted = [id(s) for s in edits if _breaks(s, request, operation, description, before, is_stated=is_stated)]
     if not refuted:
         return result
     whole = [
@@ -44,6 +47,8 @@ def _breaks(
     operation: str,
     description: Described,
     violations_before: Callable[[], Sequence[SchemaViolation]],
+    *,
+    is_stated: bool,
 ) -> bool:
     walk()
     after = after_edit(suggestion, request)
@@ -53,6 +58,8 @@ def _breaks(
     if match is None:
         return False  # what a description does not list it does not refute
     violations: Sequence[SchemaViolation] = description.schema_violations(after, match[0])
+    if is_stated:
+        violations = [violation for violation in violations if violation.keyword == "required"]
     if not violations:
         return False
     before: set[tuple[str, str]] = set()
