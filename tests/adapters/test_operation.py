@@ -94,3 +94,10 @@ def test_operations_can_be_found_under_another_base() -> None:
     moved = OPERATIONS.under("/api/v3")
     assert moved.find("GET", "/api/v3/v1/files/a/b") == ("GetFile", {"path": "a/b"})
     assert moved.find("GET", "/v1/files/a/b") is None
+
+
+def test_base_paths_stand_before_the_shortest_path_of_an_operation() -> None:
+    described = Operations({"GET /a": "list", "POST /a/{id}": "edit"})
+    assert described.base_paths() == [""]
+    assert described.joined(described.under("/api")).joined(described.under("/v2")).base_paths() == ["", "/api", "/v2"]
+    assert Operations({"GET /old/a": "a", "POST /b": "a", "GET /b": "a"}).base_paths() == [""]

@@ -79,6 +79,20 @@ class Operations:
             moved[f"{method} {base}{template}"] = name
         return Operations(moved)
 
+    def base_paths(self) -> list[str]:
+        """Return what stands before the paths of operations, in order: nothing, and the path of each server.
+
+        The shortest path of an operation is its own; those that end with it have a base path before it.
+        """
+        paths: dict[str, list[str]] = {}
+        for key, name in self.templates.items():
+            paths.setdefault(name, []).append(key.partition(" ")[2])
+        bases: dict[str, None] = {}
+        for several in paths.values():
+            own = min(several, key=len)
+            bases |= dict.fromkeys(one.removesuffix(own) for one in several if one.endswith(own))
+        return sorted(bases)
+
     def find(self, method: str, path: str) -> tuple[str, dict[str, str]] | None:
         """Return the operation's name and its decoded path parameters, or None."""
         values: list[str] = []

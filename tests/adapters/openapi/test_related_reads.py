@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from corrigible.adapters.openapi.related_reads import Item, NamedResource, RelatedReads, last_word
+from corrigible.adapters.openapi.related_reads import Item, NamedResource, RelatedReads
 from corrigible.adapters.operation import Operations
 from corrigible.rules.budget import Budget, Exhausted, within
 
@@ -128,10 +128,3 @@ def test_paths_that_are_looked_at_are_counted() -> None:
 
     with pytest.raises(Exhausted):
         next(within(Budget(9), counted()))
-
-
-@pytest.mark.parametrize(
-    ("name", "word"), [("flow_id", "id"), ("flowId", "Id"), ("flow-id", "id"), ("id", "id"), ("FLOW", "FLOW")]
-)
-def test_the_last_word_of_a_name(name: str, word: str) -> None:
-    assert last_word(name) == word

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.rules.safety.nearness import distance, is_plural, is_same, is_slip, letters, nearest
+from corrigible.rules.safety.nearness import distance, is_plural, is_same, is_slip, last_word, letters, nearest
 from tests._support.counted import counted
 
 INTERVALS = ["day", "week", "month", "year"]
@@ -175,3 +175,10 @@ def test_plurals(one: str, other: str, plural: bool) -> None:
 def test_what_goes_on_is_two_slips_away_at_most(one: str, other: str, slips: int) -> None:
     assert distance(one, other) == distance(other, one) == slips
     assert is_same(one, other) is (slips == 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("flow_id", "id"), ("flowId", "Id"), ("flow-id", "id"), ("id", "id"), ("FLOW", "FLOW")]
+)
+def test_the_last_word_of_a_name(name: str, word: str) -> None:
+    assert last_word(name) == word

@@ -5,14 +5,13 @@ Knows: methods and path templates. Does not know: answers, errors, what is sugge
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from corrigible.adapters.operation import Operations
 from corrigible.rules.budget import spend
-from corrigible.rules.safety.nearness import is_plural, is_same
+from corrigible.rules.safety.nearness import is_plural, is_same, last_word
 
 _CHANGES: Final = ("PATCH", "PUT")
 _ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "code")
@@ -165,11 +164,6 @@ class RelatedReads:
             if fits:
                 return parts
         return ()
-
-
-def last_word(name: str) -> str:
-    """Return the last word of a name: `id` of `flow_id` and of `flowId`."""
-    return re.split(r"[_-]|(?<=[a-z])(?=[A-Z])", name)[-1]
 
 
 def _begins_alike(listing: Sequence[str], template: Sequence[str]) -> bool:

@@ -51,18 +51,6 @@ def report(description: Description) -> Iterator[OperationReport]:
             yield OperationReport(path, name, tuple(_parts(checker)), description.refusals(name))
 
 
-def base_paths(description: Description) -> list[str]:
-    """Return what stands before the paths of a description: nothing, and the base path of each of its servers."""
-    bases: dict[str, None] = {}
-    for key, name in description.operations.templates.items():
-        checker = description.checker(name)
-        template = key.partition(" ")[2]
-        path = "" if checker is None else str(checker.record["path"]).partition("#")[0].replace("{+", "{")
-        if path and template.replace("{+", "{").endswith(path):
-            bases.setdefault(template[: len(template) - len(path)])
-    return list(bases)
-
-
 def _parts(checker: OperationChecker) -> Iterator[Part]:
     for one in checker.path:
         style = one.get("style", "simple")

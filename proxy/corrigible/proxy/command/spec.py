@@ -38,7 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _check(args: argparse.Namespace) -> int:
     from corrigible.adapters.openapi.load import load
-    from corrigible.adapters.openapi.report import base_paths, report
+    from corrigible.adapters.openapi.report import report
 
     description = load(args.file, check=True)
     reports = list(report(description))
@@ -46,7 +46,7 @@ def _check(args: argparse.Namespace) -> int:
         for one in reports:
             print(json.dumps(_document(one), ensure_ascii=False))
     else:
-        _print(description, base_paths(description), reports)
+        _print(description, description.operations.base_paths(), reports)
     for problem in description.problems:
         print(problem, file=sys.stderr)
     return 1 if description.problems else 0

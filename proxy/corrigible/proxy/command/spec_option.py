@@ -19,6 +19,8 @@ _SECONDS: Final = 30
 _LARGEST: Final = 64 << 20
 """Bytes of a description that is fetched."""
 _MOST_HINTS: Final = 3
+_MOST_COMPARED: Final = 20
+"""Refusals whose path is compared: after these an operator knows."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -79,20 +81,10 @@ def described(profiles: Sequence[ApiProfile], specs: Sequence[str]) -> Iterator[
         if description is None or any(description is one for one in seen):
             continue
         seen.append(description)
-        templates = description.operations.templates
-        names = set(templates.values())
-        bases = sorted({_base(key, name, templates) for key, name in templates.items()} - {""})
+        names = set(description.operations.names)
+        bases = [base for base in description.operations.base_paths() if base]
         below = f", also below {', '.join(bases)}" if bases else ""
         yield f"{specs[len(seen) - 1]}: {len(names)} operations{below}"
-
-
-def _base(key: str, name: str, templates: dict[str, str]) -> str:
-    """Return what a template has before the shortest one of its operation."""
-    paths = (
-        [one.partition(" ")[2] for one, other in templates.items() if other == name] if len(templates) < 2000 else []
-    )
-    path, shortest = key.partition(" ")[2], min(paths, key=len, default="")
-    return path.removesuffix(shortest) if shortest and path.endswith(shortest) else ""
 
 
 class UnmatchedPaths:
@@ -102,11 +94,13 @@ class UnmatchedPaths:
         self._profiles = [profile for profile in profiles if profile.description is not None]
         self._tell = tell or (lambda line: print(f"corrigible proxy: {line}", file=sys.stderr, flush=True))
         self._told: set[str] = set()
+        self._compared = 0
 
     def refused(self, target: str) -> None:
         """Hear of a refused request that names no operation."""
-        if len(self._told) >= _MOST_HINTS:
+        if len(self._told) >= _MOST_HINTS or self._compared >= _MOST_COMPARED:
             return
+        self._compared += 1
         path = urlsplit(target).path
         for profile in self._profiles:
             split = profile.adapter.operations.base_of(path)

@@ -18,6 +18,7 @@ from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from corrigible.rules.schema_repair.body_form import repair_body
 from corrigible.rules.schema_repair.repair import repair
+from corrigible.rules.schema_repair.result import result_of
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
@@ -31,6 +32,8 @@ from .violation_finder import ViolationFinder, may_be_judged
 
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
+_DESCRIPTION = "the description"
+"""The source of what no rule suggests."""
 _RESERVE = 2000
 """Steps that are left for what comes after."""
 _MOST_VIOLATIONS = 32
@@ -164,8 +167,7 @@ class ErrorMatcher:
             self._explanation.lines.append(
                 f"the form of the body: {violation.keyword} at {violation.pointer}: repaired"
             )
-        author = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
-        result = RuleResult(author, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False)
+        result = result_of(repaired, _DESCRIPTION)
         return self._with_new_key(result)._replace(settles=frozenset(range(len(case.errors))))
 
     def _missing_name(self, number: int) -> Iterator[RuleResult]:
@@ -197,9 +199,7 @@ class ErrorMatcher:
             self._explanation.lines.append(f"the description: {violation.keyword} at {violation.pointer}: {verdict}")
         if repaired is None:
             return None
-        author = _Description(diagnosis=repaired.diagnosis, code=repaired.code)
-        result = RuleResult(author, repaired.suggestions, repaired.type, repaired.recovery, None, used_live_state=False)
-        valid = self._valid(result, is_stated=is_stated)
+        valid = self._valid(result_of(repaired, _DESCRIPTION), is_stated=is_stated)
         return None if valid is None else self._with_new_key(valid)
 
     def _with_new_key(self, result: RuleResult) -> RuleResult:
@@ -237,18 +237,6 @@ class ErrorMatcher:
         return drop_invalid(
             result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
         )
-
-
-class _Description(NamedTuple):
-    """The API's own description as the author of a suggestion."""
-
-    diagnosis: str
-    code: str
-    id: str = "the description"
-
-    @property
-    def verbose_code(self) -> str:
-        return self.code
 
 
 def _scope(case: RefusalCase, description: Described | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import orjson
 
@@ -23,6 +23,7 @@ from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.safety.stored import dropped
 from corrigible.rules.schema_repair.listing import Listing, read_listing
 from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.result import result_of
 from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.suggestion import Proposal, ask, edit, guarded_edit, is_secret, options
@@ -53,18 +54,7 @@ _NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "log
 _MOST_OFFERED: Final = 8
 _MOST_NEAR: Final = 5
 _MOST_COLLECTIONS: Final = 2
-
-
-class _State(NamedTuple):
-    """What was looked up, as the source of a suggestion."""
-
-    diagnosis: str
-    code: str
-    id: str = "the state of the API"
-
-    @property
-    def verbose_code(self) -> str:
-        return self.code
+_STATE: Final = "the state of the API"
 
 
 @runtime_checkable
@@ -321,16 +311,7 @@ class _StateReader:
         suggestions: list[dict[str, Any]] = list(proposal.suggestions)
         if lookups := [f"GET {one.path}" for one in self._seen]:
             suggestions = [{**one, "evidence": {"kind": "lookup", "lookups": lookups}} for one in suggestions]
-        repair = Repair(tuple(suggestions), proposal.type, *why, proposal.recovery)
-        return RuleResult(
-            _State(*why),
-            repair.suggestions,
-            repair.type,
-            repair.recovery,
-            None,
-            used_live_state=bool(self._seen),
-            seen=tuple(self._seen),
-        )
+        return result_of(Repair(tuple(suggestions), proposal.type, *why, proposal.recovery), _STATE, self._seen)
 
 
 _ABSENT_HERE: Final = ("No resource of the API has this path.", "RESOURCE_ABSENT")

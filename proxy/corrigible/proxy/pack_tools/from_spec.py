@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from corrigible.adapters.openapi.description import Description
-from corrigible.adapters.openapi.report import OperationReport, base_paths, report
+from corrigible.adapters.openapi.report import OperationReport, report
 from corrigible.rules.errors import AuthoringError, Place
-from corrigible.rules.pack.scaffold import new_pack
+from corrigible.rules.pack.scaffold import new_pack, quoted
 from corrigible.rules.schema_repair.suggestion import is_secret
 
 _MOST_CODES: Final = 40
@@ -41,16 +41,16 @@ def _manifest(
     yield "# yaml-language-server: $schema=pack.schema.json"
     yield f"# Made from {source}. Run the proxy with this pack and with --spec {source}."
     yield f"name: {name}"
-    yield f"title: {_text(description.title or name)}"
+    yield f"title: {quoted(description.title or name)}"
     yield "version: 1.0.0"
-    yield f"api: {{name: {_text(description.title or name)}, versions: {_text(description.version)}}}"
+    yield f"api: {{name: {quoted(description.title or name)}, versions: {quoted(description.version)}}}"
     yield "license: Apache-2.0"
-    yield f"author: {_text(author)}"
-    if bases := [base for base in base_paths(description) if re.fullmatch(r"/[^?#{\s]+", base)]:
+    yield f"author: {quoted(author)}"
+    if bases := [base for base in description.operations.base_paths() if re.fullmatch(r"/[^?#{\s]+", base)]:
         yield f"bases: {json.dumps(bases)}"
     keys = {part.name for one in reports for part in one.parts if part.place == "headers"}
     if key := next((one for one in sorted(keys) if one.lower().removeprefix("x-") == "idempotency-key"), None):
-        yield f"idempotency_header: {_text(key)}"
+        yield f"idempotency_header: {quoted(key)}"
     if secrets := sorted(set(_secrets(description, reports))):
         yield f"secret_parameters: {json.dumps(secrets)}"
     yield "# What rules may look up: every path that can be read. Delete what they need not see."
@@ -61,7 +61,7 @@ def _manifest(
     for one in reports:
         codes = [code for listed in one.refusals.values() for code in listed]
         said = f"   # {', '.join(codes[:_MOST_CODES])}" if codes else ""
-        yield f"  {_text(one.operation.partition('#')[0])}: {_text(one.name)}{said}"
+        yield f"  {quoted(one.operation.partition('#')[0])}: {quoted(one.name)}{said}"
 
 
 def _readable(reports: list[OperationReport]) -> Iterator[str]:
@@ -79,8 +79,3 @@ def _secrets(description: Description, reports: list[OperationReport]) -> Iterat
         for name in [*(part.name for part in one.parts if part.place in ("path", "query")), *members]:
             if is_secret(f"/body/{name}", "any text"):
                 yield name
-
-
-def _text(text: str) -> str:
-    """Return a text as YAML: JSON's notation is YAML's too."""
-    return json.dumps(text, ensure_ascii=False)

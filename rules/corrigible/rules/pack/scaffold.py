@@ -69,7 +69,7 @@ def new_pack(folder: Path, *, author: str, date: str) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     manifest = folder / "pack.yaml"
     title = folder.name.replace("-", " ").title()
-    manifest.write_text(_PACK.format(name=folder.name, title=title, author=_quoted(author)), "utf-8")
+    manifest.write_text(_PACK.format(name=folder.name, title=title, author=quoted(author)), "utf-8")
     return [manifest, *_schemas(folder), *new_rule(folder / "unknown-parameter", author=author, date=date)]
 
 
@@ -91,7 +91,7 @@ def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
             rule=name,
             title=name.replace("-", " ").capitalize(),
             code=code,
-            author="" if pack.author == author else f"author: {_quoted(author)}\n",
+            author="" if pack.author == author else f"author: {quoted(author)}\n",
             date=date,
         ),
         "utf-8",
@@ -100,7 +100,7 @@ def new_rule(path: Path, *, author: str, date: str) -> list[Path]:
     return [rule, cases]
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Return a text as YAML: JSON's notation is YAML's too."""
     return json.dumps(text, ensure_ascii=False)
 

@@ -74,6 +74,11 @@ _SHORTEST: Final = 3
 _NUMBER = re.compile(r"[0-9]+")
 
 
+def last_word(name: str) -> str:
+    """Return the last word of a name: `id` of `flow_id` and of `flowId`."""
+    return re.split(r"[_-]|(?<=[a-z])(?=[A-Z])", name)[-1]
+
+
 @cached(8192)
 def letters(text: str) -> str:
     """Return a text without what separates its words, in lower case."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
-from corrigible.rules.safety.nearness import LONGEST, is_same, nearest
+from corrigible.rules.safety.nearness import LONGEST, is_same, last_word, nearest
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json
 
@@ -84,8 +84,7 @@ class Listing(NamedTuple):
     def _member(self, variable: str) -> str | None:
         """Return the member that identifies: called like the variable, or like its last word."""
         first = self.resources[0] if self.resources else {}
-        last = re.split(r"[_-]|(?<=[a-z])(?=[A-Z])", variable)[-1]
-        for name in (variable, last, "id", "uuid", "name", "key", "slug"):
+        for name in (variable, last_word(variable), "id", "uuid", "name", "key", "slug"):
             same = next((one for one in first if is_same(one, name)), None)
             if same is not None and all(_is_plain(one.get(same)) for one in self.resources):
                 return same
