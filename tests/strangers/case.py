@@ -1,0 +1,229 @@
+"""The data of a server that was tried without a pack: the truth about each refusal, and what the server answered.
+
+Knows: the form of `cases.json`, templates, wire requests. Does not know: the product's decisions, sockets.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import quote, urlencode
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from corrigible.conformance.transport.http1 import HttpRequest
+from corrigible.proxy.http.request_reader import is_left_out, read_request
+from corrigible.schema.document import form_pairs, query_pairs, scalar_text
+from corrigible.schema.exchange import Json, Request
+
+FOLDER: Final = Path(__file__).parent
+_REPAIRABLE: Final = frozenset({"auto", "flagged", "either"})
+_FORM: Final = "application/x-www-form-urlencoded"
+_SAFE: Final = "/?&=%:@!$'()*+,;~[]-._"
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Call(_Data):
+    """A request of the truth. `{name}` stands for a value of this run, `{int:name}` for a number."""
+
+    method: str
+    path: str
+    """With the query."""
+    body: Json = None
+    media_type: str | None = None
+    headers: dict[str, str] = {}
+    credentials: str | None = None
+    """None: those that the recording was made with; an empty text: none."""
+    save: dict[str, str] = {}
+    """For a set-up request: values to keep, each by its dotted place in the answer."""
+
+    def wire(self, values: Mapping[str, str]) -> HttpRequest:
+        """Return the request as sent, without credentials."""
+        body = _filled(self.body, values)
+        headers = {"accept": "application/json"}
+        if body is not None:
+            headers["content-type"] = self.media_type or "application/json"
+        headers |= {name.lower(): _filled(value, values) for name, value in self.headers.items()}
+        content = _encoded(body, headers.get("content-type", ""))
+        return HttpRequest(self.method, quote(_filled(self.path, values), _SAFE), tuple(headers.items()), content)
+
+
+class Recorded(_Data):
+    """A request as sent, what the server answered, and the look-ups that the product made."""
+
+    method: str
+    target: str
+    headers: list[tuple[str, str]]
+    body: str = ""
+    status: int
+    response_headers: list[tuple[str, str]]
+    response_body: str
+    lookups: dict[str, Json] = {}
+    """As in the cases of packs: `GET /path: {answer: {status, body}}`."""
+
+    @property
+    def request(self) -> HttpRequest:
+        return HttpRequest(self.method, self.target, tuple(self.headers), self.body.encode())
+
+
+class Case(_Data):
+    """One refusal: what was wrong with it, what is right, and what happened."""
+
+    name: str
+    kind: str
+    cls: Literal["auto", "flagged", "either", "ask", "never", "wait", "already"] = Field(alias="class")
+    note: str = ""
+    missed: str = ""
+    """Why the product is not right here; empty where it is."""
+    fault: Literal["", "flagged harm", "asked wrong"] = ""
+    """What a missed case does that is worse than silence."""
+    setup: list[Call] = []
+    request: Call
+    right: list[Call] = []
+    accepted: list[int] = []
+    """The status that the server gave to each of the right requests; 0: not tried."""
+    ask_at: list[str] = []
+    terminal_is_right: bool = False
+    values: dict[str, str] = {}
+    """What the templates stood for in this run."""
+    exchanges: list[Recorded] = []
+    """The refusal, and the refusals of what was sent next."""
+
+    @property
+    def is_repairable(self) -> bool:
+        return self.cls in _REPAIRABLE
+
+    def right_requests(self) -> list[Request]:
+        """Return the requests of the truth that the server accepts."""
+        accepted = self.accepted or [200] * len(self.right)
+        calls = [call for call, status in zip(self.right, accepted, strict=True) if status < 400]
+        return [document(call.wire(self.values)) for call in calls]
+
+
+class Figures(_Data):
+    """How many of the refusals were answered right."""
+
+    refusals: int
+    repairable: int
+    repaired: int
+    others: int
+    answered: int
+    """Of the others: told what to ask for, or that there is no way."""
+    harm: int = 0
+    flagged_harm: int = 0
+    asked_wrong: int = 0
+
+    @property
+    def right(self) -> str:
+        return f"{self.repaired} of {self.repairable}, {self.answered} of {self.others}"
+
+    @property
+    def harms(self) -> str:
+        return f"{self.harm} + {self.flagged_harm} flagged" if self.flagged_harm else str(self.harm)
+
+
+class Stranger(_Data):
+    """A server that nobody of this project wrote."""
+
+    server: str
+    version: str
+    framework: str
+    language: str
+    licence: str
+    """Of the server and its description."""
+    date: str
+    description: str
+    """The file beside this one, as the server gave it."""
+    note: str = ""
+    first_run: Figures
+    """Before the product was changed for any of these cases."""
+    cases: list[Case]
+
+    def row(self) -> str:
+        """Return the row of README's table."""
+        first, now = self.first_run, self.figures()
+        names = (f"{self.server} {self.version}", self.framework, self.language)
+        cells = (*names, str(now.refusals), first.right, now.right, first.harms, now.harms)
+        return f"| {' | '.join(cells)} |"
+
+    def figures(self) -> Figures:
+        """Return the present figures. The tests hold the data to what the product does."""
+        repairable = [case for case in self.cases if case.is_repairable]
+        others = [case for case in self.cases if not case.is_repairable]
+        return Figures(
+            refusals=len(self.cases),
+            repairable=len(repairable),
+            repaired=sum(not case.missed for case in repairable),
+            others=len(others),
+            answered=sum(not case.missed for case in others),
+            flagged_harm=sum(case.fault == "flagged harm" for case in self.cases),
+            asked_wrong=sum(case.fault == "asked wrong" for case in self.cases),
+        )
+
+
+def names() -> list[str]:
+    return sorted(path.parent.name for path in FOLDER.glob("*/cases.json"))
+
+
+def load(name: str) -> Stranger:
+    return Stranger.model_validate_json((FOLDER / name / "cases.json").read_bytes())
+
+
+def save(name: str, stranger: Stranger) -> None:
+    """Write the data, each member of a case on its own line."""
+    head = stranger.model_dump(exclude={"cases"}, exclude_defaults=True)
+    cases = [case.model_dump(by_alias=True, exclude_defaults=True) for case in stranger.cases]
+    text = "{\n" + "".join(f"{_member(*one)},\n" for one in head.items()) + '"cases": [\n'
+    text += ",\n".join("{\n" + ",\n".join(_member(*one) for one in case.items()) + "\n}" for case in cases)
+    (FOLDER / name / "cases.json").write_text(text + "\n]}\n", "utf-8")
+
+
+def _member(name: str, value: Json) -> str:
+    return f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+
+
+def wire_request(request: Request) -> HttpRequest:
+    """Return a request document as it is sent."""
+    headers = {name: scalar_text(value) for name, value in request.headers.items()}
+    if request.body is not None:
+        headers.setdefault("content-type", _FORM if request.form else "application/json")
+    target = quote(request.path, _SAFE)
+    if request.query:
+        target += f"?{urlencode(list(query_pairs(request.query)))}"
+    content = _encoded(request.body, headers.get("content-type", ""))
+    return HttpRequest(request.method, target, tuple(headers.items()), content)
+
+
+def document(request: HttpRequest) -> Request:
+    """Return the document of a request, as the product reads it."""
+    headers = [(name, value) for name, value in request.headers if not is_left_out(name.lower())]
+    return read_request(request.method, request.target, headers, request.body)
+
+
+def _encoded(body: Json, media_type: str) -> bytes:
+    if body is None:
+        return b""
+    if isinstance(body, str):
+        return body.encode()
+    if media_type == _FORM:
+        return urlencode(list(form_pairs(body))).encode()
+    return json.dumps(body).encode()
+
+
+def _filled(template: Json, values: Mapping[str, str]) -> Json:
+    match template:
+        case str():
+            if (number := re.fullmatch(r"\{int:(\w+)\}", template)) is not None:
+                return int(values[number[1]])
+            return re.sub(r"\{(\w+)\}", lambda name: values.get(name[1], name[0]), template)
+        case dict():
+            return {name: _filled(value, values) for name, value in template.items()}
+        case list():
+            return [_filled(value, values) for value in template]
+    return template

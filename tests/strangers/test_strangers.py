@@ -1,0 +1,55 @@
+"""Servers that nobody of this project wrote, with nothing but their descriptions: recorded refusals, replayed.
+
+What was right stays right. What is not is listed in the data with its reason (`missed`), until it is right.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from .case import FOLDER, Case, Stranger, load, names
+from .judge import judge
+from .replay import replay
+
+STRANGERS = {name: load(name) for name in names()}
+README = (FOLDER.parents[1] / "README.md").read_text("utf-8")
+
+
+def cases(*, missed: bool) -> list[Any]:
+    return [
+        pytest.param(name, stranger, case, id=f"{name}: {case.name}")
+        for name, stranger in STRANGERS.items()
+        for case in stranger.cases
+        if bool(case.missed) is missed
+    ]
+
+
+@pytest.mark.parametrize(("name", "stranger", "case"), cases(missed=False))
+def test_what_is_right_stays_right(name: str, stranger: Stranger, case: Case) -> None:
+    episode = replay(name, stranger, case)
+    assert judge(case, episode).right, episode
+
+
+@pytest.mark.parametrize(("name", "stranger", "case"), cases(missed=True))
+def test_what_is_missed_does_no_harm(name: str, stranger: Stranger, case: Case) -> None:
+    episode = replay(name, stranger, case)
+    verdict = judge(case, episode)
+    assert not verdict.right, "this case is right now: remove its `missed`, and change the figures in README.md"
+    assert not verdict.harm, episode
+    assert verdict.fault == case.fault, episode
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_the_readme_has_the_figures_of_the_data(name: str) -> None:
+    stranger = STRANGERS[name]
+    first, now = stranger.first_run, stranger.figures()
+    assert (first.refusals, first.repairable, first.others) == (now.refusals, now.repairable, now.others)
+    assert stranger.row() in README.splitlines()
+
+
+def test_the_readme_has_no_other_servers() -> None:
+    rows = re.findall(r"^\|.+\| \d+ of \d+, \d+ of \d+ \| \d+ of \d+, \d+ of \d+ \|.+\|$", README, re.MULTILINE)
+    assert len(rows) == len(STRANGERS)
