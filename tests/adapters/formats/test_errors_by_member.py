@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.message import Named, named, subject
+from corrigible.adapters.formats.message.member_names import Named, named, subject
 from corrigible.schema.exchange import Exchange, Request
 
 REQUEST = Request("POST", "/things", query={"page": "x"}, body={"email": "x", "items": [{"price": "x"}], "form": 1})

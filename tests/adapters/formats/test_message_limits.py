@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.listed import read_list
-from corrigible.adapters.formats.literal import find_literal
-from corrigible.adapters.formats.message_limits import limits_in
-from corrigible.adapters.formats.stated import keyword_of, stated_by
+from corrigible.adapters.formats.keywords import keyword_of, stated_by
+from corrigible.adapters.formats.message.limits import limits_in
+from corrigible.adapters.formats.message.lists import read_list
+from corrigible.adapters.formats.message.literals import find_literal
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from corrigible.adapters.formats.ajv import AJV
 from corrigible.adapters.formats.graphql import GRAPHQL
 from corrigible.adapters.formats.jsonapi import JSONAPI
-from corrigible.adapters.formats.message import missing_member, unknown_member
+from corrigible.adapters.formats.message.member_names import missing_member, unknown_member
 from corrigible.adapters.formats.spring import SPRING
 from corrigible.schema.exchange import Exchange, Request
 

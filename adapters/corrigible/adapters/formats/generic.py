@@ -1,7 +1,7 @@
 """Errors of APIs without an adapter: the known dialects, then whatever looks like an error in JSON or text.
 
-1. A dialect that finds a place is right. 2. Else `complaints` looks for errors in JSON of any shape. 3. What an error
-says in its text is read: a dict of errors, a path, a missing or unknown member, the constraint (`sentence`).
+1. A dialect that finds a place is right. 2. Else `json_errors` looks for errors in JSON of any shape. 3. What an error
+says in its text is read: a dict of errors, a path, a missing or unknown member, the constraint (`error_message`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
 from .ajv import AJV
-from .complaints import complaints
+from .error_message import completed
 from .fastapi import FASTAPI
 from .graphql import GRAPHQL
+from .json_errors import complaints
 from .jsonapi import JSONAPI
 from .problem import PROBLEM
-from .sentence import completed
 from .spring import SPRING
 
 DIALECTS: Final = (FASTAPI, AJV, GRAPHQL, JSONAPI, SPRING, PROBLEM)

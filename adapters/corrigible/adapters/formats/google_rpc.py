@@ -17,7 +17,7 @@ from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
-from .sentence import completed
+from .error_message import completed
 
 CODES: Final = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),

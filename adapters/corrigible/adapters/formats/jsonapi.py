@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from corrigible.adapters.formats.message.member_names import missing_member
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
 from .members import others, text
-from .message import missing_member
 from .pointers import member_pointer, pointer, steps
 
 

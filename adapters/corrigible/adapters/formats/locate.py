@@ -11,15 +11,20 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.limits import choices_in
+from corrigible.adapters.formats.message.member_names import subject
+from corrigible.adapters.formats.message.sent_values import (
+    Sent,
+    fold,
+    named_in_words,
+    value_beside_name,
+    value_mentioned,
+)
 from corrigible.adapters.vocabulary import ANY, NOTHING, Path, Vocabulary
 from corrigible.rules.budget import remaining, spend
 from corrigible.rules.pointer import MISSING, resolve, segments, to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
-
-from .message import subject
-from .message_limits import choices_in
-from .sent_value import Sent, fold, named_in_words, value_beside_name, value_mentioned
 
 _MOST_PLACES: Final = 2000
 _PLACES_A_STEP: Final = 4

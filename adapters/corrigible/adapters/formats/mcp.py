@@ -13,11 +13,10 @@ from typing import Final
 
 import orjson
 
+from corrigible.adapters.formats.message.member_names import missing_member, unknown_member
 from corrigible.rules.pointer import MISSING, escape, resolve, to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
-
-from .message import missing_member, unknown_member
 
 TOOL_ERROR: Final = "TOOL_ERROR"
 """A result with `isError`: tools give no codes."""

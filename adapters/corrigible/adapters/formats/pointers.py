@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.member_names import missing_member, named, subject, unknown_member
 from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve, segments, to_pointer
 from corrigible.schema.exchange import Json, Request
-
-from .message import missing_member, named, subject, unknown_member
 
 _STEPS = re.compile(r"""\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|[^./\[\]]+""")
 """A quoted name in brackets (RFC 9535) is one step, whatever it holds."""

@@ -13,7 +13,7 @@ from typing import Final
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .complaints import complaints
+from .json_errors import complaints
 from .members import others, text
 from .pointers import about, member_pointer, part_of, pointer, steps
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from corrigible.adapters.formats.message.limits import limits_in, type_in
+from corrigible.adapters.formats.message.lists import read_list
 from corrigible.schema.exchange import Json
-
-from .listed import read_list
-from .message_limits import limits_in, type_in
 
 KEYWORDS: Final = frozenset(
     {

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 
-from .listed import names_in
+from .lists import names_in
 
 
 class Named(NamedTuple):

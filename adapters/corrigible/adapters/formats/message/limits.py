@@ -15,7 +15,7 @@ import re2
 from corrigible.rules.budget import spend
 from corrigible.schema.exchange import Json
 
-from .listed import Listed, read_list
+from .lists import Listed, read_list
 
 _LONGEST: Final = 2000
 _A_SEARCH: Final = 10

@@ -9,17 +9,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.literals import find_literal
+from corrigible.adapters.formats.message.member_names import TAG, Named, named, stated_path, subject
 from corrigible.rules.budget import walk
 from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
-from .complaints import complaints, is_complaining
-from .literal import find_literal
+from .json_errors import complaints, is_complaining
+from .keywords import keyword_of, stated_by
 from .locate import fitting, respelled
-from .message import TAG, Named, named, stated_path, subject
 from .pointers import member_pointer, part_of, pointer, steps
-from .stated import keyword_of, stated_by
 
 _ABSENT: Final = re.compile(
     r"^(?:(?:this |the |a )?(?:[\w.$\[\] '\"-]{1,80} )?(?:field |value |property |parameter |member )?(?:is |are"

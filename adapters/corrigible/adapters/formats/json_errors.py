@@ -1,7 +1,7 @@
 """Errors found in JSON of any shape: objects with a text and a place, texts under the names of members, bare texts.
 
-Nothing is asked of the shape but that of `error_shapes`: the innermost errors count, those with a place before those
-without. The walk is bounded in depth and in the number of values.
+The shapes are those of `error_shapes`. The innermost errors count, those with a place before those without. The walk
+is bounded in depth and in the number of values.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from .error_shapes import (
     TEXTS,
     WHOLE,
 )
+from .keywords import keyword_of, of_arguments
 from .members import others, text
 from .pointers import part_of, pointer, steps
-from .stated import keyword_of, of_arguments
 
 _DEEPEST: Final = 8
 _MOST: Final = 64
