@@ -41,7 +41,7 @@ UNREAD = ("spend", "walk", "grow", "_note")
 """Functions whose calls count and whose arguments do not: how many steps some work takes is measured, and what `pack
 try` notes about a rule is for people."""
 LARGE = 256
-"""A limit above it protects time or memory: one more is the same limit, a thousand times as much is none."""
+"""A limit from here on protects time or memory: one more is the same limit, a thousand times as much is none."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def changes(node: ast.AST, parent: ast.AST) -> list[Any]:
             return [lambda: setattr(node, "guard", None)]
         case ast.Constant(value=bool()):
             return [lambda: setattr(node, "value", not node.value)]
-        case ast.Constant(value=int(limit)) if limit > LARGE and isinstance(parent, ast.Assign | ast.AnnAssign):
+        case ast.Constant(value=int(limit)) if limit >= LARGE and isinstance(parent, ast.Assign | ast.AnnAssign):
             return [lambda: setattr(node, "value", limit * 1000)]
         case ast.Constant(value=int() | float()):
             return [lambda: setattr(node, "value", node.value + 1)]  # type: ignore[operator]

@@ -1,8 +1,8 @@
 """`make mutate`: how many small changes to a module its tests notice.
 
 Of each module in the rooms of `targets.toml` a seeded sample of mutants is made (MUTANTS=20, SEED=1, on JOBS cores). A
-process that has loaded what others wrote, and nothing of ours, forks once per mutant. The child imports the changed
-module in place of the file, and runs the module's tests until one fails. Nothing in the checkout is written.
+process for each room, which has loaded what others wrote and nothing of ours, forks once per mutant. The child imports
+the changed module in place of the file, and runs its tests until one fails. Nothing in the checkout is written.
 
     python -m tests.mutation.run [PART_OF_A_NAME...]
 """
@@ -13,12 +13,14 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 import warnings
@@ -81,18 +83,16 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return self.source
 
 
-def tests_pass(tests: Sequence[str], changed: Changed | None, seconds: float | None) -> bool | None:
+def tests_pass(tests: Sequence[str], changed: Changed, seconds: float | None, output: int) -> bool | None:
     """Fork, and run tests; None where they take too long."""
     child = os.fork()
     if child == 0:
         status = 1
         try:
             os.setsid()
-            quiet = os.open(os.devnull, os.O_RDWR)
-            for stream in (0, 1, 2):
-                os.dup2(quiet, stream)
-            if changed is not None:
-                sys.meta_path.insert(0, changed)
+            for stream in (1, 2):
+                os.dup2(output, stream)
+            sys.meta_path.insert(0, changed)
             import pytest
 
             status = int(pytest.main([*OPTIONS, *tests]))
@@ -110,9 +110,15 @@ def tests_pass(tests: Sequence[str], changed: Changed | None, seconds: float | N
         time.sleep(0.01)
 
 
-def survives(target: Target, changed: Changed, seconds: float | None) -> bool:
-    """Return whether all tests pass: those of the module first, then all of the room."""
-    return all(tests_pass(tests, changed, seconds) for tests in (target.own, target.room) if tests)
+def seconds_unchanged(target: Target, tests: Sequence[str]) -> float:
+    """Return how long tests take that must pass: those of a module that is as it was."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile("w+") as output:
+        unchanged = Changed(target, target.path.read_text("utf-8"))
+        if tests and not tests_pass(tests, unchanged, None, output.fileno()):
+            output.seek(0)
+            raise SystemExit(f"{target.module}: tests fail without any change:\n{output.read()[-2000:]}")
+    return time.monotonic() - began
 
 
 def load_others(tests: Sequence[str]) -> None:
@@ -147,52 +153,65 @@ class Score:
         return self.killed / max(1, self.killed + len(self.survived))
 
 
-def measure(target: Target, size: int, seed: int) -> Score:
-    """Return how many of a sample of mutants of a module are noticed."""
-    load_others([*target.own, *target.room])
-    source = target.path.read_text("utf-8")
-    began = time.monotonic()
-    if not survives(target, Changed(target, source), None):
-        raise SystemExit(f"{target.module}: its tests fail without any change")
-    patience = 10 * (time.monotonic() - began) + 10
-    made = Module(source)
+def measure(target: Target, size: int, seed: int, patience: float) -> Score:
+    """Return how many of a sample of mutants of a module are noticed: by its own tests, or by those of the room."""
+    made = Module(target.path.read_text("utf-8"))
     chosen = sorted(random.Random(f"{seed} {target.module}").sample(made.changes, min(size, len(made.changes))))
     mutants = [made.mutant(index, number) for index, number in chosen]
-    survived = [mutant for mutant in mutants if survives(target, Changed(target, mutant.source), patience)]
+    limit = patience + 10 * seconds_unchanged(target, target.own)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        survived = [
+            mutant
+            for mutant in mutants
+            if all(
+                tests_pass(tests, Changed(target, mutant.source), limit, nowhere.fileno())
+                for tests in (target.own, target.room)
+                if tests
+            )
+        ]
     return Score(len(chosen) - len(survived), survived)
 
 
-def measured_apart(target: Target) -> Score | None:
-    """Measure in a process of its own: what forks must have no threads, and nothing of ours loaded."""
-    command = [sys.executable, "-m", "tests.mutation.run", "--one", target.module]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        return None
-    told = json.loads(done.stdout)
-    return Score(told["killed"], [Mutant(**one, source="") for one in told["survived"]])
+def measure_room(room: Sequence[Target], size: int, seed: int) -> None:
+    """Print a line of JSON for each module of a room."""
+    load_others(room[0].room)
+    patience = 10 * seconds_unchanged(room[0], room[0].room) + 10
+    for target in room:
+        score = measure(target, size, seed, patience)
+        survived = [{"line": one.line, "before": one.before, "after": one.after} for one in score.survived]
+        print(json.dumps({"module": target.module, "killed": score.killed, "survived": survived}), flush=True)
+
+
+def measured_apart(room: Sequence[Target]) -> list[Score]:
+    """Measure in a process of its own, and report: what forks must have no threads, and nothing of ours loaded."""
+    command = [sys.executable, "-m", "tests.mutation.run", "--room", *(target.module for target in room)]
+    scores = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for target, line in zip(room, process.stdout, strict=False):
+            told = json.loads(line)
+            score = Score(told["killed"], [Mutant(**one, source="") for one in told["survived"]])
+            scores.append(score)
+            lines = [f"{target.module}: {score}"]
+            for mutant in score.survived:
+                lines += [f"  {target.path.relative_to(ROOT)}:{mutant.line}"]
+                lines += [f"    - {mutant.before}", f"    + {mutant.after}"]
+            print("\n".join(lines), flush=True)
+    return scores
 
 
 def main(words: Sequence[str]) -> int:
     size, seed = int(os.environ.get("MUTANTS", "20")), int(os.environ.get("SEED", "1"))
-    if words[:1] == ["--one"]:
-        score = measure(next(target for target in targets() if target.module == words[1]), size, seed)
-        survived = [{"line": one.line, "before": one.before, "after": one.after} for one in score.survived]
-        print(json.dumps({"killed": score.killed, "survived": survived}))
+    if words[:1] == ["--room"]:
+        measure_room([target for target in targets() if target.module in words[1:]], size, seed)
         return 0
     chosen = [target for target in targets() if not words or any(word in target.module for word in words)]
-    total, failed = Score(0, []), 0
+    rooms = [list(room) for _, room in itertools.groupby(chosen, key=lambda target: target.room)]
     with ThreadPoolExecutor(int(os.environ.get("JOBS", os.cpu_count() or 1))) as pool:
-        for target, result in zip(chosen, pool.map(measured_apart, chosen), strict=True):
-            if result is None:
-                failed += 1
-                continue
-            total = Score(total.killed + result.killed, [*total.survived, *result.survived])
-            print(f"{target.module}: {result}", flush=True)
-            for mutant in result.survived:
-                print(f"  {target.path.relative_to(ROOT)}:{mutant.line}", flush=True)
-                print(f"    - {mutant.before}\n    + {mutant.after}", flush=True)
-    print(f"all, seed {seed}: {total}")
-    return 0 if total.share >= AIM and not failed else 1
+        scores = [score for room in pool.map(measured_apart, rooms) for score in room]
+    total = Score(sum(score.killed for score in scores), [mutant for score in scores for mutant in score.survived])
+    print(f"all, seed {seed}, {len(scores)} of {len(chosen)} modules: {total}")
+    return 0 if total.share >= AIM and len(scores) == len(chosen) else 1
 
 
 if __name__ == "__main__":
