@@ -100,6 +100,17 @@ def test_a_path_is_repaired(proxy: str) -> None:
     assert (following.request.path, sent(proxy, following.request).status_code) == ("/bookings", 200)
 
 
+def test_a_redirect_keeps_the_caller_at_the_proxy(proxy: str) -> None:
+    """FastAPI redirects to the path without the slash, at its own address: clients drop credentials on that way."""
+    accepted = httpx.post(
+        f"{proxy}/bookings/", json=GOOD, headers={"Authorization": "Bearer me"}, follow_redirects=True
+    )
+    (redirect,) = accepted.history
+    assert (redirect.status_code, redirect.headers["location"]) == (307, "/bookings")
+    assert (accepted.status_code, str(accepted.url)) == (201, f"{proxy}/bookings")
+    assert accepted.request.headers["authorization"] == "Bearer me"
+
+
 def test_a_success_stays_as_it_is(proxy: str) -> None:
     answer = sent(proxy, Request("POST", "/bookings", body=GOOD))
     assert (answer.status_code, answer.json()) == (201, {**GOOD, "breakfast": False, "note": ""})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,16 +121,21 @@ def about(engine: Engine, request: Request, error: Violation, status: int = 400)
     return [(violation.pointer, violation.keyword) for violation in finder.about(error)]
 
 
-def decided(engine: Engine, request: Request, body: Any, status: int = 400) -> Decision:
-    exchange = Exchange(request, status, {}, orjson.dumps(body), "e", 1.0)
+def decided(
+    engine: Engine, request: Request, body: Any, status: int = 400, headers: Mapping[str, str] | None = None
+) -> Decision:
+    data = body if isinstance(body, bytes) else orjson.dumps(body)
+    exchange = Exchange(request, status, headers or {}, data, "e", 1.0)
     decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: LookupAnswer(0))
     if isinstance(decision, Annotate):
         validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
     return decision
 
 
-def after(engine: Engine, request: Request, body: Any, status: int = 400) -> Next | NeedsInput | Terminal | None:
-    decision = decided(engine, request, body, status)
+def after(
+    engine: Engine, request: Request, body: Any, status: int = 400, headers: Mapping[str, str] | None = None
+) -> Next | NeedsInput | Terminal | None:
+    decision = decided(engine, request, body, status, headers)
     return apply(decision.feedback, request) if isinstance(decision, Annotate) else None
 
 
@@ -276,6 +281,44 @@ def test_a_404_that_names_nothing_may_be_another_path_of_the_operation(
     outcome = after(engine, request_, {"message": message} if message else UNREAD, 404)
     assert isinstance(outcome, Next)
     assert outcome.request.path == path
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "answer"),
+    [
+        (404, {"content-type": "text/html"}, b"<!doctype html><html><h1>Not Found</h1></html>"),
+        (404, {}, b""),
+        (405, {}, {"detail": "Method Not Allowed"}),
+        (405, {"allow": "GET"}, b""),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path", "right"),
+    [
+        ("POST", "/api/jobs/", "/api/jobs"),
+        ("PATCH", "/api/jobs/7/", "/api/jobs/7"),
+        ("GET", "/api/people/ann", "/api/people/ann/"),
+    ],
+)
+def test_a_slash_too_many_or_too_few_is_put_right(
+    engine: Engine, method: str, path: str, right: str, status: int, headers: Mapping[str, str], answer: Any
+) -> None:
+    request = Request(method, path, headers={"content-type": "application/json"}, body=JOB if method != "GET" else None)
+    outcome = after(engine, request, answer, status, headers)
+    assert isinstance(outcome, Next)
+    assert (outcome.request.method, outcome.request.path) == (method, right)
+
+
+@pytest.mark.parametrize("allow", ["GET", "get", "GET, HEAD", "GET,HEAD,OPTIONS", "OPTIONS, GET", ""])
+@pytest.mark.parametrize(
+    "request_", [Request("PATCH", "/api/jobs/7", body={"title": "a"}), Request("DELETE", "/api/jobs/7"), post(JOB)]
+)
+def test_the_only_method_that_an_answer_allows_proves_nothing_about_others(
+    engine: Engine, request_: Request, allow: str
+) -> None:
+    """Starlette, Werkzeug's blueprints and others list the methods of the first route that fits."""
+    outcome = after(engine, request_, {"detail": "Method Not Allowed"}, 405, {"allow": allow})
+    assert isinstance(outcome, NeedsInput | None), outcome
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from corrigible.proxy.build import SpecWarning, build_corrector, build_dispatche
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
+from corrigible.proxy.http.own_location import Rewritten
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.rules.errors import CorrigibleError
 
@@ -76,6 +77,14 @@ def add(subparsers: Subparsers) -> None:
         "caller's credentials",
     )
     parser.add_argument(
+        "--rewrite-location",
+        metavar="|".join(Rewritten),
+        default=Rewritten.REDIRECTS.value,
+        help="where the API's own address becomes a relative reference, so that callers who follow it stay with the "
+        "proxy: in Location of redirects, in Location, Content-Location and Link of all answers, or nowhere; "
+        "default: %(default)s",
+    )
+    parser.add_argument(
         "--relay-key",
         metavar="FILE",
         type=Path,
@@ -100,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         engine_mode = cast(EngineMode, one_of("--engine-mode", args.engine_mode, get_args(EngineMode)))
         mode = Mode(one_of("--mode", args.mode, [mode.value for mode in Mode]))
+        rewritten = Rewritten(one_of("--rewrite-location", args.rewrite_location, list(Rewritten)))
         listen = parse_listen(args.listen)
         limits = _limits(args.time_limit)
         if args.no_lookups:
@@ -158,6 +168,7 @@ def run(args: argparse.Namespace) -> int:
         trust=trust,
         identity=identity,
         unmatched=None if unmatched is None else unmatched.refused,
+        rewrite_location=rewritten,
     )
     if trust.insecure:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)

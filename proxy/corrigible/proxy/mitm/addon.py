@@ -19,6 +19,7 @@ from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_read
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
+from corrigible.proxy.http.own_location import OwnLocation
 from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
@@ -51,8 +52,13 @@ class CorrectionAddon:
         access_log: AccessLog | None,
         dispatcher: Dispatcher | None = None,
         unmatched: Callable[[str], None] | None = None,
+        own_location: OwnLocation | None = None,
     ) -> None:
-        """`unmatched` is told the target of each refused request that names no operation."""
+        """`unmatched` is told the target of each refused request that names no operation.
+
+        `own_location` keeps callers from following an answer around the proxy; None where they call the API itself.
+        """
+        self._own_location = own_location
         self._unmatched = unmatched
         self._corrector = corrector
         self._dispatcher = dispatcher or Dispatcher(largest_here=None)
@@ -102,6 +108,9 @@ class CorrectionAddon:
         response = flow.response
         if response is None:
             return
+        if self._own_location is not None:
+            data = response.data
+            data.headers.fields = self._own_location.rewritten(data.status_code, data.headers.fields)
         length, is_event_stream = length_and_kind(response)
         if response.stream:  # longer than the limit
             flow.metadata[REASON] = "the answer is over the limit"

@@ -41,6 +41,7 @@ from mitmproxy.proxy import layer
 from corrigible.proxy.access_log.entry import AccessLog, on_hangup, redact
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.http.corrector import HttpCorrector
+from corrigible.proxy.http.own_location import OwnLocation, Rewritten
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
@@ -78,6 +79,8 @@ class Settings:
 
     unmatched: Callable[[str], None] | None = None
     """Is told the target of each refused request that names no operation."""
+    rewrite_location: Rewritten = Rewritten.REDIRECTS
+    """In which answers references to the upstream's own address become relative."""
 
     @property
     def spec(self) -> str:
@@ -112,7 +115,8 @@ async def serve(
     `ready` is called once with the address. Raises CannotListen before that.
     """
     lookups = LookupClient(settings.trust)
-    addon = CorrectionAddon(corrector, lookups, access_log, dispatcher, settings.unmatched)
+    own_location = None if settings.upstream is None else OwnLocation(settings.upstream, settings.rewrite_location)
+    addon = CorrectionAddon(corrector, lookups, access_log, dispatcher, settings.unmatched, own_location)
     master = _master(settings, addon)
     listener = Listener(
         settings.spec,
