@@ -68,14 +68,14 @@ class Messages:
     descriptors: Descriptors
 
     def of(self, method: str, document: Any) -> Any:
-        kind = message_factory.GetMessageClass(self.descriptors.methods[method].takes)
+        kind = message_factory.GetMessageClass(self.descriptors.methods[method].request_type)
         return json_format.ParseDict(document, kind(), descriptor_pool=self.descriptors.pool)
 
     def parse(self, method: str) -> Callable[[bytes], Any]:
-        return message_factory.GetMessageClass(self.descriptors.methods[method].takes).FromString
+        return message_factory.GetMessageClass(self.descriptors.methods[method].request_type).FromString
 
     def answer(self, method: str) -> Any:
-        return message_factory.GetMessageClass(self.descriptors.methods[method].gives)
+        return message_factory.GetMessageClass(self.descriptors.methods[method].response_type)
 
     def document(self, message: Any) -> Any:
         return json_format.MessageToDict(message, descriptor_pool=self.descriptors.pool)

@@ -168,12 +168,12 @@ class PlainServices:
         takes = self.descriptors.methods.get(method)
         if takes is None:
             return b""
-        kind = message_factory.GetMessageClass(takes.takes)
+        kind = message_factory.GetMessageClass(takes.request_type)
         data: bytes = json_format.ParseDict(document, kind()).SerializeToString()
         return data
 
     def document_of(self, descriptors: Descriptors, method: str, data: bytes) -> dict[str, Any]:
-        message = message_factory.GetMessageClass(descriptors.methods[method].takes).FromString(data)
+        message = message_factory.GetMessageClass(descriptors.methods[method].request_type).FromString(data)
         document: dict[str, Any] = json_format.MessageToDict(
             message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
         )

@@ -61,7 +61,7 @@ def test_find(method: str, path: str, found: tuple[str, dict[str, str]] | None) 
 
 
 def test_joined_operations_keep_the_names_of_the_first() -> None:
-    both = Operations({"GET /a": "MyA"}).joined(Operations({"GET /a": "TheirA", "GET /b": "TheirB"}))
+    both = Operations({"GET /a": "MyA"}).merged_with(Operations({"GET /a": "TheirA", "GET /b": "TheirB"}))
     assert [both.find("GET", path) for path in ("/a", "/b")] == [("MyA", {}), ("TheirB", {})]
 
 
@@ -91,7 +91,7 @@ def test_no_operations() -> None:
 
 
 def test_operations_can_be_found_under_another_base() -> None:
-    moved = OPERATIONS.under("/api/v3")
+    moved = OPERATIONS.with_prefix("/api/v3")
     assert moved.find("GET", "/api/v3/v1/files/a/b") == ("GetFile", {"path": "a/b"})
     assert moved.find("GET", "/v1/files/a/b") is None
 
@@ -99,5 +99,7 @@ def test_operations_can_be_found_under_another_base() -> None:
 def test_base_paths_stand_before_the_shortest_path_of_an_operation() -> None:
     described = Operations({"GET /a": "list", "POST /a/{id}": "edit"})
     assert described.base_paths() == [""]
-    assert described.joined(described.under("/api")).joined(described.under("/v2")).base_paths() == ["", "/api", "/v2"]
+    assert described.merged_with(described.with_prefix("/api")).merged_with(
+        described.with_prefix("/v2")
+    ).base_paths() == ["", "/api", "/v2"]
     assert Operations({"GET /old/a": "a", "POST /b": "a", "GET /b": "a"}).base_paths() == [""]

@@ -67,11 +67,11 @@ class Operations:
     def load(cls, text: str) -> Operations:
         return cls(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {})
 
-    def joined(self, more: Operations) -> Operations:
+    def merged_with(self, more: Operations) -> Operations:
         """Return these operations and more; where both name one, these win."""
         return Operations({**more.templates, **self.templates})
 
-    def under(self, base: str) -> Operations:
+    def with_prefix(self, base: str) -> Operations:
         """Return the same operations with this path before their own."""
         moved = {}
         for key, name in self.templates.items():

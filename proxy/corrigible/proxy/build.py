@@ -63,7 +63,7 @@ def _profile(name: str | Path, description: Described | None) -> ApiProfile:
         description.operations if description is not None else None,
     ):
         if more is not None and more.names:
-            adapter = replace(adapter, operations=adapter.operations.joined(more))
+            adapter = replace(adapter, operations=adapter.operations.merged_with(more))
     if pack.error is not None:
         adapter = replace(adapter, formats=(MappedFormat(pack.error), *adapter.formats))
     return ApiProfile(adapter, pack, RuleIndex(pack.rules), description)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.message.member_names import Named, named, subject
+from corrigible.adapters.formats.message.member_names import NamedMember, find_member, find_subject
 from corrigible.schema.exchange import Exchange, Request
 
 REQUEST = Request("POST", "/things", query={"page": "x"}, body={"email": "x", "items": [{"price": "x"}], "form": 1})
@@ -71,32 +71,32 @@ def test_names_for_the_whole(name: str) -> None:
 @pytest.mark.parametrize(
     ("message", "wanted"),
     [
-        ("Missing query parameter 'page'", Named("page", "required", "query")),
-        ("Required parameter 'page' is not present.", Named("page", "required")),
-        ("Required header 'X-Key' is not present.", Named("X-Key", "required", "header")),
-        ("name is missing", Named("name", "required")),
-        ("property foo should not exist", Named("foo", "additionalProperties")),
-        ("Extra query parameter(s) 'x' not in spec", Named("x", "additionalProperties", "query")),
-        ("This is missing the point", Named()),
+        ("Missing query parameter 'page'", NamedMember("page", "required", "query")),
+        ("Required parameter 'page' is not present.", NamedMember("page", "required")),
+        ("Required header 'X-Key' is not present.", NamedMember("X-Key", "required", "header")),
+        ("name is missing", NamedMember("name", "required")),
+        ("property foo should not exist", NamedMember("foo", "additionalProperties")),
+        ("Extra query parameter(s) 'x' not in spec", NamedMember("x", "additionalProperties", "query")),
+        ("This is missing the point", NamedMember()),
     ],
 )
-def test_sentences(message: str, wanted: Named) -> None:
-    assert named(message) == wanted
+def test_sentences(message: str, wanted: NamedMember) -> None:
+    assert find_member(message) == wanted
 
 
 @pytest.mark.parametrize(
     ("message", "wanted"),
     [
-        ("Wrong type, expected 'integer' for query parameter 'page'", Named("page", "", "query")),
-        ("'x' is not of type 'integer' - 'items.0.price'", Named("items.0.price")),
-        ("5 is not enough - 'items.0.price'", Named("items.0.price")),
-        ("Invalid email", Named("email")),
-        ("We cannot do that", Named("We")),
-        ("Not found", Named()),
+        ("Wrong type, expected 'integer' for query parameter 'page'", NamedMember("page", "", "query")),
+        ("'x' is not of type 'integer' - 'items.0.price'", NamedMember("items.0.price")),
+        ("5 is not enough - 'items.0.price'", NamedMember("items.0.price")),
+        ("Invalid email", NamedMember("email")),
+        ("We cannot do that", NamedMember("We")),
+        ("Not found", NamedMember()),
     ],
 )
-def test_subjects(message: str, wanted: Named) -> None:
-    assert subject(message) == wanted
+def test_subjects(message: str, wanted: NamedMember) -> None:
+    assert find_subject(message) == wanted
 
 
 def test_a_problem_document_without_a_list_is_read_by_its_sentence() -> None:

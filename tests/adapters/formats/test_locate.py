@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import located
+from corrigible.adapters.formats.locate import locate_errors
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.schema.exchange import Exchange, Request
 
@@ -40,7 +40,9 @@ DECLARED = Vocabulary(
 
 def read(body: Any, status: int = 400, declared: Vocabulary = DECLARED, request: Request = REQUEST) -> list[str]:
     exchange = Exchange(request, status, {}, b"")
-    return [one.pointer for one in located(GenericFormat().read(exchange, body), exchange, lambda: declared, ["f-9"])]
+    return [
+        one.pointer for one in locate_errors(GenericFormat().read(exchange, body), exchange, lambda: declared, ["f-9"])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_without_a_description_what_was_told_stays() -> None:
 def test_of_a_value_that_was_not_sent_the_member_is_missing() -> None:
     exchange = Exchange(REQUEST, 400, {}, b"")
     errors = GenericFormat().read(exchange, {"message": ["parent_flow must be a string"]})
-    (error,) = located(errors, exchange, lambda: DECLARED)
+    (error,) = locate_errors(errors, exchange, lambda: DECLARED)
     assert (error.pointer, error.constraint, dict(error.stated)) == (
         "/body/parent_flow",
         "required",
@@ -125,7 +127,7 @@ def test_the_text_of_a_validation_error() -> None:
         "input_type=dict]\n    For further information visit https://errors.test\ntitle\n"
         "  String should have at least 3 characters [type=string_too_short, input_value='x', input_type=str]"
     )
-    errors = located(
+    errors = locate_errors(
         GenericFormat().read(Exchange(REQUEST, 400, {}, b""), {"error": text}), Exchange(REQUEST, 400, {}, b"")
     )
     assert [(one.pointer, one.constraint, dict(one.stated)) for one in errors] == [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corrigible.adapters.formats.keywords import keyword_of, stated_by
+from corrigible.adapters.formats.keywords import keyword_of, stated_keywords
 from corrigible.adapters.formats.message.limits import limits_in
 from corrigible.adapters.formats.message.lists import read_list
 from corrigible.adapters.formats.message.literals import find_literal
@@ -140,4 +140,4 @@ def test_codes(code: str, keyword: str) -> None:
     ],
 )
 def test_structured_members(code: str, keyword: str, members: dict[str, Any], stated: dict[str, Any]) -> None:
-    assert stated_by(code, keyword, members, "") == stated
+    assert stated_keywords(code, keyword, members, "") == stated

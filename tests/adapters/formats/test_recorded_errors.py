@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import located
+from corrigible.adapters.formats.locate import locate_errors
 from corrigible.adapters.vocabulary import Vocabulary
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Request
@@ -53,7 +53,7 @@ def read(answer: dict[str, Any], declared: Vocabulary = DECLARED) -> list[Violat
     mistake = MISTAKES[answer["mistake"]]
     request = Request("POST", "/orders", mistake["query"], {"content-type": "application/json"}, mistake["body"])
     exchange = Exchange(request, answer["status"], {"content-type": answer["type"]}, b"")
-    return located(GenericFormat().read(exchange, answer["answer"]), exchange, lambda: declared)
+    return locate_errors(GenericFormat().read(exchange, answer["answer"]), exchange, lambda: declared)
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda one: f"{one['framework']}: {one['mistake']}")

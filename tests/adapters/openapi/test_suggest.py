@@ -50,7 +50,7 @@ def test_what_is_near(method: str, path: str, keyword: str, offered: list[str]) 
     ],
 )
 def test_a_value_that_cannot_be_one_may_be_a_misspelt_path(path: str, value: str, offered: list[str] | None) -> None:
-    found = OperationSuggester(KNOWN).instead("GET", path, value)
+    found = OperationSuggester(KNOWN).alternatives("GET", path, value)
     assert (found.schema["enum"] if found is not None else None) == offered
 
 

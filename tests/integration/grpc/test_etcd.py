@@ -97,12 +97,12 @@ class Refused(Exception):
 
 def call(channel: grpc.Channel, method: str, body: Any) -> Any:
     kind = KNOWN.methods[method]
-    message = json_format.ParseDict(body, message_factory.GetMessageClass(kind.takes)())
+    message = json_format.ParseDict(body, message_factory.GetMessageClass(kind.request_type)())
     return sent(channel, method, message)
 
 
 def sent(channel: grpc.Channel, method: str, message: Any) -> Any:
-    answer = message_factory.GetMessageClass(KNOWN.methods[method].gives)
+    answer = message_factory.GetMessageClass(KNOWN.methods[method].response_type)
     try:
         return channel.unary_unary(method, lambda m: m.SerializeToString(), answer.FromString)(message, timeout=20)
     except grpc.RpcError as error:

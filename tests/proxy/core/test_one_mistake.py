@@ -132,7 +132,7 @@ def engine(schema: Mapping[str, Json]) -> Engine:
 def described(file: Path) -> ApiProfile:
     plain = plain_profile()
     description = load(file, cache=file.parent)
-    operations = plain.adapter.operations.joined(description.operations)
+    operations = plain.adapter.operations.merged_with(description.operations)
     return replace(plain, adapter=replace(plain.adapter, operations=operations), description=description)
 
 

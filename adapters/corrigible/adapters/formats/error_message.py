@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.literals import find_literal
-from corrigible.adapters.formats.message.member_names import TAG, Named, named, stated_path, subject
+from corrigible.adapters.formats.message.member_names import TAG, NamedMember, find_member, find_subject, stated_path
 from corrigible.rules.budget import walk
 from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
-from .json_errors import complaints, is_complaining
-from .keywords import keyword_of, stated_by
-from .locate import fitting, respelled
+from .json_errors import find_errors, is_error_text
+from .keywords import keyword_of, stated_keywords
+from .locate import fit_keywords, respell_pointer
 from .pointers import member_pointer, part_of, pointer, steps
 
 _ABSENT: Final = re.compile(
@@ -59,7 +59,7 @@ _MOST_SENT: Final = 500
 _MOST_LINES: Final = 32
 
 
-def completed(violation: Violation, request: Request) -> list[Violation]:
+def complete(violation: Violation, request: Request) -> list[Violation]:
     """Return an error with what its text says, or the errors that its text holds."""
     message = violation.message
     if message and len(message) <= _LONGEST and not violation.pointer:
@@ -76,14 +76,14 @@ def _inside(violation: Violation, request: Request) -> list[Violation]:
     if literal is not None and isinstance(literal.value, Mapping | list) and not _is_sent(literal.value, request):
         listed = [
             one
-            for one in complaints(literal.value, request)
-            if one.pointer and (one.code or is_complaining(one.message))
+            for one in find_errors(literal.value, request)
+            if one.pointer and (one.code or is_error_text(one.message))
         ]
         if listed:
             return [
                 done._replace(code=done.code or violation.code, type=done.type or violation.type)
                 for one in listed
-                for done in completed(one, request)
+                for done in complete(one, request)
             ]
     pydantic = [
         violation._replace(code=one["type"], message=one["message"], pointer=pointer(steps(one["place"]), request))
@@ -117,7 +117,7 @@ def _is_sent(value: Json, request: Request) -> bool:
 def _with_places(violation: Violation, request: Request) -> list[Violation]:
     """Return an error at the place that its text names; several times where the text names several members."""
     message, place = violation.message, violation.pointer
-    name = named(message)
+    name = find_member(message)
     if place:
         constraint = violation.constraint or name.constraint
         if not place.endswith(_tail(name.member)) and constraint in (
@@ -140,10 +140,10 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         ]
     if path:
         return [violation._replace(pointer=path)]
-    about = subject(message)
-    place = pointer(steps(about.member), request, place=part_of(about.where)) if about.member else ""
-    place = respelled(place, request) if place else ""
-    if place and (about.where or resolve(request.document(), place) is not MISSING):
+    about = find_subject(message)
+    place = pointer(steps(about.member), request, place=part_of(about.part)) if about.member else ""
+    place = respell_pointer(place, request) if place else ""
+    if place and (about.part or resolve(request.document(), place) is not MISSING):
         return [violation._replace(pointer=place)]
     item = _ITEM.search(message)
     if item is not None and isinstance(request.body, list) and int(item["index"]) < len(request.body):
@@ -151,9 +151,9 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     return [violation]
 
 
-def _with_known(stated: Mapping[str, Json], name: Named) -> Mapping[str, Json]:
+def _with_known(stated: Mapping[str, Json], name: NamedMember) -> Mapping[str, Json]:
     """Add the names that are known in the place of an unknown one."""
-    return {**stated, "propertyNames": {"enum": list(name.known)}} if name.known else stated
+    return {**stated, "propertyNames": {"enum": list(name.known_names)}} if name.known_names else stated
 
 
 def _path(message: str, request: Request) -> str:
@@ -172,8 +172,8 @@ def _path(message: str, request: Request) -> str:
     return place if _ABSENT.match(rest) else ""
 
 
-def _named_place(member: str, name: Named, request: Request) -> str:
-    parts, where = steps(member), part_of(name.where)
+def _named_place(member: str, name: NamedMember, request: Request) -> str:
+    parts, where = steps(member), part_of(name.part)
     if not where and len(parts) == 1 and part_of(member):
         where = parameters_at(request)[1:]  # a member may be called `path` or `form`
     return pointer(parts, request, place=where)
@@ -197,16 +197,16 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
     there = MISSING
     if place:
         walk()
-        place = respelled(place, request)
+        place = respell_pointer(place, request)
         there = resolve(request.document(), place)
     if not keyword and place:
         if (there is MISSING or there in ("", None) or _PLAINLY_ABSENT.match(message)) and _ABSENT.match(message):
             keyword = "required"
         elif there is not MISSING and _EXTRA.match(message):
             keyword = "additionalProperties"
-    stated = dict(violation.stated) or stated_by(
+    stated = dict(violation.stated) or stated_keywords(
         violation.code, keyword, {"type": violation.type, **violation.native}, message
     )
     if keyword == "required" and there == "" and not stated:
         stated = {"minLength": 1}
-    return violation._replace(pointer=place, constraint=keyword, stated=fitting(stated, there))
+    return violation._replace(pointer=place, constraint=keyword, stated=fit_keywords(stated, there))

@@ -13,10 +13,10 @@ from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
 from .ajv import AJV
-from .error_message import completed
+from .error_message import complete
 from .fastapi import FASTAPI
 from .graphql import GRAPHQL
-from .json_errors import complaints
+from .json_errors import find_errors
 from .jsonapi import JSONAPI
 from .problem import PROBLEM
 from .spring import SPRING
@@ -49,7 +49,7 @@ def _read(exchange: Exchange, body: Json) -> Sequence[Violation]:
         if of_dialect:
             break
     if not any(one.pointer for one in of_dialect):
-        found = complaints(body, request)
+        found = find_errors(body, request)
         if not of_dialect or any(one.pointer for one in found):
             of_dialect = found
-    return [one for violation in of_dialect for one in completed(violation, request)]
+    return [one for violation in of_dialect for one in complete(violation, request)]

@@ -17,7 +17,7 @@ from corrigible.rules.pointer import MISSING, escape, resolve
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json
 
-from .error_message import completed
+from .error_message import complete
 
 CODES: Final = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
@@ -98,7 +98,7 @@ def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
     """Return an error with what its text says."""
     if error.native.get("detail") == "Violations" or (error.pointer and field_messages(str(error.native["top"]))):
         return [error]  # a validator's: the description has the rule that it applied
-    out = completed(error._replace(code=""), exchange.request)
+    out = complete(error._replace(code=""), exchange.request)
     if len(out) == 1 and _is_about_two(out[0], error, exchange):
         return [error]
     return [one._replace(code=one.code or error.code) for one in out]

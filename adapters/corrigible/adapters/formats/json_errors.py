@@ -33,7 +33,7 @@ from .error_shapes import (
     TEXTS,
     WHOLE,
 )
-from .keywords import keyword_of, of_arguments
+from .keywords import keyword_of, keywords_of_arguments
 from .members import others, text
 from .pointers import part_of, pointer, steps
 
@@ -61,7 +61,7 @@ class _Walk(NamedTuple):
     """Values that may still be looked at."""
 
 
-def complaints(body: Json, request: Request) -> list[Violation]:
+def find_errors(body: Json, request: Request) -> list[Violation]:
     """Return the errors of an answer, the innermost of each branch."""
     names = set(request.query)
     if isinstance(request.body, Mapping):
@@ -123,7 +123,7 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
             return
         keyword, stated = keyword_of(code), {}
         if isinstance(members.get("arguments"), list):
-            stated = of_arguments(code, members["arguments"])
+            stated = keywords_of_arguments(code, members["arguments"])
         yield _placed(violation._replace(constraint=keyword, stated=stated), below if own.parts else around, walk)
 
 
@@ -145,7 +145,7 @@ def _below_member(name: str, value: Json, around: Place, below: Place, depth: in
     if name in LISTS and not (_is_sent(name, walk) and _is_tree(value, 0)):
         yield from _of(value, name, below if name in RELATIVE else around, depth + 1, walk)
         return
-    is_place = _is_sent(name, walk) or (_texts(value) and all(map(is_complaining, value)))
+    is_place = _is_sent(name, walk) or (_texts(value) and all(map(is_error_text, value)))
     for one in _of(value, name, _below(around, name) if is_place else around, depth + 1, walk):
         if is_place or one.pointer or isinstance(value, Mapping):
             yield one
@@ -204,7 +204,7 @@ def _is_by_place(members: Mapping[str, Json], walk: _Walk) -> bool:
     if any(name in TEXTS or name in CODES or name in ABOUT_THE_ANSWER for name in members if not _is_sent(name, walk)):
         return False
     return all(
-        (isinstance(value, str) and (sent or is_complaining(value))) or _is_tree(value, 0) for value in members.values()
+        (isinstance(value, str) and (sent or is_error_text(value))) or _is_tree(value, 0) for value in members.values()
     )
 
 
@@ -229,7 +229,7 @@ _COMPLAINING: Final = re.compile(
 )
 
 
-def is_complaining(message: str) -> bool:
+def is_error_text(message: str) -> bool:
     """Whether a text is worded like an error, where nothing but its words tells it from a value."""
     return _COMPLAINING.search(message[:_MOST_LETTERS]) is not None
 

@@ -142,7 +142,7 @@ def keyword_of(code: str) -> str:
 _LONGEST_CODE: Final = 60
 
 
-def stated_by(code: str, keyword: str, native: Mapping[str, Json], message: str) -> dict[str, Json]:
+def stated_keywords(code: str, keyword: str, native: Mapping[str, Json], message: str) -> dict[str, Json]:
     """Return the JSON Schema keywords that a complaint states: its members before its text."""
     members: dict[str, Json] = dict(native)
     for name in _NESTED:
@@ -221,7 +221,7 @@ def _limits(members: Mapping[str, Any], code: str, keyword: str) -> dict[str, Js
     return stated
 
 
-def of_arguments(code: str, arguments: Sequence[Json]) -> dict[str, Json]:
+def keywords_of_arguments(code: str, arguments: Sequence[Json]) -> dict[str, Json]:
     """Return what Spring's `arguments` state: the member, then the limits of the annotation in alphabetical order."""
     numbers = [number for one in arguments[1:] if (number := _number(one)) is not None]
     if code in ("Size", "Length") and len(numbers) == 2:

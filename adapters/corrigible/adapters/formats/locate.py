@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.limits import choices_in
-from corrigible.adapters.formats.message.member_names import subject
+from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
-    Sent,
+    SentValue,
     fold,
-    named_in_words,
+    names_in_message,
     value_beside_name,
     value_mentioned,
 )
@@ -55,7 +55,7 @@ _ENOUGH: Final = 8000
 """Steps that have to be left for reading what an operation declares."""
 
 
-def located(
+def locate_errors(
     errors: Sequence[Violation],
     exchange: Exchange,
     declared: Callable[[], Vocabulary] = lambda: NOTHING,
@@ -68,7 +68,7 @@ def located(
     """
     request = exchange.request
     vocabulary: Vocabulary | None = None
-    sent: list[Sent] = []
+    sent: list[SentValue] = []
     out: list[Violation] = []
     for error in errors:
         if _is_there(error, request):
@@ -81,7 +81,7 @@ def located(
         place = _by_path(error, request, vocabulary, sent) if error.pointer else ""
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         if not place and about_request:
-            place = _by_text(error, request, vocabulary, [*sent, *(Sent((), (), value) for value in path_values)])
+            place = _by_text(error, request, vocabulary, [*sent, *(SentValue((), (), value) for value in path_values)])
             if not place and request.protocol is Protocol.GRPC:
                 place = value_mentioned(error.message, sent, any_text=exchange.status in _ABOUT_WHAT_IS_THERE)
             error = _of_value(error, place, request)
@@ -97,7 +97,7 @@ def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) ->
     document = request.document()
     there = resolve(document, error.pointer)
     if there is not MISSING:
-        return error._replace(stated=fitting(error.stated, there)) if error.stated else error
+        return error._replace(stated=fit_keywords(error.stated, there)) if error.stated else error
     parent = resolve(document, error.pointer.rpartition("/")[0])
     is_absent = isinstance(parent, Mapping) and error.constraint in _OF_VALUES
     is_absent = is_absent and _is_declared(segments(error.pointer), vocabulary)
@@ -126,7 +126,7 @@ def _listed(error: Violation) -> list[Json]:
     return listed if isinstance(listed, list) else []
 
 
-def respelled(pointer: str, request: Request) -> str:
+def respell_pointer(pointer: str, request: Request) -> str:
     """Return a place with the names as the request spells them: ASP.NET writes `Name` for `name`."""
     part, *names = segments(pointer)
     document = request.document()
@@ -160,7 +160,7 @@ def _is_blank(value: Json) -> bool:
     return value in ("", None, [], {}) or (isinstance(value, str) and value.isspace())
 
 
-def _places(request: Request) -> Iterator[Sent]:
+def _places(request: Request) -> Iterator[SentValue]:
     """Yield the places of body and query, the outermost first."""
     waiting: list[tuple[Path, Json]] = [(("body",), request.body), (("query",), dict(request.query))]
     count = 0
@@ -171,7 +171,7 @@ def _places(request: Request) -> Iterator[Sent]:
             for name, one in inner:
                 here = (*path, str(name))
                 count += 1
-                yield Sent(here, tuple(map(fold, here)), one)
+                yield SentValue(here, tuple(map(fold, here)), one)
                 if count >= _MOST_PLACES:
                     return
                 if isinstance(one, Mapping | list):
@@ -198,7 +198,7 @@ def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
     return spelled
 
 
-def _by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[Sent]) -> str:
+def _by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
     """Return the only place that the told one can be, empty where none or several can."""
     part, *names = segments(error.pointer)
     missing = error.constraint == "required"
@@ -231,11 +231,11 @@ def _as_told(error: Violation, part: str, names: Sequence[str], request: Request
     if part == "body" and not isinstance(parent, Mapping | None) and not names[-1].isdecimal():
         return ""
     if error.constraint == "required" or not vocabulary.places or _is_declared((part, *around, names[-1]), vocabulary):
-        return respelled(error.pointer, request)
+        return respell_pointer(error.pointer, request)
     return ""
 
 
-def _present(part: str, tail: Sequence[str], sent: Sequence[Sent]) -> str | None:
+def _present(part: str, tail: Sequence[str], sent: Sequence[SentValue]) -> str | None:
     """Return the only place of the request that ends in some names, None where there are several."""
     folded = tuple(map(fold, tail))
     for exact in (True, False):
@@ -308,7 +308,7 @@ def _is_declared(path: Sequence[str], vocabulary: Vocabulary) -> bool:
     )
 
 
-def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[Sent]) -> str:
+def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
     """Return the only place that a text names, or whose value it quotes."""
     message = error.message
     if not message or len(message) > _LONGEST or "\n" in message:
@@ -324,7 +324,7 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
         return next(iter(named | valued))
     if named or valued:
         return next(iter(valued)) if len(valued) == 1 and not named else ""
-    if (first := subject(message).member) and first not in listed:
+    if (first := find_subject(message).member) and first not in listed:
         places = _valued(first, sent) if len(first) > 1 else set()
         if len(places) == 1:
             return next(iter(places))
@@ -333,7 +333,7 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
         return next(iter(distinct))
     if distinct:
         return ""
-    if request.protocol is Protocol.GRPC and len(worded := named_in_words(message, sent)) == 1:
+    if request.protocol is Protocol.GRPC and len(worded := names_in_message(message, sent)) == 1:
         return worded[0]
     about = _OBLIGED.match(message)
     if about is not None and not _names_another(message[about.end() :], about["name"], sent):
@@ -347,13 +347,13 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
     return _by_choices(error, vocabulary, sent)
 
 
-def _names_another(rest: str, name: str, sent: Sequence[Sent]) -> bool:
+def _names_another(rest: str, name: str, sent: Sequence[SentValue]) -> bool:
     """Whether a sentence about a member names another one: "end must be after start" is about two."""
     words = set(_WORD.findall(rest))
     return any(one.path and one.path[-1] in words and one.path[-1] != name for one in sent)
 
 
-def _named(name: str, sent: Sequence[Sent]) -> set[str]:
+def _named(name: str, sent: Sequence[SentValue]) -> set[str]:
     """Return the places of a name of the request."""
     names = [part for part in re.split(r"[.\[\]]+", name) if part]
     if not names or all(one.isdecimal() for one in names):
@@ -361,7 +361,7 @@ def _named(name: str, sent: Sequence[Sent]) -> set[str]:
     return {to_pointer(one.path) for one in sent if list(one.path[-len(names) :]) == names}
 
 
-def _valued(value: str, sent: Sequence[Sent]) -> set[str]:
+def _valued(value: str, sent: Sequence[SentValue]) -> set[str]:
     """Return the places of the request that hold a value as its text; of a parameter of the path, the path."""
     texts = {value, value[:-1]} if value.endswith(".") and len(value) > 1 else {value}
     return {
@@ -371,14 +371,14 @@ def _valued(value: str, sent: Sequence[Sent]) -> set[str]:
     }
 
 
-def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[Sent]) -> str:
+def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
     """Return the only place of the request that is declared to take just the values that an error lists."""
     values = error.stated.get("enum")
     if not values:
         return ""
     wanted = {str(value) for value in values}
     paths = [path for path, allowed in vocabulary.choices if {str(value) for value in allowed} == wanted]
-    fitting = [
+    matching = [
         one
         for one in sent
         if str(one.value) not in wanted
@@ -387,7 +387,7 @@ def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[Sent]) 
             for path in paths
         )
     ]
-    return to_pointer(fitting[0].path) if len(fitting) == 1 else ""
+    return to_pointer(matching[0].path) if len(matching) == 1 else ""
 
 
 _NUMERIC: Final = re.compile(r"\s*[-+]?[\d.,]{1,40}\s*")
@@ -398,7 +398,7 @@ _OF_LIST: Final[Mapping[str, str]] = {**_OF_TEXT, "minLength": "minItems", "maxL
 }
 
 
-def fitting(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
+def fit_keywords(stated: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
     """Name limits as those of the value: `max` of a list limits its elements, whatever the validator calls it."""
     if isinstance(value, str) and not _NUMERIC.fullmatch(value):
         return {_OF_TEXT.get(keyword, keyword): limit for keyword, limit in stated.items()}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from corrigible.adapters.formats.message.member_names import missing_member, named, subject, unknown_member
+from corrigible.adapters.formats.message.member_names import find_member, find_subject, missing_member, unknown_member
 from corrigible.rules.pointer import MISSING, escape, parameters_at, resolve, segments, to_pointer
 from corrigible.schema.exchange import Json, Request
 
@@ -33,16 +33,16 @@ _WHERE: Final = {
 """What dialects call the parts of a request. `params` are Express' and Fastify's path parameters."""
 
 
-def about(message: str, request: Request) -> tuple[str, str]:
+def place_in_message(message: str, request: Request) -> tuple[str, str]:
     """Return the place and the keyword that a message alone gives, empty where it gives none.
 
     A missing member is where it would be; any other has to be in the request.
     """
-    name = named(message)
+    name = find_member(message)
     if name.member:
-        return pointer(steps(name.member), request, place=part_of(name.where)), name.constraint
-    name = subject(message)
-    place = pointer(steps(name.member), request, place=part_of(name.where)) if name.member else ""
+        return pointer(steps(name.member), request, place=part_of(name.part)), name.constraint
+    name = find_subject(message)
+    place = pointer(steps(name.member), request, place=part_of(name.part)) if name.member else ""
     return (place, "") if place and resolve(request.document(), place) is not MISSING else ("", "")
 
 

@@ -13,9 +13,9 @@ from typing import Final
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Request
 
-from .json_errors import complaints
+from .json_errors import find_errors
 from .members import others, text
-from .pointers import about, member_pointer, part_of, pointer, steps
+from .pointers import member_pointer, part_of, place_in_message, pointer, steps
 
 _LISTS: Final = ("validation", "errors", "violations", "invalid_params", "invalid-params", "issues", "details")
 _PLACES: Final = ("location", "pointer", "propertyPath", "instancePath", "field", "name", "param", "path", "property")
@@ -53,7 +53,7 @@ class ProblemFormat:
         message = text(body, "detail", "title")
         if not message and not kind:
             return ()
-        place, constraint = about(message, exchange.request)
+        place, constraint = place_in_message(message, exchange.request)
         return (
             Violation(
                 code=text(body, "code") or word or kind,
@@ -80,7 +80,7 @@ def _listed(request: Request, body: Mapping[str, Json]) -> Iterator[Violation]:
                 if isinstance(item, Mapping) and (violation := _complaint(request, item)) is not None:
                     yield violation
         elif isinstance(errors, Mapping):
-            yield from complaints({name: errors}, request)
+            yield from find_errors({name: errors}, request)
 
 
 def _complaint(request: Request, item: Mapping[str, Json]) -> Violation | None:

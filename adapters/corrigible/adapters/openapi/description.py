@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from corrigible.adapters.openapi.compile.compiled_file import Stored, unshipped
+from corrigible.adapters.openapi.compile.compiled_file import CompiledFile, decompress
 from corrigible.adapters.openapi.request.operation_checks import OperationChecker
 from corrigible.adapters.openapi.request.query_words import misspelt_words
 from corrigible.adapters.openapi.request.suggest_operation import OperationSuggester
@@ -28,7 +28,7 @@ _KEPT_OPERATIONS = 64
 class Description:
     """A compiled description. Records of operations are read, and their schemas compiled, on first need."""
 
-    def __init__(self, stored: Stored, base: str = "") -> None:
+    def __init__(self, stored: CompiledFile, base: str = "") -> None:
         """`base` is a path below which requests have all of its paths, too."""
         self._stored = stored
         self._base = base
@@ -47,7 +47,7 @@ class Description:
     @functools.cached_property
     def operations(self) -> Operations:
         described = Operations(self._stored.index["operations"])
-        return described.joined(described.under(self._base)) if self._base else described
+        return described.merged_with(described.with_prefix(self._base)) if self._base else described
 
     def schema_violations(self, request: Request, operation: str, at: str = "") -> tuple[SchemaViolation, ...]:
         """Return the violations of a request, misspelt names before missing members.
@@ -101,7 +101,7 @@ class Description:
 
     def written_paths(self, method: str, path: str) -> SchemaViolation | None:
         """Return other paths of the same operation: below the servers' base paths, with or without the last slash."""
-        return self._suggester.written(method, path)
+        return self._suggester.written_paths(method, path)
 
     def vocabulary(self, operation: str) -> Vocabulary:
         """Return the names and closed choices that an operation declares; nothing where it is unknown."""
@@ -141,7 +141,7 @@ class Description:
         """Take a parameter of the path that does not fit for a misspelt path, where another path is near."""
         if violation.pointer != "/path" or not isinstance(violation.value, str):
             return violation
-        return self._suggester.instead(request.method, request.path, violation.value) or violation
+        return self._suggester.alternatives(request.method, request.path, violation.value) or violation
 
     @functools.cached_property
     def related_reads(self) -> RelatedReads:
@@ -177,4 +177,4 @@ def _is_about(violation: SchemaViolation, pointer: str) -> bool:
 
 def read(data: bytes) -> Description:
     """Read a description that `write` made. Raises NotCompiled where the bytes are something else."""
-    return Description(Stored(unshipped(data)))
+    return Description(CompiledFile(decompress(data)))

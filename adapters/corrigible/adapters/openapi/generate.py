@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from corrigible.adapters.openapi.compile.child_process import confine
-from corrigible.adapters.openapi.compile.compiled_file import shipped
+from corrigible.adapters.openapi.compile.compiled_file import compress
 from corrigible.adapters.openapi.compile.compiler import compile_description
 from corrigible.rules.errors import AuthoringError
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             print(error, file=sys.stderr)
         return 1
-    data = data if args.as_is else shipped(data)
+    data = data if args.as_is else compress(data)
     args.out.write_bytes(data)
     if not args.as_is:
         print(f"{args.out}: {len(data):,} bytes")

@@ -12,7 +12,7 @@ import orjson
 
 from corrigible.adapters.cache import cache_folder
 from corrigible.adapters.openapi.compile.child_process import run_child
-from corrigible.adapters.openapi.compile.compiled_file import FORMAT, NotCompiled, Stored
+from corrigible.adapters.openapi.compile.compiled_file import FORMAT, CompiledFile, NotCompiled
 from corrigible.adapters.openapi.compile.compiler import compile_description
 from corrigible.adapters.openapi.document.source_files import digest
 from corrigible.rules.errors import AuthoringError, Place
@@ -37,17 +37,17 @@ def load(path: Path, *, cache: Path | None = None, check: bool = False, base: st
     return Description(_opened(file, path) or _compiled_into(file, path, content, check=check), base)
 
 
-def _opened(file: Path, path: Path) -> Stored | None:
+def _opened(file: Path, path: Path) -> CompiledFile | None:
     """Return what was compiled before, unless a further file of the description has changed since."""
     try:
-        stored = Stored.open(file)
+        stored = CompiledFile.open(file)
         unchanged = all(digest(path.parent / name) == expected for name, expected in stored.index["files"].items())
     except (OSError, NotCompiled, AuthoringError):
         return None
     return stored if unchanged else None
 
 
-def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> Stored:
+def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> CompiledFile:
     """Compile into the cache, under a temporary name first: no reader ever gets half a file."""
     is_cached = True
     try:
@@ -60,7 +60,7 @@ def _compiled_into(file: Path, path: Path, content: str, *, check: bool) -> Stor
     target_file = Path(name)
     try:
         _compile_to(target_file, path, check=check)
-        stored = Stored.open(target_file)
+        stored = CompiledFile.open(target_file)
         if (
             is_cached and digest(path) == content
         ):  # else it has changed meanwhile, and the digest in the file name is wrong

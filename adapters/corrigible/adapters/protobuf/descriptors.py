@@ -19,8 +19,8 @@ from corrigible.schema.exchange import Json
 class Method(NamedTuple):
     """One method of a service. Descriptors of Python and of upb share no type, hence Any."""
 
-    takes: Any
-    gives: Any
+    request_type: Any
+    response_type: Any
     client_streaming: bool
     server_streaming: bool
 
@@ -50,19 +50,19 @@ class Descriptors:
     def request_json(self, method: str, data: bytes) -> Json:
         """Return a request as canonical proto-JSON, None where the method or the bytes are not understood."""
         descriptor = self.methods.get(method)
-        return None if descriptor is None else self._json(descriptor.takes, data)
+        return None if descriptor is None else self._json(descriptor.request_type, data)
 
     def answer_json(self, method: str, data: bytes) -> Json:
         """Return an answer as canonical proto-JSON, None where the method or the bytes are not understood."""
         descriptor = self.methods.get(method)
-        return None if descriptor is None else self._json(descriptor.gives, data)
+        return None if descriptor is None else self._json(descriptor.response_type, data)
 
     def request_bytes(self, method: str, document: Json) -> bytes | None:
         """Return the message of some proto-JSON, None where it is none of this method's."""
         descriptor = self.methods.get(method)
         if descriptor is None:
             return None
-        message: Message = message_factory.GetMessageClass(descriptor.takes)()
+        message: Message = message_factory.GetMessageClass(descriptor.request_type)()
         try:
             json_format.ParseDict(document, message, descriptor_pool=self.pool)
         except (json_format.ParseError, TypeError, AttributeError):

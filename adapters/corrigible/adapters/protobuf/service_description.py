@@ -45,7 +45,7 @@ class ProtobufDescription:
         if method is None or not isinstance(request.body, Mapping):
             return ()
         violations = islice(
-            self._checker.message(method.takes, request.body, "/body", "" if at == "/body" else at), MOST
+            self._checker.message(method.request_type, request.body, "/body", "" if at == "/body" else at), MOST
         )
         return tuple(sorted(_once(violations), key=lambda violation: violation.keyword != "additionalProperties"))
 
@@ -96,7 +96,7 @@ class ProtobufDescription:
         if method is None:
             return {}
         if operation not in self._facts:
-            self._facts[operation] = self._read_facts(method.takes)
+            self._facts[operation] = self._read_facts(method.request_type)
         return self._facts[operation]
 
     def vocabulary(self, operation: str) -> Vocabulary:
@@ -105,7 +105,7 @@ class ProtobufDescription:
         if method is None:
             return NOTHING
         if operation not in self._vocabularies:
-            self._vocabularies[operation] = Vocabulary(tuple(islice(_fields(method.takes), MOST_PLACES)))
+            self._vocabularies[operation] = Vocabulary(tuple(islice(_fields(method.request_type), MOST_PLACES)))
         return self._vocabularies[operation]
 
     def _read_facts(self, message: Any) -> dict[str, Json]:

@@ -98,7 +98,7 @@ class Running:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                raise SandboxError(self.obituary())
+                raise SandboxError(self.exit_report())
             try:
                 socket.create_connection((HOST, self.port), timeout=1).close()
                 if is_ready is None or is_ready(self.port):
@@ -108,7 +108,7 @@ class Running:
             time.sleep(0.02)
         raise SandboxError(f"{self.title} did not listen within {seconds:g} s:\n{last_lines(self.output())}")
 
-    def obituary(self) -> str:
+    def exit_report(self) -> str:
         """Return how the server ended, with the end of its output."""
         status = self.process.wait()
         ending = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             access = f"\n{server.access(running.port)}" if server.access is not None else ""
             print(f"{server.title} listening on {running.url}; it {server.deviation}{access}", flush=True)
             running.process.wait()
-            raise SandboxError(running.obituary())
+            raise SandboxError(running.exit_report())
     except SandboxError as error:
         print(f"corrigible sandbox: {error}", file=sys.stderr)
         return 1

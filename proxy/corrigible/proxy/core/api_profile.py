@@ -11,7 +11,7 @@ import orjson
 
 from corrigible.adapters.base import Adapter, Described
 from corrigible.adapters.formats.generic import GenericFormat
-from corrigible.adapters.formats.locate import located
+from corrigible.adapters.formats.locate import locate_errors
 from corrigible.adapters.vocabulary import NOTHING, Vocabulary
 from corrigible.rules.engine.index import RuleIndex
 from corrigible.rules.pack.load import Pack
@@ -152,7 +152,7 @@ def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Seq
         if errors:
             if not adapter.tells_places_loosely:
                 return errors
-            return located(errors, exchange, partial(_declared, match), tuple(match.params.values()))
+            return locate_errors(errors, exchange, partial(_declared, match), tuple(match.params.values()))
     if exchange.status >= 400 and (body is None or isinstance(body, str)) and _is_plain(match.profile):
         return (Violation(message=body or ""),)
     return ()

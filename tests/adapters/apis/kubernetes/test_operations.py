@@ -60,8 +60,8 @@ def test_operations(call: str, name: str, params: dict[str, str]) -> None:
     method, _, path = call.partition(" ")
     every = dict.fromkeys(("group", "version", "namespace", "resource", "name", "subresource"), "")
     assert OPERATIONS.find(method, path) == (name, every | params)
-    assert OPERATIONS.joined(KubernetesOperations({})).find(method, path) == (name, every | params)
-    assert OPERATIONS.under("/clusters/c").find(method, f"/clusters/c{path}") == (name, every | params)
+    assert OPERATIONS.merged_with(KubernetesOperations({})).find(method, path) == (name, every | params)
+    assert OPERATIONS.with_prefix("/clusters/c").find(method, f"/clusters/c{path}") == (name, every | params)
 
 
 @pytest.mark.parametrize(

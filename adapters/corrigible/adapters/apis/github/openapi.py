@@ -87,11 +87,11 @@ def _parted(path: str) -> tuple[str, str]:
 def operations() -> Operations:
     """Return every operation, under its own path and under that of an Enterprise Server."""
     plain = Operations.load(files(__package__).joinpath("operations.yaml").read_text("utf-8"))
-    return plain.joined(plain.under(ENTERPRISE))
+    return plain.merged_with(plain.with_prefix(ENTERPRISE))
 
 
 @functools.cache
 def description() -> GitHubDescription:
     """Read GitHub's description; `corrigible.adapters.openapi.generate` makes `description.bin`."""
     plain = read(files(__package__).joinpath("description.bin").read_bytes())
-    return GitHubDescription(plain, plain.operations.joined(plain.operations.under(ENTERPRISE)))
+    return GitHubDescription(plain, plain.operations.merged_with(plain.operations.with_prefix(ENTERPRISE)))

@@ -48,11 +48,11 @@ class KubernetesOperations(Operations):
             whole["subresource"] = "proxy" if "path" in params else last
         return operation, whole
 
-    def joined(self, more: Operations) -> Operations:
+    def merged_with(self, more: Operations) -> Operations:
         return KubernetesOperations({**more.templates, **self.templates})
 
-    def under(self, base: str) -> Operations:
-        return KubernetesOperations(super().under(base).templates)
+    def with_prefix(self, base: str) -> Operations:
+        return KubernetesOperations(super().with_prefix(base).templates)
 
 
 _OBJECT_VERBS = frozenset(_OBJECT.values()) | frozenset(_COLLECTION.values())

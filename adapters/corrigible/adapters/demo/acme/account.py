@@ -143,7 +143,7 @@ class Account:
     refunds: dict[str, Refund] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
     disputes: dict[str, Dispute] = field(default_factory=dict)
-    answered: dict[str, tuple[str, int, dict[str, Any]]] = field(default_factory=dict)
+    replies: dict[str, tuple[str, int, dict[str, Any]]] = field(default_factory=dict)
     """By idempotency key: a digest of the request, and the answer."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One change at a time: what is checked still holds when the money moves."""

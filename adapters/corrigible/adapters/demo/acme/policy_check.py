@@ -23,7 +23,7 @@ class Facts:
     policy: Policy
     role: str
     now: datetime
-    left: int
+    refundable: int
     """What the processor could still refund of the payment."""
 
 
@@ -43,7 +43,7 @@ def _state(payment: Payment, facts: Facts) -> None:
         raise refuse(409, "payment_disputed", "The customer's bank disputes this payment.", "payment")
     if dispute is not None and dispute.status in ("lost", "accepted"):
         raise refuse(409, "payment_charged_back", "The bank has returned the money of this payment.", "payment")
-    if facts.left == 0:
+    if facts.refundable == 0:
         raise refuse(409, "payment_refunded", "This payment has been refunded.", "payment")
 
 
@@ -72,21 +72,21 @@ def _lines(refund: request.Refund, payment: Payment, facts: Facts) -> Iterator[C
             good = False
             message = "More of this comes back than the customer still has."
             yield Complaint("line_quantity_exceeded", message, f"{place}.quantity")
-    if good and refund.lines and refund.amount != worth(payment, refund.lines):
+    if good and refund.lines and refund.amount != line_total(payment, refund.lines):
         yield Complaint("amount_not_of_lines", "The amount is not what the lines come to.", "amount")
 
 
-def worth(payment: Payment, lines: list[request.Returned]) -> int:
+def line_total(payment: Payment, lines: list[request.Returned]) -> int:
     """Return what lines that a payment has come to."""
     prices = {line.sku: line.unit_amount for line in payment.lines}
     return sum(prices[line.sku] * line.quantity for line in lines)
 
 
 def _amount(refund: request.Refund, payment: Payment, facts: Facts) -> Iterator[Complaint]:
-    if refund.amount > facts.left:
+    if refund.amount > facts.refundable:
         message = "The amount is larger than what can still be refunded of the payment."
         yield Complaint("amount_exceeds_refundable", message, "amount")
-    elif payment.kind in facts.policy.whole_only and refund.amount < facts.left:
+    elif payment.kind in facts.policy.whole_only and refund.amount < facts.refundable:
         yield Complaint("partial_not_allowed", "What was bought cannot be refunded in part.", "amount")
     most = facts.policy.reasons[refund.reason].most
     if most is not None and refund.amount > most:

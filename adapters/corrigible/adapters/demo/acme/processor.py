@@ -29,7 +29,7 @@ class Processor:
         self._left[charge] = amount
         return charge
 
-    async def left(self, charge: str) -> int:
+    async def refundable(self, charge: str) -> int:
         """Return what can still be refunded of a charge: as counted here, until the processor disagrees."""
         if charge not in self._left:
             document = await self._call("GET", f"/v1/charges/{charge}")

@@ -21,7 +21,7 @@ from .account import (
     number,
 )
 from .policy import Policy
-from .policy_check import Facts, judge_evidence, judge_refund, worth
+from .policy_check import Facts, judge_evidence, judge_refund, line_total
 from .processor import Processor
 from .refusal import Refused, refuse
 
@@ -67,7 +67,7 @@ class RefundService:
         _permit(operation, call.role)
         async with call.account.lock:
             content = sha256(operation.encode() + repr(call.path).encode() + call.body).hexdigest()
-            earlier = call.account.answered.get(call.key) if call.key is not None else None
+            earlier = call.account.replies.get(call.key) if call.key is not None else None
             if earlier is not None and earlier[0] != content:
                 raise refuse(409, "idempotency_key_reused", "The idempotency key belongs to another request.")
             if earlier is not None:
@@ -75,7 +75,7 @@ class RefundService:
             document = await perform(self, call)
             status = 201 if operation.startswith(("Create", "Request")) else 200
             if call.key is not None:
-                call.account.answered[call.key] = (content, status, document)
+                call.account.replies[call.key] = (content, status, document)
             return status, document
 
     # What is there.
@@ -99,7 +99,7 @@ class RefundService:
             if not quantity.isdecimal() or not any(line.sku == sku for line in payment.lines):
                 raise refuse(422, "line_unknown", "The payment has no line of this kind.", "query.lines")
             lines.append(request.Returned(sku=sku, quantity=int(quantity)))
-        return {"object": "quote", "amount": worth(payment, lines), "currency": payment.currency}
+        return {"object": "quote", "amount": line_total(payment, lines), "currency": payment.currency}
 
     async def _refund(self, call: ServiceCall) -> Document:
         return _find(call.account.refunds, call.path["refund"], "refund").document()
@@ -120,7 +120,7 @@ class RefundService:
         return _listed(call.account.disputes.values(), call.query)
 
     async def _shown(self, payment: Payment) -> Document:
-        return payment.document(await self.processor.left(payment.charge))
+        return payment.document(await self.processor.refundable(payment.charge))
 
     # What is done.
 
@@ -130,7 +130,7 @@ class RefundService:
         payment = account.payments.get(wish.payment)
         if payment is None:
             raise refuse(404, "payment_not_found", "There is no such payment.", "payment")
-        left = await self.processor.left(payment.charge)
+        left = await self.processor.refundable(payment.charge)
         judge_refund(wish, payment, Facts(account, self.policy, call.role, self.now, left))
         processed = await self.processor.refund(payment.charge, wish.amount)
         for line in wish.lines or ():

@@ -14,17 +14,17 @@ from corrigible.rules.budget import spend
 from .lists import names_in
 
 
-class Named(NamedTuple):
+class NamedMember(NamedTuple):
     """A member that a sentence names."""
 
     member: str = ""
     constraint: str = ""
     """`required` where it is missing, `additionalProperties` where it is one too many."""
-    where: str = ""
+    part: str = ""
     """The part of the request, where the sentence names it."""
     others: tuple[str, ...] = ()
     """Further members of which the same sentence says the same."""
-    known: tuple[str, ...] = ()
+    known_names: tuple[str, ...] = ()
     """The names that are known in its place, where the sentence lists them."""
 
 
@@ -197,7 +197,7 @@ _LONGEST: Final = 2000
 _A_SEARCH: Final = 10
 
 
-def named(message: str) -> Named:
+def find_member(message: str) -> NamedMember:
     """Return the missing or unknown member that a message names, nothing where it names neither."""
     for constraint, word, patterns in (
         ("required", _MISSING_WORD, _MISSING),
@@ -212,20 +212,20 @@ def named(message: str) -> Named:
         names = [groups["a"]] if groups.get("a") else names_in(groups["many"]) if groups.get("many") else []
         if names:
             known = _KNOWN_NAMES.search(message, match.end((names and "a" in groups and "a") or 0))
-            return Named(
+            return NamedMember(
                 names[0],
                 constraint,
                 _part_of_request(match),
                 tuple(names[1:]),
                 tuple(names_in(known["many"])) if known is not None and constraint != "required" else (),
             )
-    return Named()
+    return NamedMember()
 
 
-def subject(message: str) -> Named:
+def find_subject(message: str) -> NamedMember:
     """Return what a message is about in its first words; it may be no member at all."""
     match = _search(message, None, _SUBJECT)
-    return Named() if match is None else Named(match["a"], "", _part_of_request(match))
+    return NamedMember() if match is None else NamedMember(match["a"], "", _part_of_request(match))
 
 
 def stated_path(message: str) -> StatedPath:
@@ -243,7 +243,7 @@ def stated_path(message: str) -> StatedPath:
 
 def missing_member(message: str) -> str:
     """Return the missing member that a message names, empty where it names none."""
-    name = named(message)
+    name = find_member(message)
     return name.member if name.constraint == "required" else ""
 
 

@@ -31,7 +31,7 @@ _ENDINGS: Final = frozenset({"id", "name", "key"})
 """Last words of names that a sentence leaves out: `Model smu` of `model_name`."""
 
 
-class Sent(NamedTuple):
+class SentValue(NamedTuple):
     """A place of the request."""
 
     path: Path
@@ -50,20 +50,20 @@ class _Mention(NamedTuple):
     before: str
 
 
-def value_beside_name(message: str, sent: Sequence[Sent]) -> str:
+def value_beside_name(message: str, sent: Sequence[SentValue]) -> str:
     """Return the only place whose value stands right behind its name; empty where there is none, or several."""
     mentions = [one for one in _mentions(message, sent) if _follows_name(one)]
     return _chosen(mentions)
 
 
-def value_mentioned(message: str, sent: Sequence[Sent], *, any_text: bool) -> str:
+def value_mentioned(message: str, sent: Sequence[SentValue], *, any_text: bool) -> str:
     """Return the only place whose value a text holds: with `any_text` anywhere, else in brackets or behind a colon."""
     mentions = _mentions(message, sent)
     given = [one for one in mentions if _GIVEN.search(one.before)]
     return _chosen(given) or (_chosen(mentions) if any_text and not given else "")
 
 
-def named_in_words(message: str, sent: Sequence[Sent]) -> list[str]:
+def names_in_message(message: str, sent: Sequence[SentValue]) -> list[str]:
     """Return the places whose names of several words a text has, apart or together: `Page size`, `PageSize`."""
     text = message[:_LONGEST]
     out: list[str] = []
@@ -77,7 +77,7 @@ def named_in_words(message: str, sent: Sequence[Sent]) -> list[str]:
     return out
 
 
-def _mentions(message: str, sent: Sequence[Sent]) -> list[_Mention]:
+def _mentions(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
     text = message[:_LONGEST]
     out: list[_Mention] = []
     for one in sent:

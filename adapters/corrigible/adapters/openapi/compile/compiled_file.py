@@ -26,7 +26,7 @@ class NotCompiled(ValueError):
     """These bytes are no compiled description of this format."""
 
 
-def stored(index: Mapping[str, Json], operations: Mapping[str, Json], definitions: Sequence[Json]) -> bytes:
+def encode_compiled(index: Mapping[str, Json], operations: Mapping[str, Json], definitions: Sequence[Json]) -> bytes:
     """Return the file's content."""
     records = bytearray()
 
@@ -44,7 +44,7 @@ def stored(index: Mapping[str, Json], operations: Mapping[str, Json], definition
     return _MAGIC + len(head).to_bytes(_LENGTH, "big") + head + bytes(records)
 
 
-class Stored:
+class CompiledFile:
     """A compiled description. Only its index is in memory."""
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
@@ -68,7 +68,7 @@ class Stored:
             raise NotCompiled("cut off")
 
     @classmethod
-    def open(cls, path: Path) -> Stored:
+    def open(cls, path: Path) -> CompiledFile:
         """Map a file. Raises NotCompiled, or OSError where it cannot be read."""
         with path.open("rb") as file:
             try:
@@ -89,13 +89,13 @@ class Stored:
         return orjson.loads(self._data[start : start + size])
 
 
-def shipped(data: bytes) -> bytes:
-    """Return a compiled description as it is shipped: compressed."""
+def compress(data: bytes) -> bytes:
+    """Compress a compiled description for the package."""
     return zlib.compress(data, 9)
 
 
-def unshipped(data: bytes) -> bytes:
-    """Undo `shipped`. Raises NotCompiled where the bytes are something else."""
+def decompress(data: bytes) -> bytes:
+    """Undo `compress`. Raises NotCompiled if the bytes are something else."""
     try:
         return zlib.decompress(data)
     except zlib.error:

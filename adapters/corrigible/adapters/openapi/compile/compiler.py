@@ -15,7 +15,7 @@ from corrigible.adapters.openapi.schema.recursive_choice import Widths
 from corrigible.rules.errors import AuthoringError, Place
 from corrigible.schema.exchange import Json
 
-from .compiled_file import stored
+from .compiled_file import encode_compiled
 from .error_codes import Codes
 from .schema_translator import Schemas
 
@@ -73,7 +73,7 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
         "problems": problems(files) if check else None,
         "converted": "Swagger 2.0" if is_swagger2(files.native) else "",
     }
-    return stored(index, records, schemas.definitions)
+    return encode_compiled(index, records, schemas.definitions)
 
 
 def _version(document: Mapping[str, Json], path: Path) -> str:
@@ -113,7 +113,7 @@ def _operations(
     files: SourceFiles, paths: Mapping[str, Json]
 ) -> Iterator[tuple[str, str, Mapping[str, Json], Mapping[str, Json], Path]]:
     for template, path_item in paths.items():
-        item, file = files.followed(path_item, files.path)
+        item, file = files.dereferenced(path_item, files.path)
         for method, operation in item.items() if isinstance(item, Mapping) else ():
             if method in METHODS and isinstance(operation, Mapping) and template.startswith("/"):
                 yield template, method, operation, item, file
@@ -151,7 +151,7 @@ def _parameters(
     parameters: dict[tuple[str, str], dict[str, Any]] = {}
     for place in (item, operation):
         for listed in place.get("parameters") or ():
-            parameter, where = files.followed(listed, file)
+            parameter, where = files.dereferenced(listed, file)
             if not isinstance(parameter, Mapping) or parameter.get("in") not in ("path", "query", "header"):
                 continue
             name = str(parameter.get("name"))
@@ -175,7 +175,7 @@ def _parameters(
 
 
 def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], file: Path) -> dict[str, Json]:
-    body, where = files.followed(operation.get("requestBody"), file)
+    body, where = files.dereferenced(operation.get("requestBody"), file)
     if not isinstance(body, Mapping):
         return {}
     media: dict[str, Json] = {}
@@ -202,7 +202,7 @@ def _refusals(files: SourceFiles, codes: Codes, operation: Mapping[str, Json], f
     refusals: dict[str, Json] = {}
     for status, response in responses.items() if isinstance(responses, Mapping) else ():
         if _REFUSAL.fullmatch(str(status)):
-            document, where = files.followed(response, file)
+            document, where = files.dereferenced(response, file)
             refusals[str(status).upper() if str(status) != "default" else "default"] = codes.of(document, where)
     return refusals
 

@@ -50,7 +50,7 @@ class Codes:
         out: set[str] = set()
         members = schema.get("properties")
         for name, inner in members.items() if isinstance(members, Mapping) else ():
-            resolved, _ = self._files.followed(inner, file)
+            resolved, _ = self._files.dereferenced(inner, file)
             if name in _CODES and isinstance(resolved, Mapping):
                 listed = [resolved["const"]] if "const" in resolved else resolved.get("enum") or ()
                 out |= {code for code in listed if isinstance(code, str) and code}

@@ -161,11 +161,11 @@ class Schemas:
         parts = [node, *(part for part in node.get("allOf") or () if isinstance(part, Mapping))]
         names: set[str] = set()
         for part in parts:
-            inside, place = self._files.followed(part, file)
+            inside, place = self._files.dereferenced(part, file)
             members = inside.get("properties") if isinstance(inside, Mapping) else None
             for name, inner in members.items() if isinstance(members, Mapping) else ():
                 if isinstance(inner, Mapping) and (
-                    inner.get("readOnly") is True or _is_read_only(self._files.followed(inner, place)[0])
+                    inner.get("readOnly") is True or _is_read_only(self._files.dereferenced(inner, place)[0])
                 ):
                     names.add(name)
         return frozenset(names)

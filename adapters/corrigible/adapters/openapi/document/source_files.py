@@ -46,7 +46,7 @@ class SourceFiles:
         self.document = self.native
         """As OpenAPI 3: references lead into this one."""
         if is_swagger2(self.native):
-            self.document = self._read[path] = as_openapi(self.native, lambda value: self.followed(value, path)[0])
+            self.document = self._read[path] = as_openapi(self.native, lambda value: self.dereferenced(value, path)[0])
 
     def digests(self) -> dict[str, str]:
         """Return the further files that were read, relative to the first, and what was in them."""
@@ -77,7 +77,7 @@ class SourceFiles:
             return False
         return (file.parent / unquote(place)).resolve().is_relative_to(self._folder)
 
-    def unread(self) -> list[str]:
+    def unread_references(self) -> list[str]:
         """Return the `$ref`s of the files read that lead to what is never read."""
         places: dict[str, None] = {}
         for file, document in self._read.items():
@@ -104,7 +104,7 @@ class SourceFiles:
             )
         return self._document(file)
 
-    def followed(self, value: Json, file: Path) -> tuple[Json, Path]:
+    def dereferenced(self, value: Json, file: Path) -> tuple[Json, Path]:
         """Return a value, or what it refers to where it is a reference."""
         if isinstance(value, Mapping) and "$ref" in value:
             target = self.find(value["$ref"], file)

@@ -19,7 +19,7 @@ _LONGEST: Final = 200
 def problems(files: SourceFiles) -> list[str] | None:
     """Return what is wrong, each with file and line; None where that was not looked at."""
     path, document = files.path, files.native
-    if unread := files.unread():
+    if unread := files.unread_references():
         reason = "not read: only files in the description's folder or below are"
         return [f"{Place(path)}: $ref {_short(place)}: {reason}" for place in unread[:_MOST]]
     if path.stat().st_size > _LARGEST or not isinstance(document, dict):

@@ -63,7 +63,7 @@ class OperationSuggester:
             return wrong
         return self._near_path(method, path) or wrong
 
-    def written(self, method: str, path: str) -> SchemaViolation | None:
+    def written_paths(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths of the same operation as the description writes them, where the request's is another one.
 
         Below the base path of its servers, or with the slash at its end that a server may insist on.
@@ -88,7 +88,7 @@ class OperationSuggester:
         others = [other for other in others if other != path]
         return SchemaViolation("/path", "base", {"enum": others[:_MOST]}, path) if others else None
 
-    def instead(self, method: str, path: str, value: str) -> SchemaViolation | None:
+    def alternatives(self, method: str, path: str, value: str) -> SchemaViolation | None:
         """Return the methods of a path as it is written, or the paths near to one whose parameter has an invalid value.
 
         `GET /users/search` matches `GET /users/{id}`, but there is `POST /users/search`; `/user/repo` matches

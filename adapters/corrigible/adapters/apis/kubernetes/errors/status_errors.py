@@ -60,7 +60,7 @@ class FieldError(NamedTuple):
     """`spec.replicas: Invalid value: -1: must be greater than or equal to 0`, taken apart."""
 
     field: str
-    words: str
+    kind: str
     rendered: str
     value: Json
     detail: str
@@ -149,7 +149,7 @@ class Refusal:
         typed = _CRD_TYPE.search(error.detail) if "must be of type" in error.detail else None
         there = self.at(pointer) if typed is not None else MISSING
         return self.violation(
-            code or KINDS.get(error.words, "FieldValueInvalid"),
+            code or KINDS.get(error.kind, "FieldValueInvalid"),
             error.detail,
             param=error.field,
             pointer=pointer,
@@ -157,7 +157,7 @@ class Refusal:
             rendered=error.rendered,
             supported=listed(error.detail),
             places=[pointer] if pointer else [],
-            rule=error.words,
+            rule=error.kind,
             expected=typed["expected"] if typed else "",
             got=typed["got"] if typed else "",
         )
