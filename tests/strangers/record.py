@@ -31,7 +31,7 @@ _TIMEOUT = 30.0
 _LEFT_OUT = frozenset(
     {"connection", "content-length", "date", "keep-alive", "server", "set-cookie", "transfer-encoding"}
 )
-_CREDENTIALS = frozenset({"authorization", "cookie", "host", "content-length", "prefer", CASE})
+_CREDENTIALS = frozenset({"authorization", "cookie", "host", "content-length", CASE})
 _LONGEST_WAIT = 2.0
 _APART = 1000
 """Between the numbers of the states that one case is tried in."""
@@ -86,6 +86,16 @@ class Recorder:
             statuses.append(200 if is_done else self._status(case, right, number + offset * _APART))
         return case.model_copy(update={"accepted": statuses, "values": values, "exchanges": refusals}), episode
 
+    def verify(self, case: Case, number: int) -> str:
+        """Try the truth without the proxy: the request has to be refused, the first right one accepted."""
+        values = self._set_up(case, number)
+        if isinstance(values, HttpResponse):
+            return f"a set-up request: {values.status} {values.body[:200]!r}"
+        refusal = self._server.send(self._with_credentials(case.request, values), timeout=_TIMEOUT)
+        status = self._status(case, case.right[0], number + _APART) if case.right else 200
+        problem = "" if 400 <= refusal.status < 500 and status < 400 else f"NOT AS THE TRUTH SAYS, right: {status}; "
+        return f"{problem}{refusal.status} {refusal.body[:200]!r}"
+
     def _status(self, case: Case, right: Call, number: int) -> int:
         """Return the status of a right request in a state of its own; 0 if that state cannot be made twice."""
         values = self._set_up(case, number)
@@ -115,8 +125,9 @@ class Recorder:
     def _send(self, case: Case, wire: HttpRequest, exchanges: list[Recorded]) -> Reply:
         self._tap.responses.clear()
         self._tap.lookups.clear()
-        prefer = ("Prefer", f'recovery-feedback=reflective; caller="{case.name}"')
-        request = self._signed(wire, case.request.credentials).adding(prefer, (CASE, case.name))
+        if wire.header("prefer") is None:
+            wire = wire.adding(("prefer", f'recovery-feedback=reflective; caller="{case.name}"'))
+        request = self._signed(wire, case.request.credentials).adding((CASE, case.name))
         response = self._proxy.send(request, timeout=_TIMEOUT)
         if len(self._tap.responses) != 1:
             raise SystemExit(
@@ -235,6 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--header", help='credentials: "Name: value"')
     parser.add_argument("--first", type=int, default=1000, help="number of the first case; default: %(default)s")
     parser.add_argument("--only", default="", help="record the cases whose name contains this, print, write nothing")
+    parser.add_argument("--verify", action="store_true", help="only try the truth, without the proxy")
     args = parser.parse_args(arguments)
     before = load(args.name) if (FOLDER / args.name / "cases.json").exists() else None
     if args.truth is not None:
@@ -251,6 +263,9 @@ def main(arguments: list[str] | None = None) -> int:
         for number, case in enumerate(cases, args.first):
             if args.only not in case.name:
                 continue
+            if args.verify:
+                print(f"{case.name}: {live.verify(case, number)}")
+                continue
             case, episode = live.record(case, number)
             verdict = judge(case, episode)
             if episode.result == "no refusal":
@@ -262,6 +277,8 @@ def main(arguments: list[str] | None = None) -> int:
             recorded.append(case.model_copy(update={"missed": missed, "fault": verdict.fault}))
             verdicts.append((case, verdict))
             print(_line(case, episode, verdict), flush=True)
+    if args.verify:
+        return 0
     result = figures(verdicts)
     print(result.model_dump_json())
     if args.only:

@@ -5,10 +5,11 @@ Knows: the corrector, recorded answers. Does not know: what is right.
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from pathlib import Path
 
-from corrigible.proxy.build import build_engine, build_loops
+from corrigible.proxy.build import SpecWarning, build_engine, build_loops
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
@@ -23,7 +24,9 @@ from .judge import Episode, Reply, follow, is_same
 
 @cache
 def engine(description: Path) -> Engine:
-    return build_engine((), description)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        return build_engine((), description)
 
 
 def replay(name: str, stranger: Stranger, case: Case) -> Episode:
