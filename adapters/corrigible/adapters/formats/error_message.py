@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from corrigible.adapters.formats.message.go_json import decode_error, decoded_places
 from corrigible.adapters.formats.message.literals import find_literal
 from corrigible.adapters.formats.message.member_names import TAG, NamedMember, find_member, find_subject, stated_path
 from corrigible.rules.budget import walk
@@ -52,6 +53,8 @@ _PYDANTIC: Final = re.compile(
     re.MULTILINE,
 )
 """The text of pydantic's ValidationError."""
+_WRAPPED: Final = re.compile(r"^(?:.{0,300}\W)?rpc error: code = \w{1,40} desc = (?=\S)")
+"""How grpc-go prints a status that a REST front hands on as its message."""
 _CONTINUED: Final = re.compile(r"\n\s*at \[|reference chain")
 """Jackson's second line is about the first."""
 _LONGEST: Final = 2000
@@ -61,6 +64,7 @@ _MOST_LINES: Final = 32
 
 def complete(violation: Violation, request: Request) -> list[Violation]:
     """Return an error with what its text says, or the errors that its text holds."""
+    violation = _unwrapped(violation)
     message = violation.message
     if message and len(message) <= _LONGEST and not violation.pointer:
         inner = _inside(violation, request)
@@ -68,6 +72,12 @@ def complete(violation: Violation, request: Request) -> list[Violation]:
             return inner
     out = _with_places(violation, request)
     return [_with_statement(one, request) for one in out]
+
+
+def _unwrapped(violation: Violation) -> Violation:
+    """Return an error with its own sentence, without the printed status of the service behind."""
+    wrapped = _WRAPPED.match(violation.message) if "rpc error: " in violation.message[:_LONGEST] else None
+    return violation if wrapped is None else violation._replace(message=violation.message[wrapped.end() :])
 
 
 def _inside(violation: Violation, request: Request) -> list[Violation]:
@@ -117,6 +127,13 @@ def _is_sent(value: Json, request: Request) -> bool:
 def _with_places(violation: Violation, request: Request) -> list[Violation]:
     """Return an error at the place that its text names; several times where the text names several members."""
     message, place = violation.message, violation.pointer
+    if not place and (go := decode_error(message)) is not None:
+        meant = decoded_places(go, request.body)
+        if len(meant) == 1:
+            return [violation._replace(pointer=meant[0])]
+        whole = respell_pointer(pointer(go.names, request, place="body"), request)
+        # Of several such values the description knows which is wrong.
+        return [violation._replace(pointer=whole if resolve(request.document(), whole) is not MISSING else "")]
     name = find_member(message)
     if place:
         constraint = violation.constraint or name.constraint
@@ -204,6 +221,9 @@ def _with_statement(violation: Violation, request: Request) -> Violation:
             keyword = "required"
         elif there is not MISSING and _EXTRA.match(message):
             keyword = "additionalProperties"
+    go = decode_error(message)
+    if go is not None and place not in decoded_places(go, request.body):
+        return violation._replace(pointer=place, constraint=keyword)  # the type is that of something inside
     stated = dict(violation.stated) or stated_keywords(
         violation.code, keyword, {"type": violation.type, **violation.native}, message
     )

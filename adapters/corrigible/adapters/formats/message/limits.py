@@ -15,6 +15,7 @@ import re2
 from corrigible.rules.budget import spend
 from corrigible.schema.exchange import Json
 
+from .go_json import decode_error
 from .lists import Listed, read_list
 
 _LONGEST: Final = 2000
@@ -162,8 +163,6 @@ _TYPES: Final = tuple(
             r"between|of at|greater|less|that|representing|containing|in ))",
         r"\bnot (?:a valid |an? |of type |of the type |valid )['\"`]?" + _TYPE_WORDS + r"['\"`]?",
         r"^an? valid " + _TYPE_WORDS + r" is required",
-        r"\bcannot unmarshal \w{1,40} into Go (?:struct field [\w.]{1,200}|value) of type (?:\*|\[\]|map\[)?['\"`]?"
-        + _TYPE_WORDS,
         r"\b(?:convert(?:ed)?|parsed?|deserialize value of type|coerced?)\b[^.]{0,60}? (?:to|into|as|type) "
         r"(?:an? |type )?['\"`]?" + _TYPE_WORDS,
         r"\bdeserialize value of type ['\"`]" + _TYPE_WORDS,
@@ -187,6 +186,8 @@ def limits_in(message: str) -> dict[str, Json]:
     if not message or len(message) > _LONGEST:
         return {}
     spend(_A_SEARCH)
+    if (go := decode_error(message)) is not None:
+        return {"type": go.type} if go.type else {}
     stated: dict[str, Json] = {}
     listed = choices_in(message)
     if listed is not None:

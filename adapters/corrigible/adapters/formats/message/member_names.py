@@ -170,8 +170,6 @@ _PATH: Final = _compiled(
     r"\bat [`'\"]?(?P<p>\$[.\[][\w$@.\[\]'-]{1,200})",
     # kin-openapi: 'Error at "/age": value must be an integer'
     r"""\bat ["'`](?P<p>#?/[^"'`\s]{1,200})["'`]""",
-    # Go: "json: cannot unmarshal string into Go struct field User.items.age of type int"
-    r"\binto Go struct field (?P<go>[\w.]{1,200}) of type\b",
     # networknt and everit: "$.age: string found, integer expected", "#/age: expected type: Number, found: String"
     r"^(?P<p>[$#](?:[./\[][^\s:]{1,200})?): ",
     # Smithy: "Value null at '/address/city' failed to satisfy constraint: Member must not be null"
@@ -184,7 +182,7 @@ _PATH: Final = _compiled(
     r"@ data(?P<p>\[[^\s]{1,200}\])",
     r"(?:^|\btype: )(?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
 )
-_PATH_MARK: Final = re.compile(r"[$#/\[]|path|Key: |\w: |at '|Go struct", re.IGNORECASE)
+_PATH_MARK: Final = re.compile(r"[$#/\[]|path|Key: |\w: |at '", re.IGNORECASE)
 TAG: Final = re.compile(r"\bfailed on the '(?P<tag>\w{1,40})' tag")
 """Go's validator names the rule at the end of its sentence."""
 _CHAIN: Final = re.compile(r"\(through reference chain: (?P<chain>[^()]{1,1000})\)")
@@ -236,8 +234,6 @@ def stated_path(message: str) -> StatedPath:
     match = _search(message, _PATH_MARK, _PATH)
     if match is None:
         return StatedPath()
-    if (go := match.groupdict().get("go")) is not None:
-        return StatedPath(go.partition(".")[2], True)
     return StatedPath(match["p"], match.re is not _PATH[-1])
 
 
