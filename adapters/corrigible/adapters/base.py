@@ -40,6 +40,10 @@ class Described(Protocol):
         """Return the media types of an operation's body, in lower case, each with its schema."""
         return {}
 
+    def produced(self, operation: str) -> Sequence[str]:
+        """Return the media types of an operation's documented successes, in lower case."""
+        return ()
+
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         """Return what the description declares at a place of a request."""
         return DeclaredPlace({})

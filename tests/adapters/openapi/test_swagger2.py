@@ -143,3 +143,13 @@ def test_it_is_checked_as_swagger(tmp_path: Path) -> None:
     problems = load(path, cache=tmp_path / "cache", check=True).problems
     assert problems
     assert all("Swagger" not in one and "openapi" not in one.lower() for one in problems)
+
+
+@pytest.mark.parametrize(("own", "produced"), [("", ("text/csv",)), ("produces: [text/xml, text/plain]", None)])
+def test_what_an_operation_produces(tmp_path: Path, own: str, produced: tuple[str, ...] | None) -> None:
+    path = tmp_path / "swagger.yaml"
+    path.write_text(
+        'swagger: "2.0"\ninfo: {title: P, version: "1"}\nproduces: [text/csv]\npaths:\n  /a:\n    get:\n'
+        f"      operationId: a\n      {own}\n      responses: {{'200': {{description: ok, schema: {{}}}}}}\n"
+    )
+    assert load(path, cache=tmp_path).produced("a") == (produced or ("text/xml", "text/plain"))

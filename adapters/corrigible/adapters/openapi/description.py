@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corrigible.adapters.openapi.compile.compiled_file import CompiledFile, decompress
@@ -111,6 +111,10 @@ class Description:
         """Return the media types of an operation's body, in lower case, each with its schema."""
         checks = self._checks(operation)
         return {} if checks is None else checks.body_schemas()
+
+    def produced(self, operation: str) -> Sequence[str]:
+        """Return the media types of an operation's documented successes, in lower case."""
+        return tuple((self._stored.operation(operation) or {}).get("produces", ()))
 
     def facts(self, operation: str) -> Json:
         """Return `{required, properties}` of an operation's body, else of its query; `{}` where nothing is known."""

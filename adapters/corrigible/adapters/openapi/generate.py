@@ -2,7 +2,8 @@
 
     python -m corrigible.adapters.openapi.generate openapi.json description.bin
 
-What is kept is the request side: operations, parameters, bodies, and the statuses of refusals; no prose, no answers.
+What is kept is the request side: operations, parameters, bodies, the statuses of refusals, and the media types of
+successes; no prose, no schemas of answers.
 """
 
 from __future__ import annotations

@@ -53,6 +53,10 @@ class ProtobufDescription:
         """Return nothing: what a gateway takes besides JSON is not described."""
         return {}
 
+    def produced(self, operation: str) -> tuple[str, ...]:
+        """Return nothing: what a gateway answers besides JSON is not described."""
+        return ()
+
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         """Return the schema of a field of the message; deeper ones are not looked at."""
         facts = self.facts(operation)

@@ -16,6 +16,7 @@ from corrigible.rules.engine.index import why_not
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
 from corrigible.rules.schema_repair.body_form import repair_body
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.result import result_of
@@ -23,6 +24,7 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
+from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
 from .limits import Limits
@@ -157,15 +159,23 @@ class ErrorMatcher:
                 yield result
 
     def _by_form(self, number: int) -> RuleResult | None:
-        """Return the repair of a body that was not read at all: that settles whatever else the answer says."""
-        case = self._case
-        violation = violation_of_form(case, case.errors[number], self._description)
-        if violation is None:
-            return None
-        repaired = repair_body(violation, case.request, f"{number + 1}.f")
+        """Return the repair of a body that was not read, or of the `Accept` of an answer that there is not.
+
+        That settles whatever else the answer says.
+        """
+        case, group = self._case, f"{number + 1}.f"
+        violation = violation_of_accept(case, self._description)
+        if violation is not None:
+            repaired = repair_accept(violation, case.request, group)
+        else:
+            violation = violation_of_form(case, case.errors[number], self._description)
+            if violation is None:
+                return None
+            repaired = repair_body(violation, case.request, group)
         if self._explanation is not None:
+            about = "answer" if violation.pointer == ACCEPT else "body"
             self._explanation.lines.append(
-                f"the form of the body: {violation.keyword} at {violation.pointer}: repaired"
+                f"the form of the {about}: {violation.keyword} at {violation.pointer}: repaired"
             )
         result = result_of(repaired, _DESCRIPTION)
         return self._with_new_key(result)._replace(settles=frozenset(range(len(case.errors))))

@@ -18,7 +18,8 @@ from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation, is_fully_checked
-from .json_schema import Schema, member
+from .json_schema import Schema, member, types
+from .patch_kind import JSON_PATCH, MERGE_PATCH, as_json_patch, as_merge_patch, is_json_patch
 from .repair import Repair
 from .schema_violation import SchemaViolation
 from .suggestion import Proposal, ask, edit, is_secret
@@ -99,6 +100,8 @@ def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
     schemas = violation.schema.get("properties") or {}
     fits = [one for media in taken if (one := _converted(request, media, schemas.get(media))) is not None]
     chosen = next((one for one in fits if one.media == "application/json"), fits[0] if len(fits) == 1 else None)
+    if chosen is None and len(same := [one for one in fits if one.body is MISSING]) == 1:
+        chosen = same[0]
     if chosen is None:
         types = [one.media for one in fits] or taken
         message = "Send the body in a media type that the server takes."
@@ -107,7 +110,7 @@ def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
     if chosen.body is MISSING or (request.body is chosen.body and not _is_repeated(chosen.body)):
         message = "Send the same body under the media type that the server takes."
         return Proposal([edit(violation, request, ops, message)])
-    if not _is_repeated(chosen.body):
+    if not _is_repeated(chosen.body) or not _is_repeated(request.body):
         message = "Send the same body in the media type that the server takes."
         return _agent(ask(violation, request, message, schema={"type": "string", "enum": [chosen.media]}))
     ops.append({"op": "replace", "path": "/body", "value": chosen.body})
@@ -130,7 +133,17 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
         return None
     if isinstance(body, str):
         body = mended(body)
-    if not isinstance(body, dict | list) or isinstance(body, list) is not _takes_list(media, body):
+    if not isinstance(body, dict | list):
+        return None
+    if media == JSON_PATCH and isinstance(body, dict):
+        patch = as_json_patch(body) if request.method == "PATCH" and not request.form else None
+        return None if patch is None else _Converted(media, patch, schema)
+    if media != JSON_PATCH and is_json_patch(body) and request.method == "PATCH":
+        merge = as_merge_patch(body)
+        return None if merge is None or "array" in types(schema) else _Converted(media, merge, schema)
+    if isinstance(body, list) and media == MERGE_PATCH:
+        return None
+    if media == JSON_PATCH and not is_json_patch(body):
         return None
     if not request.form or isinstance(body, list):
         return _Converted(media, MISSING if request.body is body and _is_sent_as_json(request) else body, schema)
@@ -141,15 +154,6 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
 def _is_sent_as_json(request: Request) -> bool:
     """Whether the caller holds the body as JSON: under another media type it may be a text to it."""
     return is_json(request.headers.get("content-type", "").partition(";")[0].strip().lower())
-
-
-def _takes_list(media: str, body: Json) -> bool:
-    """Whether a media type takes a list; what says nothing takes either."""
-    if media == "application/json-patch+json":
-        return True
-    if media == "application/merge-patch+json":
-        return False
-    return isinstance(body, list)
 
 
 def is_json(media: str) -> bool:

@@ -51,6 +51,9 @@ class GitHubDescription:
     def body_schemas(self, operation: str) -> Mapping[str, Json]:
         return self.plain.body_schemas(operation)
 
+    def produced(self, operation: str) -> Sequence[str]:
+        return self.plain.produced(operation)
+
     def declared_place(self, request: Request, operation: str, pointer: str) -> DeclaredPlace:
         return self.plain.declared_place(request, operation, pointer)
 

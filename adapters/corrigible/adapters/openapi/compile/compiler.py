@@ -1,4 +1,4 @@
-"""From an OpenAPI description to its compiled form: the request side of every operation, and its documented errors."""
+"""From an OpenAPI description to its compiled form: the request side, documented errors, media types of successes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .schema_translator import Schemas
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 _SUPPORTED = re.compile(r"3\.[012](?:\.|$)")
+_SUCCESS = re.compile(r"2(?:\d\d|XX)", re.IGNORECASE)
 _REFUSAL = re.compile(r"[45](?:\d\d|XX)|default", re.IGNORECASE)
 _REFERENCE = re.compile(r"#/\$defs/s(\d+)")
 
@@ -56,6 +57,7 @@ def compile_description(path: Path, *, check: bool = False) -> bytes:
             "parameters": [{k: v for k, v in parameter.items() if k != "multiple"} for parameter in parameters],
             "body": _body(files, schemas, operation, file),
             "refusals": _refusals(files, codes, operation, file),
+            "produces": _produces(files, operation, file),
         }
         records[name] = {key: value for key, value in record.items() if value}
     _bounded(schemas, records, path)
@@ -205,6 +207,18 @@ def _refusals(files: SourceFiles, codes: Codes, operation: Mapping[str, Json], f
             document, where = files.dereferenced(response, file)
             refusals[str(status).upper() if str(status) != "default" else "default"] = codes.of(document, where)
     return refusals
+
+
+def _produces(files: SourceFiles, operation: Mapping[str, Json], file: Path) -> list[str]:
+    """Return the media types of the documented successes."""
+    responses = operation.get("responses")
+    media: dict[str, None] = {}
+    for status, response in responses.items() if isinstance(responses, Mapping) else ():
+        document, _ = files.followed(response, file) if _SUCCESS.fullmatch(str(status)) else (None, file)
+        content = document.get("content") if isinstance(document, Mapping) else None
+        for name in content if isinstance(content, Mapping) else ():
+            media.setdefault(str(name).partition(";")[0].strip().lower())
+    return list(media)
 
 
 class _Uses:

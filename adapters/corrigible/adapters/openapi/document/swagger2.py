@@ -32,21 +32,20 @@ def is_swagger2(document: Json) -> bool:
 
 def as_openapi(document: Mapping[str, Json], follow: Follow) -> dict[str, Json]:
     """Return the same API as OpenAPI 3.0. What is no Swagger is left as it is: the compiler passes over it."""
-    consumes = _texts(document.get("consumes"))
+    consumes, produces = _texts(document.get("consumes")), _texts(document.get("produces"))
     out: dict[str, Json] = {key: value for key, value in document.items() if key not in _REPLACED}
     out["openapi"] = "3.0.3"
     out["servers"] = _servers(document)
     shared = document.get("parameters")
     if isinstance(shared, Mapping):
         out["parameters"] = {name: _parameter(one) for name, one in shared.items()}
-    for key in ("definitions", "responses"):
-        if isinstance(document.get(key), Mapping):
-            out[key] = {
-                name: _response(one) if key == "responses" else _schema(one) for name, one in document[key].items()
-            }
+    if isinstance(document.get("definitions"), Mapping):
+        out["definitions"] = {name: _schema(one) for name, one in document["definitions"].items()}
+    if isinstance(document.get("responses"), Mapping):
+        out["responses"] = {name: _response(one, produces) for name, one in document["responses"].items()}
     paths = document.get("paths")
     if isinstance(paths, Mapping):
-        out["paths"] = {template: _path_item(item, consumes, follow) for template, item in paths.items()}
+        out["paths"] = {template: _path_item(item, consumes, produces, follow) for template, item in paths.items()}
     return out
 
 
@@ -62,7 +61,7 @@ def _servers(document: Mapping[str, Json]) -> list[Json]:
     return [{"url": f"{scheme}://{host}{base}"} for scheme in _texts(document.get("schemes")) or ["https"]]
 
 
-def _path_item(item: Json, consumes: Sequence[str], follow: Follow) -> Json:
+def _path_item(item: Json, consumes: Sequence[str], produces: Sequence[str], follow: Follow) -> Json:
     if not isinstance(item, Mapping) or "$ref" in item:
         return item
     listed = _list(item.get("parameters"))
@@ -72,12 +71,16 @@ def _path_item(item: Json, consumes: Sequence[str], follow: Follow) -> Json:
     for method in _METHODS:
         operation = item.get(method)
         if isinstance(operation, Mapping):
-            out[method] = _operation(operation, bodies, consumes, follow)
+            out[method] = _operation(operation, bodies, consumes, produces, follow)
     return out
 
 
 def _operation(
-    operation: Mapping[str, Json], shared: Sequence[Json], consumes: Sequence[str], follow: Follow
+    operation: Mapping[str, Json],
+    shared: Sequence[Json],
+    consumes: Sequence[str],
+    produces: Sequence[str],
+    follow: Follow,
 ) -> dict[str, Json]:
     listed = _list(operation.get("parameters"))
     own = [one for one in listed if _place(one, follow) in ("body", "formData")]
@@ -96,7 +99,8 @@ def _operation(
         out["requestBody"] = _form(form, media)
     responses = operation.get("responses")
     if isinstance(responses, Mapping):
-        out["responses"] = {status: _response(one) for status, one in responses.items()}
+        media = _texts(operation.get("produces")) if "produces" in operation else produces
+        out["responses"] = {status: _response(one, media) for status, one in responses.items()}
     return out
 
 
@@ -132,11 +136,12 @@ def _typed(parameter: Mapping[str, Json]) -> Json:
     return _schema({key: value for key, value in parameter.items() if key not in _OF_PARAMETER})
 
 
-def _response(response: Json) -> Json:
+def _response(response: Json, media: Sequence[str]) -> Json:
     if not isinstance(response, Mapping) or "schema" not in response:
         return response
     rest = {key: value for key, value in response.items() if key != "schema"}
-    return {**rest, "content": {"application/json": {"schema": _schema(response["schema"])}}}
+    schema = _schema(response["schema"])
+    return {**rest, "content": {name: {"schema": schema} for name in media or ["application/json"]}}
 
 
 def _schema(schema: Json) -> Json:

@@ -1,0 +1,41 @@
+"""Whether a refusal is about the media type of the answer: the operation produces none that was asked for.
+
+Knows: statuses, what an operation is described to produce. Does not know: suggestions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from corrigible.adapters.base import Described
+from corrigible.rules.schema_repair.answer_form import ACCEPT
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Protocol
+
+from .api_profile import RefusalCase
+
+_NOT_ACCEPTABLE: Final = 406
+_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,80}")
+_REFUSED_WEIGHT: Final = re.compile(r";\s*q=0(?:\.0*)?\s*(?:;|$)")
+
+
+def violation_of_accept(case: RefusalCase, description: Described | None) -> SchemaViolation | None:
+    """Return what is wrong with the `Accept` of a request; None where the description does not tell."""
+    request, operation = case.request, case.match.operation
+    accept = request.headers.get("accept", "")
+    if case.exchange.status != _NOT_ACCEPTABLE or request.protocol is not Protocol.HTTP or not accept:
+        return None
+    if description is None or not operation:
+        return None
+    produced = [media for media in description.produced(operation) if _TYPE.fullmatch(media)]
+    if not produced or any(_accepts(accept.lower(), media) for media in produced):
+        return None  # the server contradicts its description, which is of no help then
+    return SchemaViolation(ACCEPT, "enum", {"enum": produced}, accept)
+
+
+def _accepts(accept: str, media: str) -> bool:
+    """Whether a list of media ranges includes a media type (RFC 9110 section 12.5.1)."""
+    ranges = [one.strip() for one in accept.split(",")]
+    taken = {one.partition(";")[0].strip() for one in ranges if _REFUSED_WEIGHT.search(one) is None}
+    return not taken.isdisjoint((media, f"{media.partition('/')[0]}/*", "*/*"))

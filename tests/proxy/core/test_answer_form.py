@@ -1,0 +1,132 @@
+"""An answer of another media type (406), and the two kinds of patches (415), by the description alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.schema.exchange import Request
+from corrigible.schema.reader import NeedsInput, Next
+from tests._support.by_description import engine_of, feedback_about, followed
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Notes, version: '1'}
+paths:
+  /notes:
+    get:
+      responses: {'200': {$ref: '#/components/responses/Notes'}, '404': {description: none, content: {text/html: {}}}}
+    post: {responses: {'201': {description: made, content: {application/json; charset=utf-8: {}}}}}
+  /export:
+    get: {responses: {2XX: {description: all, content: {text/csv: {}, application/xml: {}}}}}
+  /unsaid:
+    get: {responses: {'200': {description: all}}}
+  /merged/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    patch: {requestBody: {content: {application/merge-patch+json: {schema: {$ref: '#/components/schemas/Note'}}}}}
+  /plain/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    patch: {requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Note'}}}}}
+  /patched/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    patch: {requestBody: {content: {application/json-patch+json: {schema: {type: array, items: {type: object}}}}}}
+  /both/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+    patch:
+      requestBody:
+        content:
+          application/merge-patch+json: {schema: {$ref: '#/components/schemas/Note'}}
+          application/json-patch+json: {schema: {type: array, items: {type: object}}}
+components:
+  responses: {Notes: {description: all, content: {application/vnd.notes+json: {}}}}
+  schemas: {Note: {type: object, properties: {title: {type: string}, secret_token: {type: string}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("notes"), DESCRIPTION)
+
+
+def refused(engine: Engine, method: str, path: str, accept: str) -> tuple[Request, dict[str, Any] | None]:
+    request = Request(method, path, headers={"accept": accept})
+    return request, feedback_about(engine, request, 406, {"detail": "Could not satisfy the request Accept header."})
+
+
+@pytest.mark.parametrize("accept", ["text/csv", "application/json", "text/*, application/vnd.notes+json;q=0"])
+def test_the_media_type_that_is_produced_is_accepted_instead(engine: Engine, accept: str) -> None:
+    request, feedback = refused(engine, "GET", "/notes", accept)
+    assert feedback is not None
+    (suggestion,) = feedback["suggestions"]
+    assert suggestion["safety"]["changes_intent"] is True  # another answer than was asked for
+    following = followed(feedback, request, confirm=True)
+    assert isinstance(following, Next)
+    assert following.request.headers["accept"] == "application/vnd.notes+json"
+
+
+def test_several_media_types_are_a_choice(engine: Engine) -> None:
+    request, feedback = refused(engine, "GET", "/export", "application/json")
+    assert isinstance(followed(feedback, request), NeedsInput)
+    assert feedback is not None
+    assert [one["patch"][-1]["value"] for one in feedback["suggestions"]] == ["text/csv", "application/xml"]
+
+
+def test_a_call_that_may_have_been_carried_out_is_confirmed_first(engine: Engine) -> None:
+    request, feedback = refused(engine, "POST", "/notes", "text/csv")
+    assert isinstance(followed(feedback, request), NeedsInput)
+    assert isinstance(followed(feedback, request, confirm=True), Next)
+
+
+@pytest.mark.parametrize(("path", "accept"), [("/notes", "application/vnd.notes+json"), ("/notes", "application/*")])
+def test_a_server_that_contradicts_its_description_is_not_explained_by_it(
+    engine: Engine, path: str, accept: str
+) -> None:
+    _, feedback = refused(engine, "GET", path, accept)
+    assert feedback is not None
+    assert feedback["suggestions"][0]["patch"][-1]["value"] == "*/*"  # what every API means by it
+
+
+def test_what_is_not_described_is_not_made_up(engine: Engine) -> None:
+    _, feedback = refused(engine, "GET", "/unsaid", "text/csv")
+    assert feedback is not None
+    assert feedback["suggestions"][0]["patch"][-1]["value"] == "*/*"
+
+
+JSON, MERGE, PATCH = "application/json", "application/merge-patch+json", "application/json-patch+json"
+OPERATIONS = [{"op": "replace", "path": "/title", "value": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "media", "body", "right", "taken"),
+    [
+        ("/both/1", JSON, {"title": "x"}, MERGE, {"title": "x"}),
+        ("/both/1", JSON, OPERATIONS, PATCH, OPERATIONS),
+        ("/merged/1", PATCH, OPERATIONS, MERGE, {"title": "x"}),
+        ("/plain/1", PATCH, OPERATIONS, JSON, {"title": "x"}),
+        ("/patched/1", MERGE, {"title": "x"}, PATCH, [{"op": "add", "path": "/title", "value": "x"}]),
+    ],
+)
+def test_a_patch_is_sent_as_the_kind_that_is_described(
+    engine: Engine, path: str, media: str, body: Any, right: str, taken: Any
+) -> None:
+    request = Request("PATCH", path, headers={"content-type": media}, body=body)
+    following = followed(feedback_about(engine, request, 415, b""), request, confirm=True)
+    assert isinstance(following, Next)
+    assert (following.request.headers["content-type"], following.request.body) == (right, taken)
+
+
+@pytest.mark.parametrize(
+    ("path", "media", "body"),
+    [
+        ("/patched/1", JSON, ["title"]),
+        ("/patched/1", MERGE, {"title": None}),
+        ("/patched/1", MERGE, {"secret_token": "s3cret-value"}),
+        ("/merged/1", PATCH, [{"op": "test", "path": "/title", "value": "y"}, *OPERATIONS]),
+        ("/merged/1", JSON, ["title"]),
+    ],
+)
+def test_a_patch_that_has_no_equal_is_asked_for(engine: Engine, path: str, media: str, body: Any) -> None:
+    request = Request("PATCH", path, headers={"content-type": media}, body=body)
+    assert isinstance(followed(feedback_about(engine, request, 415, b""), request, confirm=True), NeedsInput)
