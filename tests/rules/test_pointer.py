@@ -35,6 +35,7 @@ DOCUMENT = {"a": [{"b": None}, [1, 2]], "": 0, "x/y": {"~": 1}, "0": "zero"}
         ("/a/0/b/c", MISSING),
         ("/a/1/1/0", MISSING),
         ("/a/²", MISSING),
+        ("/a/" + "9" * 5000, MISSING),
     ],
 )
 def test_resolve(pointer: str, value: Any) -> None:

@@ -176,6 +176,7 @@ def test_a_patch_that_fits(operations: list[dict[str, Any]], changes: dict[str, 
         [{"op": "move", "path": "/body/items/0", "from": "/body/items"}],
         [{"op": "move", "path": "/body/a", "from": "/body/missing"}],
         [{"op": "copy", "path": "/body/a"}],
+        [op("test", "/body/items/" + "9" * 5000, 1)],
     ],
 )
 def test_a_patch_that_does_not_fit_is_not_applied_at_all(operations: list[dict[str, Any]]) -> None:

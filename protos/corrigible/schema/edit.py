@@ -216,6 +216,11 @@ def _unshared(document: dict[str, Any], operation: Mapping[str, Any]) -> dict[st
 _LONGEST_INDEX: Final = 10
 
 
+def _is_index(part: str) -> bool:
+    """Whether a segment is an array index (RFC 6901 section 4), and no number that takes long to read."""
+    return part.isascii() and part.isdecimal() and len(part) < _LONGEST_INDEX and str(int(part)) == part
+
+
 def _test(document: Json, path: str, operation: PatchOperation, *, form: bool) -> None:
     parts = pointer_parts(path)
     if parts is None or not operation.has_value:
@@ -225,7 +230,7 @@ def _test(document: Json, path: str, operation: PatchOperation, *, form: bool) -
         match target:
             case dict() if part in target:
                 target = target[part]
-            case list() if part.isascii() and part.isdecimal() and str(int(part)) == part and int(part) < len(target):
+            case list() if _is_index(part) and int(part) < len(target):
                 target = target[int(part)]
             case _:
                 raise NotApplicable(f"{operation.path} is not there")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from corrigible.schema.document import BODILESS
 from corrigible.schema.exchange import Json, Request
@@ -41,13 +41,25 @@ def resolve(document: Json, pointer: str) -> Json:
     for part in segments(pointer):
         if isinstance(here, dict):
             here = here.get(part, MISSING)
-        elif isinstance(here, list) and part.isdecimal() and int(part) < len(here):
-            here = here[int(part)]
+        elif isinstance(here, list) and (index := index_in(part, here)) >= 0:
+            here = here[index]
         else:
             return MISSING
         if here is MISSING:
             return MISSING
     return here
+
+
+def index_in(part: str, elements: Sequence[Json]) -> int:
+    """Return the index that a segment names in a list, -1 where there is no such element."""
+    if not part.isdecimal() or len(part) > MOST_DIGITS:
+        return -1
+    index = int(part)
+    return index if index < len(elements) else -1
+
+
+MOST_DIGITS = 9
+"""Of an index: Python refuses to read thousands of them."""
 
 
 def through_arrays(document: Json, pointer: str) -> Iterator[str]:

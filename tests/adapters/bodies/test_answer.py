@@ -97,6 +97,8 @@ def test_json_is_json_whatever_it_is_called(media: str, body: bytes, content: An
         "<a>" * 33 + "</a>" * 33,
         f"<a>{'<b/>' * 2001}</a>",
         f"<a>{'m' * (1 << 16)}</a>",
+        '<?xml version="1.0" encoding="nobody-knows"?><a>m</a>',
+        '<?xml version="1.0" encoding="zlib"?><a>m</a>',
     ],
 )
 def test_xml_that_is_not_safe_or_not_small_is_not_read(document: str) -> None:
@@ -107,6 +109,12 @@ def test_xml_that_is_not_safe_or_not_small_is_not_read(document: str) -> None:
 def test_of_a_page_only_the_beginning_is_read(page: str) -> None:
     content = read_answer({"content-type": "text/html"}, page.encode()).content
     assert content is None or len(content) <= 2000
+
+
+@pytest.mark.parametrize("reference", ["&#" + "1" * 5000, "&#x" + "f" * 5000])
+def test_a_reference_to_no_character_is_a_mark(reference: str) -> None:
+    page = f"<html><p>Order {reference}; is &#39;lost&#39;".encode()
+    assert read_answer({"content-type": "text/html"}, page).content == "Order \ufffd is 'lost'"
 
 
 def test_a_page_without_markup_is_its_text() -> None:

@@ -63,6 +63,8 @@ def read(body: Any, status: int = 400, declared: Vocabulary = DECLARED, request:
         ("colour", "is too bright", ""),  # nobody has it
         ("flow.colour", "is too bright", ""),
         ("colour", "is required", "/body/colour"),  # the server's word
+        ("title." * 50 + "colour", "is required", ""),  # no place is so deep
+        ("items." + "9" * 5000, "is too bright", ""),
     ],
 )
 def test_places_told_loosely(field: str, message: str, place: str) -> None:

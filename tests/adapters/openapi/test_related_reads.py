@@ -68,7 +68,7 @@ def test_the_resources_that_a_path_names(method: str, path: str, named: list[Nam
 
 SHOP = Item("Id", "shopId", "/shops", True, ("PATCH", "PUT"))
 WIDGET = Item("id", "widget_id", "/shops/7/widgets", False, ("PATCH",))
-VARIABLE = Item("id", "id", "/variables", True, ())
+VARIABLE = Item("id", "id", "/variables", True, (), others=frozenset({"name"}))
 BY_NAME = Item("name", "name", "/variables/name", True, ("PATCH",), True)
 
 
@@ -118,6 +118,53 @@ def test_the_path_of_an_item() -> None:
 )
 def test_the_listings_of_what_a_member_refers_to(member: str, path: str, collections: list[str]) -> None:
     assert READS.collections(member, "POST", path) == collections
+
+
+ACTING = RelatedReads(
+    Operations(
+        {
+            "GET /users": "listUsers",
+            "POST /users": "createUser",
+            "GET /users/{name}": "getUser",
+            "GET /users/Exit": "leave",
+            "GET /restart": "GET /restart",
+            "GET /mail": "sendMail",
+            "GET /exports": "runExportsList",
+            "GET /queue/pop": "next_message",
+            "GET /queue/pop/{n}": "messages",
+            "DELETE /queue/pop/{n}": "delete_message",
+            "GET /projects/{project}/members": "members",
+            "GET /projects/all/members": "every_member",
+            "DELETE /projects/{project}/members/{member}": "delete_member",
+            "POST /things": "create",
+        }
+    ),
+    lambda name: False,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("ann", "/users/ann"), ("exit", ""), ("EXIT", ""), ("logout", ""), ("Logout", "")]
+)
+def test_what_may_be_another_operation_is_no_path_of_an_item(name: str, path: str) -> None:
+    creation = ACTING.creation("POST", "/users")
+    assert creation is not None
+    assert creation.items[0].path(name) == path
+
+
+@pytest.mark.parametrize(
+    ("member", "collections"), [("user", ["/users"]), ("restart", []), ("mail", []), ("exports", ["/exports"])]
+)
+def test_a_get_that_does_something_is_no_listing(member: str, collections: list[str]) -> None:
+    assert ACTING.collections(member, "POST", "/things") == collections
+
+
+@pytest.mark.parametrize(
+    ("path", "collection"),
+    [("/queue/pop/7", ""), ("/projects/all/members/7", ""), ("/projects/p/members/7", "/projects/p/members")],
+)
+def test_a_collection_is_read_only_where_it_is_one(path: str, collection: str) -> None:
+    assert ACTING.named("DELETE", path)[0].collection == collection
 
 
 def test_paths_that_are_looked_at_are_counted() -> None:

@@ -120,6 +120,13 @@ def test_a_value_that_a_resource_has(value: str, holds: bool) -> None:
     assert Listing([A, {**B, "live": True, "tags": ["x"]}], True).holds(value) is holds
 
 
+def test_of_a_resource_with_thousands_of_members_some_are_looked_at() -> None:
+    wide = {**{f"m{number}": "x" for number in range(1000)}, "id": "7", "name": "alpha"}
+    listing = Listing([wide], True)
+    assert listing.holds("omega")  # nobody can tell
+    assert listing.identifiers("id") == {}
+
+
 @pytest.mark.parametrize(
     ("value", "identifier"),
     [("alpha", "1"), ("beta", "2"), ("both", None), ("Alpha", None), ("3", None), ("red", None)],

@@ -41,6 +41,8 @@ _HIDDEN: Final = {
     name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "template", "noscript", "svg")
 }
 _TAG_NAME: Final = re.compile(r"/?([A-Za-z][A-Za-z0-9-]{0,20})")
+_NO_CHARACTER: Final = re.compile(r"&#(?:\d{8,}|[xX][\da-fA-F]{8,});?", re.ASCII)
+"""References to characters beyond Unicode: Python refuses to read numbers of thousands of digits."""
 _BLANKS: Final = re.compile(r"\s+")
 _RENAMED: Final = (
     *("request entity too large", "payload too large", "content too large", "request-uri too long", "uri too long"),
@@ -100,7 +102,8 @@ def _lines(page: str) -> Iterator[str]:
 
 
 def _line(parts: list[str]) -> Iterator[str]:
-    line = _BLANKS.sub(" ", html.unescape("".join(parts))).strip()
+    text = _NO_CHARACTER.sub("\ufffd", "".join(parts))
+    line = _BLANKS.sub(" ", html.unescape(text)).strip()
     if line:
         yield line
 

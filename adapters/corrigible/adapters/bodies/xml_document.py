@@ -95,7 +95,7 @@ def read_xml(body: bytes) -> Json:
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(body, True)
-    except (_Refused, expat.ExpatError, ValueError):
+    except (_Refused, expat.ExpatError, ValueError, LookupError):  # an encoding that Python has none for
         return None
     return _unwrapped(*stack[0].children[0])
 

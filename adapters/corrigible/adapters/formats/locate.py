@@ -22,7 +22,7 @@ from corrigible.adapters.formats.message.sent_values import (
 )
 from corrigible.adapters.vocabulary import ANY, NOTHING, Path, Vocabulary
 from corrigible.rules.budget import remaining, spend
-from corrigible.rules.pointer import MISSING, resolve, segments, to_pointer
+from corrigible.rules.pointer import MISSING, index_in, resolve, segments, to_pointer
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
@@ -49,6 +49,9 @@ _OBLIGED: Final = re.compile(
 and the names in words of Rails' full messages: "Start date can't be blank"."""
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _LONGEST: Final = 2000
+_DEEPEST: Final = 40
+"""Names of a place that is looked for: what has more was split at dots that are none of a place."""
+_LONGEST_NAME: Final = 200
 _MOST_QUOTED: Final = 16
 _ABOUT_WHAT_IS_THERE: Final = (404, 409)
 _ENOUGH: Final = 8000
@@ -190,8 +193,8 @@ def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
                 return None
             value = value[near[0]]
             spelled.append(near[0])
-        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
+        elif isinstance(value, list) and (index := index_in(name, value)) >= 0:
+            value = value[index]
             spelled.append(name)
         else:
             return None
@@ -201,6 +204,8 @@ def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
 def _by_path(error: Violation, request: Request, vocabulary: Vocabulary, sent: Sequence[SentValue]) -> str:
     """Return the only place that the told one can be, empty where none or several can."""
     part, *names = segments(error.pointer)
+    if len(names) > _DEEPEST or any(len(name) > _LONGEST_NAME for name in names):
+        return ""
     missing = error.constraint == "required"
     for dropped in range(len(names)):
         tail = names[dropped:]

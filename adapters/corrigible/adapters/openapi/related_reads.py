@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 
 from corrigible.adapters.operation import Operations
 from corrigible.rules.budget import spend
+from corrigible.rules.safety.decisive import words
 from corrigible.rules.safety.nearness import is_plural, is_same, last_word
 
 _CHANGES: Final = ("PATCH", "PUT")
@@ -19,6 +20,24 @@ _ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "
 _NAMING: Final = ("name", "slug", "key", "code", "by-name", "by_name")
 _LONGEST: Final = 40
 """Segments of a path that is looked at."""
+
+
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ACTIONS: Final = _tokens(
+    """
+    ack acknowledge activate approve cancel claim clear confirm consume deactivate delete dequeue deploy destroy disable
+    enable erase execute flush increment invoke kill lease lock login logoff logout next pause pop purge reboot rebuild
+    receive refresh regenerate reindex reject reload remove renew reset restart restore resume retry revoke rollback
+    rotate run send shutdown signin signout start stop subscribe sync terminate toggle trigger undo unlock unsubscribe
+    upgrade wipe
+    """
+)
+"""Words of a GET that does something, against RFC 9110: `/user/logout`, `/jobs/7/cancel`. It is no look-up."""
+_READING: Final = _tokens("get list read fetch find index show")
+"""Words of the name of an operation that only reads, whatever else the name says."""
 
 
 class NamedResource(NamedTuple):
@@ -46,9 +65,13 @@ class Item(NamedTuple):
     changes: tuple[str, ...]
     """The methods that change one."""
     by_name: bool = False
+    others: frozenset[str] = frozenset()
+    """What has a path of its own in the place of the variable: `me`, `logout`."""
 
     def path(self, value: str) -> str:
-        return f"{self.base}/{quote(value, safe='')}"
+        """Return the path of one resource, empty where it may be another operation's."""
+        is_taken = value.casefold() in self.others or value.casefold() in _ACTIONS
+        return "" if is_taken else f"{self.base}/{quote(value, safe='')}"
 
 
 class Creation(NamedTuple):
@@ -73,15 +96,21 @@ class RelatedReads:
         """By operation: its templates."""
         self._ended: set[tuple[str, ...]] = set()
         """The shapes whose GET is described with a slash at its end."""
+        self._fixed: dict[tuple[str, ...], set[str]] = {}
+        """By the shape of the beginning of a path: the segments that go on from it and are no variables."""
         for key, name in operations.templates.items():
             method, _, template = key.partition(" ")
             parts = tuple(template.strip("/").split("/"))
             if any("{" in part and not _is_variable(part) for part in parts) or template.rpartition("/")[2][:2] == "{+":
                 continue
-            self._methods.setdefault(_shape(parts), {})[method.upper()] = name
+            shape = _shape(parts)
+            self._methods.setdefault(shape, {})[method.upper()] = name
+            for at, part in enumerate(shape):
+                if part != "{}":
+                    self._fixed.setdefault(shape[:at], set()).add(part.casefold())
             self._templates.setdefault(name, []).append(parts)
             if method.upper() == "GET" and template.endswith("/"):
-                self._ended.add(_shape(parts))
+                self._ended.add(shape)
 
     def named(self, method: str, path: str) -> list[NamedResource]:
         """Return the resources that a path names, the innermost first."""
@@ -91,7 +120,7 @@ class RelatedReads:
         for at in reversed(range(len(template))):
             if _is_variable(template[at]):
                 shape = _shape(template[:at])
-                collection = self._written(segments[:at], shape) if self._reads(shape) else ""
+                collection = self._listed(segments[:at], shape)
                 resources.append(NamedResource(template[at][1:-1], unquote(segments[at]), at, collection))
         return resources
 
@@ -103,7 +132,7 @@ class RelatedReads:
             return None
         shape, base = _shape(template), "/" + "/".join(segments)
         items = [one for one in (self._item(shape, base), *self._items_by_name(shape, base)) if one is not None]
-        listed = self._written(segments, shape) if self._reads(shape) else ""
+        listed = self._listed(segments, shape)
         return Creation(listed, tuple(items)) if listed or items else None
 
     def _item(self, shape: tuple[str, ...], base: str, name: str = "") -> Item | None:
@@ -116,7 +145,8 @@ class RelatedReads:
         member = name or last_word(variable)
         changes = tuple(method for method in _CHANGES if method in methods)
         under = f"{base}/{name}" if name else base
-        return Item(member, variable, under, self._reads(whole), changes, bool(name))
+        others = frozenset(self._fixed.get(whole[:-1], ()))
+        return Item(member, variable, under, self._reads(whole), changes, bool(name), others)
 
     def _items_by_name(self, shape: tuple[str, ...], base: str) -> Iterator[Item | None]:
         """Yield the paths that name a member before its value: `/variables/name/{name}`."""
@@ -141,16 +171,25 @@ class RelatedReads:
             if any(is_same(head, shape[-1]) or is_plural(head, shape[-1]) for head in heads):
                 listing = next(parts for parts in self._templates[methods["GET"]] if _shape(parts) == shape)
                 written = [known.get(part, part) for part in listing]
-                if not any(_is_variable(part) for part in written) and _begins_alike(listing, template):
-                    found.setdefault(self._written(written, shape))
+                is_whole = not any(_is_variable(part) for part in written)
+                if is_whole and _begins_alike(listing, template) and (there := self._listed(written, shape)):
+                    found.setdefault(there)
         return list(found)
 
-    def _written(self, segments: Sequence[str], shape: tuple[str, ...]) -> str:
-        return "/" + "/".join(segments) + ("/" if shape in self._ended else "")
+    def _listed(self, segments: Sequence[str], shape: tuple[str, ...]) -> str:
+        """Return the path of a collection, empty where it cannot be listed, or is another operation's."""
+        if not self._reads(shape):
+            return ""
+        path = "/" + "/".join(segments)
+        match = self._operations.find("GET", path)
+        if match is None or match[0] != self._methods[shape]["GET"]:
+            return ""
+        return f"{path}/" if shape in self._ended else path
 
     def _reads(self, shape: tuple[str, ...]) -> bool:
+        """Whether there is a GET that needs no more than its path, and does nothing."""
         name = self._methods.get(shape, {}).get("GET")
-        return bool(shape) and name is not None and not self._needs_query(name)
+        return bool(shape) and name is not None and not self._needs_query(name) and not _acts(shape, name)
 
     def _template(self, method: str, segments: Sequence[str]) -> tuple[str, ...]:
         """Return the template of a request's path, empty where it names no operation."""
@@ -169,6 +208,13 @@ class RelatedReads:
 def _begins_alike(listing: Sequence[str], template: Sequence[str]) -> bool:
     """Whether two paths are below the same base path: a description lists each path once for every server."""
     return listing[:1] == template[:1] or len(listing) == 1
+
+
+def _acts(shape: Sequence[str], operation: str) -> bool:
+    """Whether a GET does something: by the last fixed segment of its path, or the first word of its name."""
+    last = next((part for part in reversed(shape) if part != "{}"), "")
+    named = words(operation)
+    return last.casefold() in _ACTIONS or (bool(named) and named[0] in _ACTIONS and _READING.isdisjoint(named))
 
 
 def _heads(member: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ Knows: errors, related reads, listings. Does not know: rules, which API it is, h
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any, Final, Protocol, runtime_checkable
 
 import orjson
@@ -17,7 +17,7 @@ from corrigible.adapters.openapi.related_reads import Creation, Item, NamedResou
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
-from corrigible.rules.safety.decisive import deletes
+from corrigible.rules.safety.decisive import READS, decides
 from corrigible.rules.safety.loss import Seen
 from corrigible.rules.safety.nearness import is_same
 from corrigible.rules.safety.stored import dropped
@@ -130,18 +130,18 @@ class _StateReader:
         if resource.value in listing.identifiers(resource.variable):
             return None
         meant = listing.called(resource.value, resource.variable)
-        if meant is not None and (path := self._with(resource, meant)) is not None:
+        if meant is not None and _shown([meant]) and (path := self._with(resource, meant)) is not None:
             ops = guarded_edit(
                 self._request, "/path", self._request.path, {"op": "replace", "path": "/path", "value": path}
             )
             message = "Use the identifier of the resource that has this name."
-            return self._done(
-                Proposal([edit(violation, self._request, ops, message, requires_confirmation=deletes(self._request))]),
-                _ABSENT_HERE,
-            )
+            # Who may name a resource may call it what others look for: a wish does not go there unasked.
+            is_asked = self._request.method not in READS or not listing.is_whole
+            proposed = edit(violation, self._request, ops, message, requires_confirmation=is_asked)
+            return self._done(Proposal([proposed]), _ABSENT_HERE)
         near = [
             path
-            for one in listing.near(resource.value, resource.variable)[:_MOST_NEAR]
+            for one in _shown(listing.near(resource.value, resource.variable))[:_MOST_NEAR]
             if (path := self._with(resource, one))
         ]
         gone = self._status == 404 and self._request.method == "DELETE"
@@ -150,7 +150,7 @@ class _StateReader:
             return self._terminal("ALREADY_DONE", message, {"path": self._request.path}, _ABSENT_HERE)
         every = listing.identifiers(resource.variable)
         if not near and listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
-            near = [path for one in every if (path := self._with(resource, one))]
+            near = [path for one in _shown(every) if (path := self._with(resource, one))]
         if near:
             wanted = {"enum": near}
         question = ask(violation, self._request, "Give the path of a resource that exists.", schema=wanted)
@@ -196,13 +196,15 @@ class _StateReader:
         violation = SchemaViolation(place, "enum", {}, value)
         text = scalar_text(value)
         meant = listing.called(text, member)
-        if meant is not None:
-            new: Json = int(meant) if isinstance(value, int) and meant.isdecimal() else meant
+        if meant is not None and _shown([meant]):
+            new: Json = int(meant) if isinstance(value, int) and _INTEGER.fullmatch(meant) else meant
             ops = guarded_edit(self._request, place, value, {"op": "replace", "path": place, "value": new})
             message = "Send the identifier of the resource that has this name."
-            return self._done(Proposal([edit(violation, self._request, ops, message)]), _ABSENT_THERE)
-        near = listing.near(text, member)[:_MOST_NEAR]
-        every = list(listing.identifiers(member))
+            is_asked = decides(member, self._request) or not listing.is_whole
+            proposed = edit(violation, self._request, ops, message, requires_confirmation=is_asked)
+            return self._done(Proposal([proposed]), _ABSENT_THERE)
+        near = _shown(listing.near(text, member))[:_MOST_NEAR]
+        every = _shown(listing.identifiers(member))
         if not near and listing.is_whole and 0 < len(every) <= _MOST_OFFERED:
             near = every
         if not near:
@@ -229,7 +231,7 @@ class _StateReader:
         message = "Give a value that is free." if existing is None else "Create another one, under a name that is free."
         other = ask(violation, self._request, message, schema={"not": {"const": sent}}).suggestions[0]
         other["safety"]["changes_intent"] = True
-        if item is None or not item.changes:
+        if item is None or not item.changes or self._sends_secret():
             return self._done(Proposal([other]), _EXISTS_ALREADY)
         ops = [
             {"op": "test", "path": "/method", "value": self._request.method},
@@ -270,6 +272,11 @@ class _StateReader:
             return None
         named = [name for name in (*(item.variable for item in creation.items), *_NAMING) if name in members]
         return f"/body/{escape(named[0])}" if named else None
+
+    def _sends_secret(self) -> bool:
+        """Whether the body has a password or the like: to change what exists would give somebody else's a new one."""
+        body = self._request.body
+        return isinstance(body, Mapping) and any(is_secret(f"/body/{escape(name)}", body[name]) for name in body)
 
     def _found(
         self, creation: Creation, member: str, value: str
@@ -317,12 +324,20 @@ class _StateReader:
 _ABSENT_HERE: Final = ("No resource of the API has this path.", "RESOURCE_ABSENT")
 _ABSENT_THERE: Final = ("What the value refers to does not exist.", "REFERENCE_ABSENT")
 _EXISTS_ALREADY: Final = ("One of this name exists already.", "ALREADY_EXISTS")
+_IDENTIFIER: Final = re.compile(r"(?=.{1,64}$)[^\s]+(?: [^\s]+){0,2}")
+"""Three words at most."""
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _MEMBER_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
 def _is_plain(path: str) -> bool:
     """Whether each segment of a path stays one for every server on the way."""
     return allowed(path.rstrip("/"), [path.strip("/").split("/")]) is not None
+
+
+def _shown(identifiers: Iterable[str]) -> list[str]:
+    """Return the identifiers that may be offered: others wrote them, and a sentence is none."""
+    return [one for one in identifiers if one.isprintable() and _IDENTIFIER.fullmatch(one)]
 
 
 def _are_names(names: list[str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from corrigible.rules.budget import walk
-from corrigible.rules.pointer import MISSING, escape, resolve, segments, through_arrays
+from corrigible.rules.pointer import MISSING, MOST_DIGITS, escape, resolve, segments, through_arrays
 
 MOST_CHANGES = 128
 """More do not fit into any feedback."""
@@ -65,7 +65,8 @@ def edits(document: Any, changes: Sequence[Sequence[Any]]) -> list[Operation]:
 
 
 def _order(op: Operation) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in segments(str(op["path"]))]
+    parts = segments(str(op["path"]))
+    return [(int(part), "") if part.isdecimal() and len(part) <= MOST_DIGITS else (-1, part) for part in parts]
 
 
 def _same(left_value: Any, other: Any) -> bool:

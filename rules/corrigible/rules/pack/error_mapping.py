@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from corrigible.rules.language.mapping_model import ErrorFields, ErrorText, FieldText, PartText
-from corrigible.rules.pointer import MISSING, parameter_segments, resolve, segments, to_pointer
+from corrigible.rules.pointer import MISSING, index_in, parameter_segments, resolve, segments, to_pointer
 from corrigible.schema.exchange import Json
 
 _MOST: Final = 64
@@ -190,8 +190,8 @@ def values_at(value: Json, path: Sequence[str]) -> Iterator[Json]:
         key = name if name in value else name[:1].lower() + name[1:]
         if key in value:
             yield from values_at(value[key], rest)
-    elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-        yield from values_at(value[int(name)], rest)
+    elif isinstance(value, list) and (index := index_in(name, value)) >= 0:
+        yield from values_at(value[index], rest)
 
 
 def _sources(text: ErrorFields) -> FieldSources:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
@@ -16,6 +17,8 @@ from corrigible.schema.exchange import Json
 
 _MOST: Final = 500
 """Resources that are looked at."""
+_MOST_MEMBERS: Final = 100
+"""Members of one resource that are looked at."""
 _MEMBERS: Final = (
     "data",
     "items",
@@ -55,10 +58,13 @@ class Listing(NamedTuple):
         )
 
     def holds(self, value: str) -> bool:
-        """Whether a resource has a scalar that reads like this."""
-        return any(
-            _is_plain(inner) and is_same(scalar_text(inner), value) for one in self.resources for inner in one.values()
-        )
+        """Whether a resource has a scalar that reads like this, or too many to tell."""
+        for one in self.resources:
+            spend(min(len(one), _MOST_MEMBERS))
+            inner = islice(one.values(), _MOST_MEMBERS)
+            if len(one) > _MOST_MEMBERS or any(_is_plain(each) and is_same(scalar_text(each), value) for each in inner):
+                return True
+        return False
 
     def called(self, value: str, variable: str) -> str | None:
         """Return the identifier of the only resource that another of its names stands for; None where it is not one."""
@@ -85,7 +91,7 @@ class Listing(NamedTuple):
         """Return the member that identifies: called like the variable, or like its last word."""
         first = self.resources[0] if self.resources else {}
         for name in (variable, last_word(variable), "id", "uuid", "name", "key", "slug"):
-            same = next((one for one in first if is_same(one, name)), None)
+            same = next((one for one in islice(first, _MOST_MEMBERS) if is_same(one, name)), None)
             if same is not None and all(_is_plain(one.get(same)) for one in self.resources):
                 return same
         return None
