@@ -214,7 +214,7 @@ def _produces(files: SourceFiles, operation: Mapping[str, Json], file: Path) -> 
     responses = operation.get("responses")
     media: dict[str, None] = {}
     for status, response in responses.items() if isinstance(responses, Mapping) else ():
-        document, _ = files.followed(response, file) if _SUCCESS.fullmatch(str(status)) else (None, file)
+        document, _ = files.dereferenced(response, file) if _SUCCESS.fullmatch(str(status)) else (None, file)
         content = document.get("content") if isinstance(document, Mapping) else None
         for name in content if isinstance(content, Mapping) else ():
             media.setdefault(str(name).partition(";")[0].strip().lower())
