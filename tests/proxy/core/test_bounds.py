@@ -186,6 +186,14 @@ def test_what_takes_too_many_steps_passes_with_a_line_for_the_log(spec: Path) ->
     assert (said.rewrite, said.error) == (None, "more than 20 steps of computing")
 
 
+@pytest.mark.parametrize(("query", "body", "steps"), [("", {}, 23), ("?a=1&b=2", {}, 25), ("?a=1&b=2", {"c": 1}, 26)])
+def test_each_value_of_an_exchange_gives_steps(spec: Path, query: str, body: Json, steps: int) -> None:
+    corrector = build_corrector([], spec=spec, limits=Limits(steps=20, steps_for_values=1))
+    assert outcome(corrector, json.dumps(body).encode(), path=f"/things{query}").error == (
+        f"more than {steps} steps of computing"
+    )
+
+
 def test_what_takes_too_much_time_passes_with_a_line_for_the_log(spec: Path) -> None:
     seconds = iter(range(1000))
     engine = Engine(load_profiles([], spec), Limits(), lambda: float(next(seconds)))

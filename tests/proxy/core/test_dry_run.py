@@ -177,6 +177,15 @@ def test_what_cannot_be_tried_is_not(write_pack: WritePack, request_: Request) -
     assert api.asked == []
 
 
+def test_what_an_edit_makes_of_a_request_must_be_triable_as_well(write_pack: WritePack) -> None:
+    other = "suggest: [{action: MODIFY_PARAMS, message: m, patch: [{op: replace, path: /method, value: \"'PUT'\"}]}]\n"
+    api = Api(small_enough)
+    decision = decide(build_engine([write_pack(manifest=DRY, x=other)]), api)
+    assert isinstance(decision, Annotate)
+    assert decision.feedback["suggestions"][0]["patch"][-1]["value"] == "PUT"
+    assert api.asked == []
+
+
 @pytest.mark.parametrize(
     ("query", "tried"), [({}, True), ({"strict": "x"}, False), ({"dryRun": "x"}, False), ({"other": "x"}, True)]
 )

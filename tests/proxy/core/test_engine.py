@@ -345,6 +345,21 @@ def test_a_success_that_looks_like_the_refusal_of_another_api_is_none(write_pack
     assert decision.reason == "no known error format"
 
 
+def test_warming_up_opens_descriptions_and_asks_nobody(write_pack: WritePack) -> None:
+    looking = (
+        "lookup: {thing: {get: \"'/thing'\"}}\nsuggest: [{action: MODIFY_PARAMS, message: m, parameters: {a: 1}}]\n"
+    )
+    (profile,) = load_profiles([write_pack(manifest="lookups: [/thing]\n", x=looking)])
+    opened: list[Described] = []
+
+    def opening() -> Described:
+        opened.append(Describes())
+        return opened[-1]
+
+    Engine([replace(profile, adapter=replace(profile.adapter, description=opening))]).warm_up()
+    assert opened
+
+
 def test_nothing_is_known() -> None:
     assert decide(Engine([]), exchange(REFUSED)) == PassThrough("no pack is loaded")
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import orjson
+import pytest
 
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.api_profile import Explanation
-from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.decision import Annotate, Decision, PassThrough
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.schema.exchange import Exchange
-from tests._support.widgets import FIX, REFUSAL, REQUEST, Api, decide, described, small_enough
+from corrigible.rules.budget import spend
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.schema.exchange import Exchange, Request
+from tests._support.widgets import FIX, REFUSAL, REQUEST, Api, Description, decide, described, small_enough
 
 WritePack = Callable[..., Path]
 
@@ -63,6 +66,46 @@ def test_each_place_is_repaired_once(write_pack: WritePack) -> None:
     assert isinstance(decision, Annotate)
     assert [one["parameters"] for one in decision.feedback["suggestions"]] == [{"size": 10}, {"colour": "red"}]
     assert len(decision.diagnoses) == 2
+
+
+class Strict(Description):
+    """Allows no value over 1; takes steps to validate what an edit makes of a request."""
+
+    def __init__(self, steps: int = 0) -> None:
+        self.steps = steps
+
+    def schema_violations(self, request: Request, operation: str, at: str = "") -> Sequence[SchemaViolation]:
+        body = request.body if isinstance(request.body, dict) else {}
+        wrong = [f"/body/{name}" for name, value in body.items() if value > 1]
+        spend(self.steps if len(wrong) < len(body) else 0)
+        return [SchemaViolation(place, "maximum", {"maximum": 1}, 2) for place in wrong if at in ("", place)]
+
+
+def strictly(write_pack: WritePack, steps: int, members: int) -> tuple[Decision, list[str]]:
+    """Return the decision about a request with so many mistakes, and what is explained of the description."""
+    (profile,) = described(write_pack(x=f"match: {{code: NEVER}}\n{FIX}")).profiles
+    engine = Engine([replace(profile, description=Strict(steps))])
+    request = replace(REQUEST, body={f"m{n}": 2 for n in range(members)})
+    exchange, explanation = Exchange(request, 422, {}, orjson.dumps(REFUSAL), "e", 1.0), Explanation()
+    decision = run_with_lookups_sync(engine.decide(exchange, explanation), Api(small_enough).fetch)
+    return decision, [line for line in explanation.lines if line.startswith("the description")]
+
+
+def test_of_many_mistakes_so_many_are_looked_at(write_pack: WritePack) -> None:
+    assert len(strictly(write_pack, 0, 40)[1]) == 32
+
+
+@pytest.mark.parametrize(("steps", "suggestions"), [(100, 3), (12_000, 1)])
+def test_what_was_repaired_before_the_steps_ended_is_told(write_pack: WritePack, steps: int, suggestions: int) -> None:
+    decision, _ = strictly(write_pack, steps, 3)
+    assert isinstance(decision, Annotate)
+    assert len(decision.feedback["suggestions"]) == suggestions
+
+
+def test_where_the_steps_end_before_the_first_repair_the_answer_passes(write_pack: WritePack) -> None:
+    decision, _ = strictly(write_pack, 25_000, 3)
+    assert isinstance(decision, PassThrough)
+    assert decision.fault
 
 
 def test_the_explanation_names_what_the_description_says(write_pack: WritePack) -> None:

@@ -163,6 +163,19 @@ def test_what_says_nothing_of_a_value_of_the_path(engine: Engine, message: str) 
     assert feedback_of(engine, Request("POST", "/api/flows/etl/runs"), 400, message)[1] == []
 
 
+@pytest.mark.parametrize("status", [401, 403, 412, 500])
+def test_a_status_about_something_else_asks_nobody(engine: Engine, status: int) -> None:
+    assert feedback_of(engine, Request("GET", "/api/flows/etl"), status, "flow 'etl' does not exist")[1] == []
+
+
+@pytest.mark.parametrize("depth", [1, 20])
+def test_what_is_quoted_from_the_body_is_not_looked_for_in_the_path(engine: Engine, depth: int) -> None:
+    body: Json = "queue"
+    for _ in range(depth):
+        body = {"in": [body]}
+    assert feedback_of(engine, post("/api/flows/etl/runs", body), 404, "'queue' not found")[1] == []
+
+
 def test_what_is_not_valid_in_a_path_is_not_called_deleted(engine: Engine) -> None:
     feedback, _ = feedback_of(engine, Request("DELETE", "/api/flows/zzz"), 400, "Flow ID is not a valid UUID")
     assert asked(feedback) == [("/path", {"enum": ["/api/flows/f-1", "/api/flows/f-2"]})]
@@ -277,6 +290,16 @@ def test_what_exists_and_cannot_be_seen_is_asked(engine: Engine, request_: Reque
     feedback, _ = feedback_of(engine, request_, 409, "'new' is already taken")
     assert asked(feedback) == [(place, {"not": {"const": "new"}})]
     assert feedback["suggestions"][0]["safety"]["changes_intent"] is True
+
+
+NAMING = ["flow_id", "name", "slug", "key", "id", "code", "title", "username", "login", "email"]
+
+
+@pytest.mark.parametrize("first", range(len(NAMING)))
+def test_a_conflict_without_a_place_is_about_what_names_the_resource(engine: Engine, first: int) -> None:
+    body = {"colour": "red", **{name: f"new {name}" for name in reversed(NAMING[first:])}}
+    feedback, _ = feedback_of(engine, post("/api/flows", body), 409, "already exists")
+    assert [place for place, _ in asked(feedback)] == [f"/body/{NAMING[first]}"]
 
 
 def test_a_path_by_name(engine: Engine) -> None:

@@ -113,6 +113,20 @@ def test_what_a_message_mentions_goes_first(write_pack: WritePack, message: str,
     assert [one["patch"][-1]["path"] for one in suggestions] == places
 
 
+@pytest.mark.parametrize(("status", "places"), [(400, [SIZE]), (404, [])])
+def test_a_grpc_name_that_is_not_found_is_judged_by_what_is_stated_only(
+    write_pack: WritePack, status: int, places: list[str]
+) -> None:
+    (profile,) = described(write_pack(x=FIX)).profiles
+    request = replace(REQUEST, method="/shop.Widgets/Create", path="/")
+    match = MatchedOperation(profile, "shop.Widgets/Create", {})
+    case = RefusalCase(Exchange(request, status, {}, b"", "e", 1.0), match, None, None, ())
+    description = Places(KNOWN)
+    finder = ViolationFinder(case, description, lambda at: description.schema_violations(request, "", at))
+    error = Violation(pointer=SIZE, stated={"maximum": 100})
+    assert [one.pointer for one in finder.about(error)] == places
+
+
 @pytest.mark.parametrize(
     ("path", "params", "message", "name"),
     [

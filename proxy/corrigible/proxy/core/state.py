@@ -357,9 +357,6 @@ def _unwrapped(answer: Mapping[str, Json], member: str) -> Mapping[str, Json]:
     return answer
 
 
-def _scalars(value: Json, depth: int = 0) -> list[Json]:
-    if isinstance(value, Mapping) and depth < 6:
-        return [scalar for inner in value.values() for scalar in _scalars(inner, depth + 1)]
-    if isinstance(value, list) and depth < 6:
-        return [scalar for inner in value for scalar in _scalars(inner, depth + 1)]
-    return [] if isinstance(value, Mapping | list) else [value]
+def _scalars(value: Json) -> list[Json]:
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    return [value] if inner is None else [scalar for one in inner for scalar in _scalars(one)]
