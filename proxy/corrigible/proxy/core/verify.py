@@ -70,10 +70,10 @@ def _breaks(
             violations = [violation for violation in violations if not _is_untouched(violation.pointer, request, after)]
     # A misspelt path may be the first of several mistakes: what is missing besides is asked for next.
     first = not operation and (after.method == request.method or request.body is None)
-    placeholders = {str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ())}
+    asked = tuple(str(placeholder["pointer"]) for placeholder in suggestion.get("placeholders", ()))
     return any(
         (violation.pointer, violation.keyword) not in before
-        and violation.pointer not in placeholders
+        and not any(f"{violation.pointer}/".startswith(f"{place}/") for place in asked)
         and not (first and violation.keyword == "required")
         for violation in violations
     )

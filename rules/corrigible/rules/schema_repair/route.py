@@ -128,14 +128,20 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     if request.method in READS and methods == ["POST"] and _reads_by_post(request.path):
         message = "Use POST: this operation only reads."
         return Proposal([_to(violation, request, "/method", request.method, "POST", message, intent=True)])
-    # What is sent with PATCH is a part of the whole: PUT would take the rest away.
-    if len(methods) == 1 and request.method in _WRITES and (request.method, *methods) != ("PATCH", "PUT"):
+    if len(methods) == 1 and (request.method, *methods) == ("PATCH", "PUT"):
+        return Proposal([_replacing(violation, request, can_read="GET" in offered)])
+    if len(methods) == 1 and request.method in _WRITES:
         message = "Use the method that changes this resource."
+        if (request.method, *methods) == ("PUT", "PATCH"):
+            message = "Use PATCH: it changes the members that are sent, and leaves the others as they are."
         return Proposal([_to(violation, request, "/method", request.method, methods[0], message, intent=True)])
     if methods:
         message = "Use a method that the path has, if it is what was meant."
         edits = [
-            _to(violation, request, "/method", request.method, one, message, is_choice=True) for one in methods[:_MOST]
+            _replacing(violation, request, can_read="GET" in offered)
+            if (request.method, one) == ("PATCH", "PUT")
+            else _to(violation, request, "/method", request.method, one, message, is_choice=True)
+            for one in methods[:_MOST]
         ]
         return options(edits, group)
     # Another path may do it: what this one lacks proves nothing.
@@ -143,6 +149,18 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
     return (
         ask(violation, request, message, places=[("/path", {"type": "string", "pattern": "^/"})]) if offered else None
     )
+
+
+def _replacing(violation: SchemaViolation, request: Request, *, can_read: bool) -> Suggestion:
+    """Return PUT in the place of PATCH. What is sent is a part of the whole: PUT would take the rest away."""
+    message = "Use PUT, which replaces the whole resource: "
+    message += "read it first, and send it with the changes." if can_read else "send all of it with the changes."
+    put = _to(violation, request, "/method", "PATCH", "PUT", message, intent=True)
+    put["applicability"] = "HAS_PLACEHOLDERS"
+    put["placeholders"] = [{"pointer": "/body", "ask": "agent", "schema": {"type": "object"}}]
+    if can_read:
+        put["steps"] = [{"method": "GET", "path": request.path}]
+    return put
 
 
 def _reads_by_post(path: str) -> bool:
