@@ -24,5 +24,5 @@ def counted(compute: Callable[[], T], size: int = 0) -> tuple[T, int]:
         next(within(budget, run()))
     except StopIteration as stop:
         result: T = stop.value
-        return result, budget.steps - budget.left
+        return result, budget.steps - budget.steps_left
     raise AssertionError("nothing is looked up")

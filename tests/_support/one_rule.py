@@ -55,7 +55,7 @@ def consider(
         "exchange": {"id": "e1", "started": 0.0},
     }
     asked: list[str] = []
-    going = evaluate(rule, request, scope, pack.guidance, "1.", notes)
+    going = evaluate(rule, request, scope, pack.settings, "1.", notes)
     try:
         wanted = next(going)
         while True:

@@ -37,7 +37,7 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Continue: ast.Break,
 }
 TWINS = {"any": "all", "all": "any", "min": "max", "max": "min", "startswith": "endswith", "endswith": "startswith"}
-UNREAD = ("spend", "walk", "grow", "_note")
+UNREAD = ("spend", "walk", "add_values", "_note")
 """Functions whose calls count and whose arguments do not: how many steps some work takes is measured, and what `pack
 try` notes about a rule is for people."""
 LARGE = 256

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrigible.rules.budget import Budget, Exhausted, bulk, remaining, spare, spend, weight, within
+from corrigible.rules.budget import Budget, Exhausted, content_size, count_values, remaining, spend, use_reserve, within
 from corrigible.rules.schema_repair.first_violation import duplicates, same
 from corrigible.schema.exchange import Json
 
@@ -28,7 +28,7 @@ def test_a_budget_holds_from_one_question_to_the_next() -> None:
     spend(10_000)  # what others compute meanwhile is not its own
     with pytest.raises(StopIteration) as done:
         work.send(20)
-    assert (done.value.value, budget.left) == (50, 50)
+    assert (done.value.value, budget.steps_left) == (50, 50)
     assert remaining() > 10_000
 
 
@@ -68,14 +68,14 @@ def test_a_clock_is_looked_at_within() -> None:
 
     with pytest.raises(Exhausted, match="more time"):
         next(within(budget, work()))
-    assert budget.late
+    assert budget.time_is_over
 
 
 def test_what_is_said_already_may_be_put_together_once() -> None:
     def work() -> Generator[None, None, list[object]]:
         with pytest.raises(Exhausted):
             spend(11)
-        said: list[object] = [spare(5), spare(5), remaining()]
+        said: list[object] = [use_reserve(5), use_reserve(5), remaining()]
         with pytest.raises(Exhausted):
             spend(6)
         return said
@@ -91,16 +91,16 @@ def test_what_is_said_already_may_be_put_together_once() -> None:
     [(None, 1, 0), ("abc", 1, 3), ([1, 2, "x"], 4, 1), ({"ab": [1], "c": {}}, 4, 3)],
 )
 def test_what_a_document_holds(value: Json, values: int, letters: int) -> None:
-    assert bulk(value) == (values, letters)
-    assert weight(value, 100) == values
-    assert weight([value] * 50, 10) == 10
+    assert content_size(value) == (values, letters)
+    assert count_values(value, 100) == values
+    assert count_values([value] * 50, 10) == 10
 
 
 def test_what_stands_there_twice_counts_twice() -> None:
     value: Any = "x" * 10
     for _ in range(3):
         value = [value, value]
-    assert bulk(value).letters == 80
+    assert content_size(value).letters == 80
 
 
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, 1.5, "", "1", "true", "a"])

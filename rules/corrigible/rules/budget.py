@@ -33,29 +33,32 @@ class Exhausted(CorrigibleError):
 class Budget:
     """The steps that are left, and the time where somebody hands in a clock."""
 
-    __slots__ = ("_began", "_clock", "_unlooked", "late", "left", "seconds", "size", "spared", "steps")
+    __slots__ = (
+        *("_began", "_clock", "_unlooked", "reserve_is_used", "seconds", "size", "steps", "steps_left"),
+        "time_is_over",
+    )
 
     def __init__(self, steps: int, seconds: float = 0.0, clock: Callable[[], float] | None = None) -> None:
         """`clock` gives seconds; without one only steps are counted."""
-        self.steps = self.left = steps
+        self.steps = self.steps_left = steps
         self.seconds = seconds
         self.size = 0
         """How many values the exchange holds, look-ups and what was computed of them included."""
         self._clock = clock
         self._began = 0.0
         self._unlooked = 0
-        self.late = self.spared = False
+        self.time_is_over = self.reserve_is_used = False
 
     def allow(self, values: int, steps: int) -> None:
-        """Hear how many values an exchange holds, each of which is worth some more steps."""
+        """Set how many values an exchange holds, and add some steps for each."""
         self.size = values
         self.steps += values * steps
-        self.left += values * steps
+        self.steps_left += values * steps
 
     def spend(self, steps: int) -> None:
-        """Count steps before they are taken. Raises Exhausted where they are more than is left."""
-        self.left -= steps
-        if self.left < 0:
+        """Count steps before they are taken. Raises Exhausted if fewer are left."""
+        self.steps_left -= steps
+        if self.steps_left < 0:
             raise Exhausted(f"more than {self.steps:,} steps of computing")
         if self._clock is None:
             return
@@ -63,7 +66,7 @@ class Budget:
         if self._unlooked >= _BETWEEN_LOOKS:
             self._unlooked = 0
             if self._clock() - self._began > self.seconds:
-                self.late = True
+                self.time_is_over = True
                 raise Exhausted("more time than there is for computing")
 
     def resume(self) -> None:
@@ -76,55 +79,55 @@ class Budget:
             self.seconds -= self._clock() - self._began
 
 
-class _UnderWay(threading.local):
+class _Running(threading.local):
     budget: Budget | None = None
 
 
-_UNDER_WAY = _UnderWay()
+_RUNNING = _Running()
 
 
 def spend(steps: int = 1) -> None:
-    """Count steps of what this thread computes. Raises Exhausted where they are more than its budget has left."""
-    budget = _UNDER_WAY.budget
+    """Count steps of what this thread computes. Raises Exhausted if its budget has fewer left."""
+    budget = _RUNNING.budget
     if budget is not None:
         budget.spend(steps)
 
 
 def walk(steps: int = 0) -> None:
     """Count some steps and a walk over the whole exchange. Raises Exhausted as `spend` does."""
-    budget = _UNDER_WAY.budget
+    budget = _RUNNING.budget
     if budget is not None:
         budget.spend(steps + budget.size // _VALUES_A_STEP)
 
 
-def grow(values: int) -> None:
-    """Say that the exchange holds more values than before."""
-    budget = _UNDER_WAY.budget
+def add_values(values: int) -> None:
+    """Add to the number of values that the exchange holds."""
+    budget = _RUNNING.budget
     if budget is not None:
         budget.size += values
 
 
-def spare(steps: int) -> bool:
-    """Give some more steps to who comes to an end with what there is; once, and not where the time is over."""
-    budget = _UNDER_WAY.budget
-    if budget is None or budget.spared or budget.late:
+def use_reserve(steps: int) -> bool:
+    """Add steps for finishing with what there is: once, and only while there is time."""
+    budget = _RUNNING.budget
+    if budget is None or budget.reserve_is_used or budget.time_is_over:
         return False
-    budget.spared, budget.left = True, max(budget.left, steps)
+    budget.reserve_is_used, budget.steps_left = True, max(budget.steps_left, steps)
     return True
 
 
 def remaining() -> int:
-    """Return how many steps are left; more than anybody needs where nobody counts."""
-    budget = _UNDER_WAY.budget
-    return _UNCOUNTED if budget is None else budget.left
+    """Return how many steps are left; without a budget, more than anything needs."""
+    budget = _RUNNING.budget
+    return _UNCOUNTED if budget is None else budget.steps_left
 
 
 def within(budget: Budget, work: Generator[Asked, Answer, Result]) -> Generator[Asked, Answer, Result]:
-    """Run a generator on a budget; while it waits for an answer the budget rests."""
+    """Run a generator on a budget. The time it waits for an answer does not count."""
     asking: Callable[[], Asked] = work.__next__
     while True:
-        outer = _UNDER_WAY.budget
-        _UNDER_WAY.budget = budget
+        outer = _RUNNING.budget
+        _RUNNING.budget = budget
         budget.resume()
         try:
             asked = asking()
@@ -133,19 +136,19 @@ def within(budget: Budget, work: Generator[Asked, Answer, Result]) -> Generator[
             return result
         finally:
             budget.pause()
-            _UNDER_WAY.budget = outer
+            _RUNNING.budget = outer
         answer = yield asked
-        asking = lambda said=answer: work.send(said)  # type: ignore[misc]  # noqa: E731
+        asking = lambda value=answer: work.send(value)  # type: ignore[misc]  # noqa: E731
 
 
-class Bulk(NamedTuple):
+class ContentSize(NamedTuple):
     values: int
     letters: int
     """Of all texts, names of members included."""
 
 
-def bulk(value: Json) -> Bulk:
-    """Return how much a document holds, what stands in it twice counted twice."""
+def content_size(value: Json) -> ContentSize:
+    """Return how much a document holds. What is shared counts each time."""
     values, letters = 1, 0
     waiting = [value]
     while waiting:
@@ -159,10 +162,10 @@ def bulk(value: Json) -> Bulk:
         elif isinstance(here, list):
             values += len(here)
             waiting += here
-    return Bulk(values, letters)
+    return ContentSize(values, letters)
 
 
-def weight(value: Json, most: int) -> int:
+def count_values(value: Json, most: int) -> int:
     """Return how many values a document holds, and no more than `most` where there are more."""
     count = 0
     waiting = [value]

@@ -31,17 +31,17 @@ class CorrigibleError(Exception):
 
 
 class AuthoringError(CorrigibleError):
-    """A file written by a person is wrong, and says where. `also` holds further ones found in the same pass."""
+    """A file written by a person is wrong, and says where. `further` holds others found in the same pass."""
 
-    def __init__(self, place: Place, problem: str, also: tuple[AuthoringError, ...] = ()) -> None:
-        super().__init__("\n".join([f"{place}: {problem}", *map(str, also)]))
+    def __init__(self, place: Place, problem: str, further: tuple[AuthoringError, ...] = ()) -> None:
+        super().__init__("\n".join([f"{place}: {problem}", *map(str, further)]))
         self.place = place
         self.problem = problem
-        self.also = also
+        self.further = further
 
-    def each(self) -> tuple[AuthoringError, ...]:
+    def all_errors(self) -> tuple[AuthoringError, ...]:
         """Return this error and the ones found with it, in the order of their lines."""
-        return (self, *self.also)
+        return (self, *self.further)
 
 
 class RuleFault(CorrigibleError):
@@ -54,7 +54,7 @@ class RuleFault(CorrigibleError):
 
 def gather(errors: Iterable[AuthoringError]) -> AuthoringError | None:
     """Fold several authoring errors into one that prints all of them; None where there are none."""
-    found = [single for error in errors for single in error.each()]
+    found = [single for error in errors for single in error.all_errors()]
     if not found:
         return None
     first, *rest = (AuthoringError(e.place, e.problem) for e in found)

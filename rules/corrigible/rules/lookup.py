@@ -20,7 +20,7 @@ class Lookup:
     method: str = "GET"
     body: bytes = b""
     content_type: str = ""
-    ahead: tuple[Lookup, ...] = field(default=(), compare=False)
+    prefetch: tuple[Lookup, ...] = field(default=(), compare=False)
     """Look-ups that will be wanted next whatever this one gives: a front end may make them at the same time."""
 
 

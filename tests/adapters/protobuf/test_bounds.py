@@ -40,7 +40,7 @@ def judged(description: ProtobufDescription, body: Json) -> tuple[int, int]:
     try:
         next(within(budget, judge()))
     except StopIteration as done:
-        return done.value, budget.steps - budget.left
+        return done.value, budget.steps - budget.steps_left
     raise AssertionError("nothing is asked")
 
 

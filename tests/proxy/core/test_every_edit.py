@@ -53,7 +53,7 @@ def test_no_case_of_a_pack_loses_anything_unsaid(name: str) -> None:
             said = suggestion["safety"].get("loses", [])
             gone = lost(case.exchange.request.document(), after.document())
             gone = [one for one in gone if (case.rule, one) not in SHOWN]
-            gone = [one for one in gone if one.rpartition("/")[2] not in known.pack.guidance.tokens]
+            gone = [one for one in gone if one.rpartition("/")[2] not in known.pack.settings.tokens]
             unsaid = [one for one in gone if not any(one == p or one.startswith(f"{p}/") for p in said)]
             assert not unsaid or suggestion["safety"]["changes_intent"], (case.place, case.text.name, unsaid)
     assert tried or name == "grpc"  # it edits no request

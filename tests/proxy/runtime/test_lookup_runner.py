@@ -145,7 +145,7 @@ def test_what_is_wanted_next_is_asked_at_the_same_time() -> None:
         return LookupAnswer(200, lookup.path.encode())
 
     def wants() -> Generator[Lookup, LookupAnswer, list[bytes]]:
-        first = yield Lookup("/a", ahead=(Lookup("/b"), Lookup("/b"), Lookup("/a")))
+        first = yield Lookup("/a", prefetch=(Lookup("/b"), Lookup("/b"), Lookup("/a")))
         second = yield Lookup("/b")
         return [first.body, second.body]
 
@@ -158,7 +158,7 @@ def test_asking_ahead_keeps_to_the_cap() -> None:
     ahead = tuple(Lookup(path) for path in ("/b", "/c", "/d", "/e"))
 
     def wants() -> Asking:
-        first = yield Lookup("/a", ahead=ahead)
+        first = yield Lookup("/a", prefetch=ahead)
         said = [first.status]
         for lookup in ahead:
             answer = yield lookup

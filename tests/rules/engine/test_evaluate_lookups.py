@@ -12,7 +12,7 @@ from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.pack.load import load_pack
-from corrigible.rules.safety.loss import Seen
+from corrigible.rules.safety.loss import LookupResult
 from corrigible.schema.exchange import Request
 from tests._support.one_rule import MANIFEST, MODIFY, REQUEST, WritePack, consider, entry, result
 
@@ -122,12 +122,12 @@ def test_what_a_look_up_showed_is_kept(write_pack: WritePack) -> None:
     notes: list[str] = []
     answers = {"/v1/things/t_1": LookupAnswer(200, b'{"left": 300}')}
     evaluated = result(write_pack(manifest=MANIFEST, x=LOOKS % ""), answers=answers, notes=notes)
-    assert evaluated.seen == (Seen("/v1/things/t_1", {"left": 300}),)
+    assert evaluated.lookup_results == (LookupResult("/v1/things/t_1", {"left": 300}),)
     assert notes == ["look-up thing: GET /v1/things/{id} answered"]
     notes.clear()
     optional = THING % ", optional: true" + entry("if: thing == null, action: ESCALATE, actor: somebody_else")
     evaluated = result(write_pack(manifest=MANIFEST, x=optional), notes=notes)
-    assert (evaluated.seen, notes) == ((), ["look-up thing: GET /v1/things/{id} gave nothing"])
+    assert (evaluated.lookup_results, notes) == ((), ["look-up thing: GET /v1/things/{id} gave nothing"])
 
 
 @pytest.mark.parametrize("get", ["'/v1/' + 'others'", "'/v1/things?id=' + request.body.thing + '&all=1'", "5"])
@@ -144,7 +144,7 @@ def test_a_look_up_that_is_not_on_the_list_is_not_made(write_pack: WritePack, ge
 def looking(folder: Path, request: Request = REQUEST) -> Generator[Lookup, LookupAnswer, RuleResult | None]:
     (rule,) = load_pack(folder).rules
     scope = {"request": request.document(), "error": {"message": ""}, "spec": {}, "exchange": {"id": "e1"}}
-    return evaluate(rule, request, scope, load_pack(folder).guidance, "1.", None)
+    return evaluate(rule, request, scope, load_pack(folder).settings, "1.", None)
 
 
 def test_look_ups_that_do_not_depend_on_each_other_are_made_ahead(write_pack: WritePack) -> None:
@@ -157,11 +157,11 @@ def test_look_ups_that_do_not_depend_on_each_other_are_made_ahead(write_pack: Wr
         """
     going = looking(write_pack(manifest=MANIFEST, x=dedent(text) + MODIFY))
     first = next(going)
-    assert (first.path, [one.path for one in first.ahead]) == ("/v1/things/t_1", ["/v1/things"])
+    assert (first.path, [one.path for one in first.prefetch]) == ("/v1/things/t_1", ["/v1/things"])
     second = going.send(LookupAnswer(200, b'{"next": "t_2"}'))
-    assert (second.path, [one.path for one in second.ahead]) == ("/v1/things/t_2", ["/v1/things"])
+    assert (second.path, [one.path for one in second.prefetch]) == ("/v1/things/t_2", ["/v1/things"])
     third = going.send(LookupAnswer(200, b"{}"))
-    assert (third.path, third.ahead) == ("/v1/things", ())
+    assert (third.path, third.prefetch) == ("/v1/things", ())
 
 
 def test_a_look_up_may_be_a_grpc_call(write_pack: WritePack) -> None:

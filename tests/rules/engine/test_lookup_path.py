@@ -12,7 +12,7 @@ import pytest
 from corrigible.proxy.build import build_engine
 from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
-from corrigible.rules.engine.lookup_path import capture, placed, theirs
+from corrigible.rules.engine.lookup_path import encode_values, foreign_texts, may_be_value
 from corrigible.rules.lookup import LookupAnswer, allowed, brings_query
 from corrigible.schema.exchange import Exchange, Request
 
@@ -110,14 +110,14 @@ def test_native_text_that_is_a_value_is_one(write_pack: WritePack) -> None:
 
 def test_what_the_caller_sent_is_the_callers(write_pack: WritePack) -> None:
     scope = {"charge": {"id": "a/b", "groupVersion": "apps/v1", "url": "/v1/charges"}}
-    assert theirs(scope, ["charge"], {"body": {"id": "a/b"}}, frozenset({"groupVersion"})) == []
-    assert theirs(scope, ["charge"], {}, frozenset()) == ["apps/v1", "a/b"]
+    assert foreign_texts(scope, ["charge"], {"body": {"id": "a/b"}}, frozenset({"groupVersion"})) == []
+    assert foreign_texts(scope, ["charge"], {}, frozenset()) == ["apps/v1", "a/b"]
 
 
 def test_the_longest_value_is_escaped_first() -> None:
-    assert placed("/v1/a/b/c", ["a/b/c", "a/b"]) == "/v1/a%2Fb%2Fc"
-    assert placed("/v1/a/bc", ["a/b"]) == "/v1/a/bc"
-    assert placed("/v1/x/x/x", ["x/x"]) == "/v1/x%2Fx/x"
+    assert encode_values("/v1/a/b/c", ["a/b/c", "a/b"]) == "/v1/a%2Fb%2Fc"
+    assert encode_values("/v1/a/bc", ["a/b"]) == "/v1/a/bc"
+    assert encode_values("/v1/x/x/x", ["x/x"]) == "/v1/x%2Fx/x"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_longest_value_is_escaped_first() -> None:
     ],
 )
 def test_a_value_is_escaped_wherever_it_stands(path: str, value: str, escaped: str | None) -> None:
-    assert placed(path, [value]) == escaped
+    assert encode_values(path, [value]) == escaped
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_a_value_is_escaped_wherever_it_stands(path: str, value: str, escaped: s
     ],
 )
 def test_whose_texts_lead_away(value: Any, found: list[str]) -> None:
-    assert theirs({"x": value, "y": "other/one"}, ["x", "absent"], {}, frozenset()) == found
-    assert theirs({"x": value}, ["x"], {"body": ["so a/b/c", "a\\b a\x7fb a#b"]}, frozenset()) == []
+    assert foreign_texts({"x": value, "y": "other/one"}, ["x", "absent"], {}, frozenset()) == found
+    assert foreign_texts({"x": value}, ["x"], {"body": ["so a/b/c", "a\\b a\x7fb a#b"]}, frozenset()) == []
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_whose_texts_lead_away(value: Any, found: list[str]) -> None:
     [("x" * 256, True), ("x" * 257, False), ("", True), ("\u00e9 b", True), ("a\nb", False), ("a\x7fb", False)],
 )
 def test_what_may_be_captured(text: str, holds: bool) -> None:
-    assert capture(text) is holds
+    assert may_be_value(text) is holds
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_rule_that_is_wrong(write_pack: Callable[..., Path], text: str, said: 
     with pytest.raises(AuthoringError) as caught:
         load_pack(folder)
     assert str(caught.value).startswith(f"{folder / 'x.yaml'}:{said}")
-    assert len(caught.value.each()) == 1
+    assert len(caught.value.all_errors()) == 1
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_a_suggestion_that_is_wrong(write_pack: Callable[..., Path], entry: str,
     folder = write_pack(manifest=MANIFEST, x=suggest(entry))
     with pytest.raises(AuthoringError) as caught:
         load_pack(folder)
-    assert said in [error.problem.partition(" (in container")[0] for error in caught.value.each()]
-    assert {str(error.place) for error in caught.value.each()} == {f"{folder / 'x.yaml'}:7"}
+    assert said in [error.problem.partition(" (in container")[0] for error in caught.value.all_errors()]
+    assert {str(error.place) for error in caught.value.all_errors()} == {f"{folder / 'x.yaml'}:7"}
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ suggest:
 def complaints(folder: Path) -> list[tuple[int, str]]:
     with pytest.raises(AuthoringError) as caught:
         load_pack(folder)
-    return [(error.place.line, error.problem) for error in caught.value.each()]
+    return [(error.place.line, error.problem) for error in caught.value.all_errors()]
 
 
 def test_each_expression_is_compiled_and_named_by_its_line(write_pack: Callable[..., Path]) -> None:
@@ -419,7 +419,7 @@ def test_what_a_rule_needs(
     write_pack: Callable[..., Path], text: str, tables: frozenset[str] | None, names: frozenset[str], guesses: bool
 ) -> None:
     (rule,) = load_pack(write_pack(x=ESCALATE + text)).rules
-    assert (rule.bindings.tables, rule.bindings.names, rule.guesses) == (tables, names, guesses)
+    assert (rule.bindings.tables, rule.bindings.names, rule.may_guess) == (tables, names, guesses)
 
 
 def test_a_rule_binds_only_what_it_needs(write_pack: Callable[..., Path]) -> None:

@@ -20,8 +20,8 @@ def authoring_errors(tmp_path: Path, text: str, model: type[RuleText] | type[Pac
     path.write_text(text, "utf-8")
     with pytest.raises(AuthoringError) as caught:
         checked(model, read_source(path))
-    assert str(caught.value) == "\n".join(f"{error.place}: {error.problem}" for error in caught.value.each())
-    return [f"{error.place.line}: {error.problem}" for error in caught.value.each()]
+    assert str(caught.value) == "\n".join(f"{error.place}: {error.problem}" for error in caught.value.all_errors())
+    return [f"{error.place.line}: {error.problem}" for error in caught.value.all_errors()]
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ def test_what_a_pack_holds(write_pack: Callable[..., Path]) -> None:
     assert [rule.id for rule in pack.rules] == ["apex.a-b", "apex.b"]
     assert pack.tables == {"zero_decimal": ["JPY", "KRW"]}
     assert (pack.name, pack.label, pack.path) == ("apex", "apex 2.1.0", folder)
-    assert pack.guidance.idempotency_header == "idempotency-key"
-    assert pack.guidance.secrets == {"cvc"}
-    assert pack.guidance.lookups == (("v1", "things"), ("v1", "things", "{id}"))
+    assert pack.settings.idempotency_header == "idempotency-key"
+    assert pack.settings.secrets == {"cvc"}
+    assert pack.settings.lookups == (("v1", "things"), ("v1", "things", "{id}"))
     assert pack.vocabulary.actions["PICK_BRAND"].base_action == "MODIFY_PARAMS"
     assert [file.name for file in rule_files(folder)] == ["a-b.yaml", "b.yaml"]
 
@@ -112,7 +112,7 @@ def test_every_built_in_pack_loads(name: str) -> None:
 
 def test_what_may_be_looked_up_may_begin_with_a_base(write_pack: Callable[..., Path]) -> None:
     folder = write_pack(manifest='bases: [/api/v3]\nlookups: [/user, "/files/{+path}"]\n', a=SAYS)
-    assert load_pack(folder).guidance.lookups == (
+    assert load_pack(folder).settings.lookups == (
         ("user",),
         ("files", "{+path}"),
         ("api", "v3", "user"),

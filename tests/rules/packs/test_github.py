@@ -108,10 +108,10 @@ def test_no_edit_weakens_a_protection(pack: Pack) -> None:
 
 
 def test_credentials_are_secret(pack: Pack) -> None:
-    assert {"token", "password", "secret", "client_secret", "encrypted_value"} <= pack.guidance.secrets
+    assert {"token", "password", "secret", "client_secret", "encrypted_value"} <= pack.settings.secrets
 
 
 def test_look_ups_are_allowed_on_an_enterprise_server_too(pack: Pack) -> None:
-    plain = [path for path in pack.guidance.lookups if path[:2] != ("api", "v3")]
-    assert len(plain) * 2 == len(pack.guidance.lookups)
-    assert {("api", "v3", *path) for path in plain} <= set(pack.guidance.lookups)
+    plain = [path for path in pack.settings.lookups if path[:2] != ("api", "v3")]
+    assert len(plain) * 2 == len(pack.settings.lookups)
+    assert {("api", "v3", *path) for path in plain} <= set(pack.settings.lookups)

@@ -78,7 +78,7 @@ def test_nothing_is_taken_over_by_force_or_deleted(pack: Pack) -> None:
 
 @pytest.mark.parametrize("path", ["/api/v1/secrets", "/api/v1/namespaces/t/secrets", "/api/v1/namespaces/t/secrets/s"])
 def test_no_secret_is_looked_up(pack: Pack, path: str) -> None:
-    assert allowed(path, pack.guidance.lookups) is None
+    assert allowed(path, pack.settings.lookups) is None
 
 
 def test_an_object_nobody_names_is_only_offered(pack: Pack) -> None:

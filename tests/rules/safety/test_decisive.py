@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from corrigible.rules.safety.decisive import decides, guessed, words
+from corrigible.rules.safety.decisive import is_decisive, is_decisive_guess, words
 from corrigible.schema.exchange import Request
 from tests._support.built_in_packs import pack_of
 from tests._support.one_rule import consider
@@ -67,7 +67,7 @@ def test_words(name: str, said: tuple[str, ...]) -> None:
     ],
 )
 def test_what_decides(method: str, path: str, name: str, decisive: bool) -> None:
-    assert decides(name, Request(method, path)) is decisive
+    assert is_decisive(name, Request(method, path)) is decisive
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_decides(method: str, path: str, name: str, decisive: bool) -> None
 )
 def test_another_path_for_what_deletes_is_a_guess(method: str, value: str, guess: bool) -> None:
     patch = [{"op": "replace", "path": "/path", "value": value}]
-    assert guessed(patch, Request(method, "/v1/things/7")) is guess
+    assert is_decisive_guess(patch, Request(method, "/v1/things/7")) is guess
 
 
 BODY = {"currency": "usd", "roles": ["a"], "amount": 5, "user_id": "u", "color": "red"}
@@ -108,14 +108,14 @@ BODY = {"currency": "usd", "roles": ["a"], "amount": 5, "user_id": "u", "color":
 def test_what_a_patch_guesses(op: dict[str, object], guess: bool) -> None:
     harmless = {"op": "replace", "path": "/body/color", "value": "blue"}
     request = Request("POST", "/v1/things", body=BODY)
-    assert guessed([op], request) is guess
-    assert guessed([harmless, op], request) is guess
-    assert guessed([op], Request("GET", "/v1/things", body=BODY)) is False
+    assert is_decisive_guess([op], request) is guess
+    assert is_decisive_guess([harmless, op], request) is guess
+    assert is_decisive_guess([op], Request("GET", "/v1/things", body=BODY)) is False
 
 
 def test_what_else_decides_is_no_guess_for_who_reads() -> None:
-    assert decides("tint", Request("POST", "/v1/things"), ("tint",))
-    assert not decides("tint", Request("GET", "/v1/things"), ("tint",))
+    assert is_decisive("tint", Request("POST", "/v1/things"), ("tint",))
+    assert not is_decisive("tint", Request("GET", "/v1/things"), ("tint",))
 
 
 RULE = """
@@ -137,5 +137,5 @@ def test_a_pack_says_what_else_decides(write_pack: WritePack, manifest: str, ask
 
 def test_only_a_rule_that_asks_what_is_near_guesses() -> None:
     rules = {rule.id: rule for rule in pack_of("stripe").rules}
-    assert rules["stripe.invalid-enum"].guesses
-    assert not rules["stripe.refund-exceeds-remaining"].guesses
+    assert rules["stripe.invalid-enum"].may_guess
+    assert not rules["stripe.refund-exceeds-remaining"].may_guess

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.safety.json_text import LONGEST, fault, mended
+from corrigible.rules.safety.json_text import LONGEST, fault, repaired_json
 
 BOM = "\ufeff"
 DEEP = "[" * 100_000
@@ -66,4 +66,4 @@ def test_where_a_text_stops_being_json(text: str, place: tuple[int, int, str] | 
     ],
 )
 def test_what_is_read_without_a_guess(text: str, value: Any) -> None:
-    assert mended(text) == value
+    assert repaired_json(text) == value

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corrigible.rules.safety.loss import Seen, Survival, losses, losses_of_scalars
+from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
 from corrigible.schema.exchange import Json, Request
 from tests._support.counted import counted
 
@@ -168,27 +168,27 @@ def test_who_compares_many_values_counts_pairs() -> None:
 
 
 def test_what_a_look_up_shows_a_name_to_stand_for() -> None:
-    branch = Seen("/repos/o/r/git/ref/heads/main", {"ref": "refs/heads/main", "object": {"sha": "e46f"}})
-    team = Seen("/orgs/o/teams", [{"id": 2, "name": "Edge"}, {"id": 3, "name": "Core"}])
-    assert lost({"tree": "main"}, {"tree": "e46f"}, Survival(seen=[branch])) == ()
-    assert lost({"parent": "Core"}, {"parent": 3}, Survival(seen=[team])) == ()
-    assert lost({"parent": "Core"}, {"parent": 2}, Survival(seen=[team])) == ("/body/parent",)
-    level = Seen("/priorityclasses", {"items": [{"metadata": {"name": "high"}, "value": 1000}]})
-    assert lost({"priority": 1000}, {"priorityClassName": "high"}, Survival(seen=[level])) == ()
-    assert lost({"priority": 1000}, {"priority": "low"}, Survival(seen=[level])) == ("/body/priority",)
-    left = Seen("/v1/charges/ch_1", {"amount": 500, "left": 300})
-    assert lost({"amount": 500}, {"amount": 300}, Survival(seen=[left])) == ("/body/amount",)
-    asked = Seen("/branches?name=main&page=1", [{"sha": "e46f"}, {"sha": "b7"}])
-    assert lost({"tree": "main"}, {"tree": "b7"}, Survival(seen=[left, asked])) == ()
-    assert lost({"tree": "mai"}, {"tree": "b7"}, Survival(seen=[asked])) == ("/body/tree",)
-    assert lost({"tree": "main"}, {"tree": "c8"}, Survival(seen=[asked])) == ("/body/tree",)
-    assert lost({"parent": "cores"}, {"parent": 3}, Survival(seen=[team])) == ()  # a slip in the name
-    assert lost({"parent": "Core"}, {"parent": True}, Survival(seen=[team])) == ("/body/parent",)
-    deep = Seen("/x", {"a": {"b": {"name": "high"}}, "value": 1000})
-    assert lost({"level": "high"}, {"level": 1000}, Survival(seen=[deep])) == ("/body/level",)
-    many = Seen("/x/main", [*range(4999), "last", "beyond"])
-    assert lost({"tree": "main"}, {"tree": "last"}, Survival(seen=[many])) == ()
-    assert lost({"tree": "main"}, {"tree": "beyond"}, Survival(seen=[many])) == ("/body/tree",)
+    branch = LookupResult("/repos/o/r/git/ref/heads/main", {"ref": "refs/heads/main", "object": {"sha": "e46f"}})
+    team = LookupResult("/orgs/o/teams", [{"id": 2, "name": "Edge"}, {"id": 3, "name": "Core"}])
+    assert lost({"tree": "main"}, {"tree": "e46f"}, Survival(lookup_results=[branch])) == ()
+    assert lost({"parent": "Core"}, {"parent": 3}, Survival(lookup_results=[team])) == ()
+    assert lost({"parent": "Core"}, {"parent": 2}, Survival(lookup_results=[team])) == ("/body/parent",)
+    level = LookupResult("/priorityclasses", {"items": [{"metadata": {"name": "high"}, "value": 1000}]})
+    assert lost({"priority": 1000}, {"priorityClassName": "high"}, Survival(lookup_results=[level])) == ()
+    assert lost({"priority": 1000}, {"priority": "low"}, Survival(lookup_results=[level])) == ("/body/priority",)
+    left = LookupResult("/v1/charges/ch_1", {"amount": 500, "left": 300})
+    assert lost({"amount": 500}, {"amount": 300}, Survival(lookup_results=[left])) == ("/body/amount",)
+    asked = LookupResult("/branches?name=main&page=1", [{"sha": "e46f"}, {"sha": "b7"}])
+    assert lost({"tree": "main"}, {"tree": "b7"}, Survival(lookup_results=[left, asked])) == ()
+    assert lost({"tree": "mai"}, {"tree": "b7"}, Survival(lookup_results=[asked])) == ("/body/tree",)
+    assert lost({"tree": "main"}, {"tree": "c8"}, Survival(lookup_results=[asked])) == ("/body/tree",)
+    assert lost({"parent": "cores"}, {"parent": 3}, Survival(lookup_results=[team])) == ()  # a slip in the name
+    assert lost({"parent": "Core"}, {"parent": True}, Survival(lookup_results=[team])) == ("/body/parent",)
+    deep = LookupResult("/x", {"a": {"b": {"name": "high"}}, "value": 1000})
+    assert lost({"level": "high"}, {"level": 1000}, Survival(lookup_results=[deep])) == ("/body/level",)
+    many = LookupResult("/x/main", [*range(4999), "last", "beyond"])
+    assert lost({"tree": "main"}, {"tree": "last"}, Survival(lookup_results=[many])) == ()
+    assert lost({"tree": "main"}, {"tree": "beyond"}, Survival(lookup_results=[many])) == ("/body/tree",)
 
 
 def test_another_version_of_an_api_that_keeps_the_rest() -> None:
@@ -325,7 +325,7 @@ def put(**values: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_the_short_way_says_what_the_long_one_does(patch: list[dict[str, Any]], gone: tuple[str, ...] | None) -> None:
-    survival = Survival(TOKENS.tokens, seen=[Seen("/x", {"name": "x", "sha": "e46f"})])
+    survival = Survival(TOKENS.tokens, lookup_results=[LookupResult("/x", {"name": "x", "sha": "e46f"})])
     assert losses_of_scalars(patch, SCALARS, survival) == gone
     assert losses_of_scalars(patch, SCALARS, survival._replace(steps=[{"body": {"a": "x"}}])) is None
     assert losses_of_scalars(patch, replace(SCALARS, headers={}, query={}, body=[]), survival) is None

@@ -154,7 +154,7 @@ def test_formats(value: object, name: str, wanted: list[str]) -> None:
     ],
 )
 def test_what_is_assumed_is_said(value: object, name: str, assumes: str) -> None:
-    assert [spelled.assumes for spelled in respelled(value, name)] == [assumes]
+    assert [spelled.assumption for spelled in respelled(value, name)] == [assumes]
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from corrigible.rules.safety.stored import dropped, in_the_original
+from corrigible.rules.safety.stored import dropped_values, in_the_original
 from corrigible.schema.exchange import Request
 
 
 def missing(sent: Any, answer: Any, method: str = "POST", **more: Any) -> tuple[str, ...]:
-    return dropped(Request(method, "/x", body=sent), answer, **more)
+    return dropped_values(Request(method, "/x", body=sent), answer, **more)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.nesting import moved, unwrapped, wrapped
+from corrigible.rules.schema_repair.nesting import move_member, unwrapped, wrapped
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 
@@ -26,11 +26,11 @@ def card(*required: str, **around: Any) -> dict[str, Any]:
 
 def outcome(violation: SchemaViolation, request: Request) -> tuple[list[str], bool, bool] | None:
     """Return the operations on places, whether the move is sure, and whether it is the first of several."""
-    move = moved(violation, request)
+    move = move_member(violation, request)
     if move is None:
         return None
     ops = [" ".join(str(op[key]) for key in ("op", "from", "path") if key in op) for op in move.suggestion["patch"]]
-    return ops, move.sure, move.leads
+    return ops, move.is_certain, move.is_first
 
 
 def unknown(pointer: str, schema: Any, **more: Any) -> SchemaViolation:
@@ -98,7 +98,7 @@ def test_names_that_every_thing_has_prove_nothing(name: str) -> None:
     assert found is not None
     assert found[1] is False
     outer = {"properties": {name: TEXT}, "required": [name]}
-    found = outcome(unknown(f"/body/card/{name}", {}, outer=outer), post({"card": {name: "x"}}))
+    found = outcome(unknown(f"/body/card/{name}", {}, outer_schema=outer), post({"card": {name: "x"}}))
     assert found is not None
     assert found[1] is False
 
@@ -118,7 +118,7 @@ UP = ["test /body/card/note", "move /body/card/note /body/note"]
     ],
 )
 def test_one_level_up(body: Any, outer: Any, wanted: Any) -> None:
-    assert outcome(unknown("/body/card/note", {}, outer=outer), post(body)) == wanted
+    assert outcome(unknown("/body/card/note", {}, outer_schema=outer), post(body)) == wanted
 
 
 def test_up_and_down_is_a_choice_of_nobody() -> None:
@@ -126,7 +126,7 @@ def test_up_and_down_is_a_choice_of_nobody() -> None:
     outer = {"properties": {"note": TEXT}}
     request = post({"card": {"note": "x"}})
     assert outcome(unknown("/body/card/note", schema), request) is not None
-    assert outcome(unknown("/body/card/note", schema, outer=outer), request) is None
+    assert outcome(unknown("/body/card/note", schema, outer_schema=outer), request) is None
 
 
 def test_what_is_never_moved() -> None:
@@ -138,7 +138,7 @@ def test_what_is_never_moved() -> None:
 
 def test_a_move_is_confirmed_where_much_hangs_on_it() -> None:
     for name, asks in (("amount", True), ("number", False)):
-        move = moved(unknown(f"/body/{name}", card()), post({name: "4"}))
+        move = move_member(unknown(f"/body/{name}", card()), post({name: "4"}))
         assert move is not None
         assert move.suggestion["safety"].get("requires_confirmation", False) is asks
 

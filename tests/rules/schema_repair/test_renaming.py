@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.rules.schema_repair.renaming import may_limit, misspelt, near_names, only_missing, stranger, undeclared
+from corrigible.rules.schema_repair.renaming import (
+    may_limit,
+    misspelt,
+    near_names,
+    only_missing,
+    rename_only_undeclared,
+    undeclared,
+)
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
@@ -122,15 +129,15 @@ def test_in_forms_and_queries_a_text_may_be_a_number() -> None:
 def test_the_only_undeclared_member_may_be_the_missing_one_if_the_caller_confirms() -> None:
     request = Request("POST", "/things", body={"note": 1, "colour": "red"})
     schema = around("tint", tint={"type": "string"})
-    violation = SchemaViolation("/body/tint", "required", {}, siblings=("tint", "note"), around=schema)
-    proposal = stranger(violation, request)
+    violation = SchemaViolation("/body/tint", "required", {}, siblings=("tint", "note"), parent_schema=schema)
+    proposal = rename_only_undeclared(violation, request)
     assert proposal is not None
     (suggestion,) = proposal.suggestions
     assert suggestion["patch"][-1] == {"op": "move", "from": "/body/colour", "path": "/body/tint"}
     assert suggestion["safety"]["requires_confirmation"] is True
-    assert stranger(violation._replace(pointer="/body/note"), request) is None
+    assert rename_only_undeclared(violation._replace(pointer="/body/note"), request) is None
     headed = Request("POST", "/things", headers={"colour": "red"})
-    assert stranger(violation._replace(pointer="/headers/tint"), headed) is None
+    assert rename_only_undeclared(violation._replace(pointer="/headers/tint"), headed) is None
 
 
 def test_a_member_that_nobody_knows_may_be_the_only_missing_one() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.repair import Repair, given, repair
+from corrigible.rules.schema_repair.repair import Repair, repair, settled_value
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next
@@ -466,7 +466,7 @@ def test_a_message_says_what_was_assumed(assumed: str, message: str) -> None:
     ],
 )
 def test_what_a_schema_settles(schema: dict[str, Json], value: Json) -> None:
-    assert given(schema) is value or given(schema) == value
+    assert settled_value(schema) is value or settled_value(schema) == value
 
 
 @pytest.mark.parametrize("keyword", ["type", "enum", "const", "anyOf", "oneOf"])

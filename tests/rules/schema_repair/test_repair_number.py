@@ -43,7 +43,7 @@ INTEGER = {"type": "integer"}
 def test_too_small(value: Any, schema: dict[str, Any], wanted: float | None) -> None:
     made = raised(value, schema, Place())
     assert [(one.value, type(one.value)) for one in made] == ([] if wanted is None else [(wanted, type(wanted))])
-    assert all(one.assumes == "the least that is allowed is sent" for one in made)
+    assert all(one.assumption == "the least that is allowed is sent" for one in made)
 
 
 @pytest.mark.parametrize(("value", "wanted"), [(0, [1]), ("0", [1]), (-1, [])])
@@ -74,7 +74,7 @@ def test_nought_is_the_first_where_nothing_is_written(value: Any, wanted: list[i
 def test_too_large(value: Any, schema: dict[str, Any], wanted: float | None) -> None:
     made = lowered(value, schema, Place())
     assert [one.value for one in made] == ([] if wanted is None else [wanted])
-    assert all(one.assumes == "the most that is allowed is sent" for one in made)
+    assert all(one.assumption == "the most that is allowed is sent" for one in made)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_too_large(value: Any, schema: dict[str, Any], wanted: float | None) -> 
 def test_steps(value: Any, step: float | None, wanted: list[float]) -> None:
     made = rounded(value, {"multipleOf": step}, Place())
     assert [one.value for one in made] == wanted
-    assert all(one.assumes == "the nearest multiple is sent" for one in made)
+    assert all(one.assumption == "the nearest multiple is sent" for one in made)
 
 
 def test_spans_of_time() -> None:

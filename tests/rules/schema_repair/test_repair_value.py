@@ -129,7 +129,7 @@ ONLY = "another value was asked for, this is the one there is"
 )
 def test_repairs(keyword: str, value: Any, schema: dict[str, Any], wanted: list[tuple[Any, str]]) -> None:
     made = repair_value(keyword, value, schema, Place())
-    assert [(one.value, type(one.value), one.assumes) for one in made] == [(v, type(v), said) for v, said in wanted]
+    assert [(one.value, type(one.value), one.assumption) for one in made] == [(v, type(v), said) for v, said in wanted]
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def test_what_is_missing_has_what_is_declared_around_it() -> None:
     declared = DeclaredPlace(TEXT, ("a", "b"), {"properties": {}}, {"x": 1})
     violation = stated_violation(Violation(pointer="/body/b", constraint="required"), REQUEST, declared)
     assert violation is not None
-    assert (violation.siblings, violation.around, violation.outer) == (("a", "b"), {"properties": {}}, None)
+    assert violation.siblings == ("a", "b")
+    assert (violation.parent_schema, violation.outer_schema) == ({"properties": {}}, None)
 
 
 @pytest.mark.parametrize("constraint", ["additionalProperties", "unevaluatedProperties"])
@@ -95,7 +96,7 @@ def test_a_member_that_the_server_does_not_know(constraint: str, stated: Any) ->
     assert violation is not None
     assert (violation.keyword, violation.value, violation.siblings) == ("additionalProperties", "x", ("b", "c"))
     assert violation.schema == {"type": "object", "properties": {"b": TEXT, "c": {}}}
-    assert violation.outer == {"x": 1}
+    assert violation.outer_schema == {"x": 1}
 
 
 @pytest.mark.parametrize("stated", [{}, {"propertyNames": {}}, {"enum": "bc"}])

@@ -119,7 +119,7 @@ def _lint(args: argparse.Namespace) -> int:
             if (found := gather(lint_pack(name))) is not None:
                 raise found
         except AuthoringError as error:
-            mistakes += len(error.each())
+            mistakes += len(error.all_errors())
             print(error, file=sys.stderr)
         else:
             print(f"{pack.label}: {len(pack.rules)} rules, {cases} cases, {len(pack.tables)} tables, no mistakes")

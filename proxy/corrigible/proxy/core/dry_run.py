@@ -16,7 +16,7 @@ import orjson
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.language.file_model import DryRunText
 from corrigible.rules.lookup import Lookup, LookupAnswer
-from corrigible.rules.safety.stored import dropped, in_the_original
+from corrigible.rules.safety.stored import dropped_values, in_the_original
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import query_pairs
 from corrigible.schema.edit import after_edit
@@ -138,7 +138,7 @@ def _marked(suggestion: Suggestion, result: _Result) -> Suggestion:
 def _result(trial: _Trial, answer: LookupAnswer, request: Request, how: DryRunText) -> _Result:
     stored = _decoded(answer) if 200 <= answer.status < 300 else None
     shown = isinstance(stored, Mapping) and not (how.silent is not None and _holds(stored, how.silent))
-    lost = dropped(trial.after, stored, unanswered=how.unanswered) if shown else ()
+    lost = dropped_values(trial.after, stored, unanswered=how.unanswered) if shown else ()
     return _Result(trial, answer, tuple(in_the_original(lost, trial.after, request)), shown)
 
 

@@ -226,7 +226,7 @@ class Engine:
         if feedback is None:
             return PassThrough("no rule matches", case, case.match.operation)
         try:
-            encoded = encode(feedback, request, pack.guidance.secrets, self.limits)
+            encoded = encode(feedback, request, pack.settings.secrets, self.limits)
         except CorrigibleError:
             if loops is not None:
                 loops.withheld(exchange.id)

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.base import Described
-from corrigible.rules.budget import Exhausted, remaining, spare
+from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
 from corrigible.rules.engine.index import why_not
@@ -62,12 +62,12 @@ def suggest(
         try:
             results = yield from matcher.results(number)
         except CorrigibleError:
-            if matched and remaining() < 0 and spare(_RESERVE):
+            if matched and remaining() < 0 and use_reserve(_RESERVE):
                 break  # suggestions for the errors before are worth sending
             raise
         for result in results:
             matched.append(MatchedError(result, error))
-            settled |= result.settles
+            settled |= result.also_resolves
     return matched
 
 
@@ -112,18 +112,18 @@ class ErrorMatcher:
 
     def _by_rule(self, number: int, *, last_resort: bool) -> Results:
         case, error, explanation = self._case, self._case.errors[number], self._explanation
-        match, status, guidance = case.match, case.exchange.status, case.pack.guidance
+        match, status, settings = case.match, case.exchange.status, case.pack.settings
         candidates = match.profile.index.candidates(match.operation, status, error)
         if explanation is not None and not last_resort:
             explanation.lines += _not_candidates(case, error, candidates)
         for rule in candidates:
             if (rule.priority < 0) is not last_resort:
                 continue
-            if match.presented and any(not question.optional for question in rule.questions):
+            if match.presented and any(not question.optional for question in rule.lookups):
                 continue
             notes: list[str] | None = None if explanation is None else []
             scope = {**self._scope, "error": self._scope["errors"][number]}
-            results = evaluate(rule, case.request, scope, guidance, f"{number + 1}.", notes)
+            results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.presented else results)
             verdict = "matched" if result is not None else "no match"
             if result is not None and self._description is not None:
@@ -151,7 +151,7 @@ class ErrorMatcher:
                 is_stated = bool(error.stated) and violation.pointer == error.pointer
                 result = self._repair(violation, f"{number + 1}.s{order + 1}.", is_stated=is_stated)
             except Exhausted:
-                if self._settled and spare(_RESERVE):
+                if self._settled and use_reserve(_RESERVE):
                     return  # suggestions for the places before are worth sending
                 raise
             if result is not None:
@@ -178,7 +178,7 @@ class ErrorMatcher:
                 f"the form of the {about}: {violation.keyword} at {violation.pointer}: repaired"
             )
         result = result_of(repaired, _DESCRIPTION)
-        return self._with_new_key(result)._replace(settles=frozenset(range(len(case.errors))))
+        return self._with_new_key(result)._replace(also_resolves=frozenset(range(len(case.errors))))
 
     def _missing_name(self, number: int) -> Iterator[RuleResult]:
         """Yield the question for another name in the path, where a 404 means that there is nothing under it."""
@@ -214,7 +214,7 @@ class ErrorMatcher:
 
     def _with_new_key(self, result: RuleResult) -> RuleResult:
         """Give edits a fresh idempotency key, where the request has one: another request must not be taken for it."""
-        header = self._case.pack.guidance.idempotency_header
+        header = self._case.pack.settings.idempotency_header
         request = self._case.request
         if not header or header not in request.headers:
             return result

@@ -14,7 +14,7 @@ from corrigible.rules.language.file_model import MeaningText
 from corrigible.rules.language.rule import TERMINAL
 from corrigible.rules.pack.load import Pack
 from corrigible.rules.pointer import MISSING, resolve
-from corrigible.rules.safety.loss import Seen, Survival, losses, losses_of_scalars
+from corrigible.rules.safety.loss import LookupResult, Survival, losses, losses_of_scalars
 from corrigible.schema.edit import after_edit, same_json
 from corrigible.schema.exchange import Json, Request
 
@@ -31,7 +31,7 @@ def declare_losses(results: Sequence[RuleResult], request: Request, pack: Pack) 
     current = request
     out = []
     for result in results:
-        suggestions, current = _with_losses(result.suggestions, request, current, pack, result.seen)
+        suggestions, current = _with_losses(result.suggestions, request, current, pack, result.lookup_results)
         out.append(result.with_suggestions(suggestions))
     return out
 
@@ -43,7 +43,7 @@ def _with_scalar_losses(result: RuleResult, request: Request, pack: Pack) -> Rul
     suggestion = result.suggestions[0]
     if not suggestion.get("patch") or _is_tried(suggestion):
         return None
-    survival = Survival(pack.guidance.tokens, result.seen, suggestion.get("steps"))
+    survival = Survival(pack.settings.tokens, result.lookup_results, suggestion.get("steps"))
     lost = losses_of_scalars(suggestion["patch"], request, survival)
     if lost is None:
         return None
@@ -57,10 +57,10 @@ def with_losses(feedback: Mapping[str, Any], request: Request, pack: Pack) -> di
 
 
 def _with_losses(
-    suggestions: Sequence[dict[str, Any]], request: Request, current: Request, pack: Pack, seen: Sequence[Seen]
+    suggestions: Sequence[dict[str, Any]], request: Request, current: Request, pack: Pack, seen: Sequence[LookupResult]
 ) -> tuple[list[dict[str, Any]], Request]:
     """Return suggestions with what they lose, and the request as they leave it."""
-    tokens, how = pack.guidance.tokens, pack.text.dry_run
+    tokens, how = pack.settings.tokens, pack.text.dry_run
     version = how.version if how is not None else None
     marked = []
     starts: dict[str, Request] = {}

@@ -77,7 +77,7 @@ def _annotation(case: RefusalCase, feedback: Json, limits: Limits) -> Annotate |
         validate(parse(feedback))
         feedback = with_losses(dict(feedback), case.request, case.pack)
         drop_stray_paths(feedback, case.request)
-        encoded = encode(feedback, case.request, case.pack.guidance.secrets, limits)
+        encoded = encode(feedback, case.request, case.pack.settings.secrets, limits)
     except (ContractError, CorrigibleError):
         return None
     return Annotate(case, feedback, encoded, placement="relayed")

@@ -17,10 +17,10 @@ from corrigible.adapters.openapi.related_reads import Creation, Item, NamedResou
 from corrigible.rules.engine.evaluate import RuleResult
 from corrigible.rules.lookup import Lookup, LookupAnswer, allowed
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
-from corrigible.rules.safety.decisive import READS, decides
-from corrigible.rules.safety.loss import Seen
+from corrigible.rules.safety.decisive import READS, is_decisive
+from corrigible.rules.safety.loss import LookupResult
 from corrigible.rules.safety.nearness import is_same
-from corrigible.rules.safety.stored import dropped
+from corrigible.rules.safety.stored import dropped_values
 from corrigible.rules.schema_repair.listing import Listing, read_listing
 from corrigible.rules.schema_repair.repair import Repair
 from corrigible.rules.schema_repair.result import result_of
@@ -79,7 +79,7 @@ class _StateReader:
         self._error, self._reads, self._group = error, reads, group
         self._message = error.message[:_LONGEST]
         self._quoted = frozenset(_QUOTED.findall(self._message))
-        self._seen: list[Seen] = []
+        self._seen: list[LookupResult] = []
 
     def result(self) -> Results:
         status, request = self._status, self._request
@@ -107,7 +107,7 @@ class _StateReader:
             value = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
             return None
-        self._seen.append(Seen(path, value))
+        self._seen.append(LookupResult(path, value))
         return value
 
     # --- a resource of the path is not there
@@ -200,7 +200,7 @@ class _StateReader:
             new: Json = int(meant) if isinstance(value, int) and _INTEGER.fullmatch(meant) else meant
             ops = guarded_edit(self._request, place, value, {"op": "replace", "path": place, "value": new})
             message = "Send the identifier of the resource that has this name."
-            is_asked = decides(member, self._request) or not listing.is_whole
+            is_asked = is_decisive(member, self._request) or not listing.is_whole
             proposed = edit(violation, self._request, ops, message, requires_confirmation=is_asked)
             return self._done(Proposal([proposed]), _ABSENT_THERE)
         near = _shown(listing.near(text, member))[:_MOST_NEAR]
@@ -223,7 +223,7 @@ class _StateReader:
         existing, item, path = None, None, ""
         if creation is not None:
             existing, item, path = yield from self._found(creation, member, value)
-        lost = dropped(self._request, existing) if existing is not None else ()
+        lost = dropped_values(self._request, existing) if existing is not None else ()
         if existing is not None and not lost:
             message = "It exists, with everything that was asked for."
             return self._terminal("ALREADY_DONE", message, {"path": path} if path else {}, _EXISTS_ALREADY)

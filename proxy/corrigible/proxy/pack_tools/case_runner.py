@@ -121,7 +121,7 @@ def _lookup_failures(profile: ApiProfile, case: Case, requested: list[str]) -> I
 def _is_read(profile: ApiProfile, lookup: str) -> bool:
     """Whether a rule asks this: what else is asked is a dry run."""
     method, _, path = lookup.partition(" ")
-    is_reading_post = method == "POST" and allowed(path, profile.pack.guidance.reading_posts) is not None
+    is_reading_post = method == "POST" and allowed(path, profile.pack.settings.reading_posts) is not None
     return method in ("GET", CALL) or is_reading_post
 
 

@@ -54,7 +54,7 @@ class LookupBudget:
     def _ahead(self, lookup: Lookup) -> list[Lookup]:
         """Return the look-ups that may be made together with one that has to be made."""
         room = self._limits.lookups - len(self._answers) - 1
-        new = [each for each in dict.fromkeys(lookup.ahead) if each not in self._answers and each != lookup]
+        new = [each for each in dict.fromkeys(lookup.prefetch) if each not in self._answers and each != lookup]
         return new[: max(0, room)]
 
     def _left(self) -> float:

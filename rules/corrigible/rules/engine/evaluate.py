@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from corrigible.rules.budget import Bulk, bulk, grow
+from corrigible.rules.budget import ContentSize, add_values, content_size
 from corrigible.rules.errors import RuleFault
 from corrigible.rules.language.expression import Activation, EvaluationError
 from corrigible.rules.language.rule import TERMINAL, Entry, LookupSpec, Rule
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer, allowed, brings_query
-from corrigible.rules.safety.loss import Seen
+from corrigible.rules.safety.loss import LookupResult
 from corrigible.schema.exchange import Json, Request
 
 from .guarded_patch import PatchError
-from .lookup_path import capture
+from .lookup_path import may_be_value
 from .pack_settings import PackSettings
 from .suggestion_builder import SuggestionBuilder, filled
 
@@ -29,7 +29,7 @@ Evaluation = Generator[Lookup, LookupAnswer, "RuleResult | None"]
 _MOST_VALUES = 200_000
 _MOST_LETTERS = 4 << 20
 _LONGEST_BODY = 64 << 10
-_NOTHING = Bulk(0, 0)
+_NOTHING = ContentSize(0, 0)
 _WAITS = {"WAIT_AND_RETRY"}
 
 
@@ -55,9 +55,9 @@ class RuleResult(NamedTuple):
     recovery: str
     retry: Mapping[str, Json] | None
     used_live_state: bool
-    settles: frozenset[int] = frozenset()
+    also_resolves: frozenset[int] = frozenset()
     """The numbers of further errors that this answers too."""
-    seen: tuple[Seen, ...] = ()
+    lookup_results: tuple[LookupResult, ...] = ()
     """What look-ups showed: a name may have been replaced by what it stands for."""
 
     def with_suggestions(self, suggestions: Iterable[dict[str, Json]]) -> RuleResult:
@@ -92,23 +92,23 @@ class RuleEvaluation:
         explain: list[str] | None,
     ) -> None:
         self.rule, self.scope, self.settings, self.explain = rule, scope, settings, explain
-        self.looked: list[str] = []
+        self.lookups_made: list[str] = []
         """The look-ups that were made, as evidence names them."""
-        self.seen: list[Seen] = []
-        self.builder = SuggestionBuilder(rule, request, scope, settings, group, self.looked)
-        self.held = _NOTHING
+        self.lookup_results: list[LookupResult] = []
+        self.builder = SuggestionBuilder(rule, request, scope, settings, group, self.lookups_made)
+        self.scope_size = _NOTHING
         """What look-ups and `let` have put into the scope."""
-        self.prose = False
+        self.has_long_capture = False
         """Whether a capture holds more than a value."""
         pattern = rule.match.message
         if pattern is not None and pattern.names:
             captures = pattern.search(scope["error"]["message"]) or {}
-            self.prose = not all(map(capture, captures.values()))
+            self.has_long_capture = not all(map(may_be_value, captures.values()))
             scope["captures"] = captures
 
     def run(self) -> Evaluation:
         rule = self.rule
-        if self.prose:
+        if self.has_long_capture:
             self._note("a capture is no value: too long, or of several lines")
             return None
         try:
@@ -116,7 +116,7 @@ class RuleEvaluation:
             if rule.when is not None and not rule.when.holds(activation):
                 self._note("when does not hold")
                 return None
-            if rule.questions:
+            if rule.lookups:
                 yield from self._look_up()
                 activation = rule.activation(self.scope)
             for name, template in rule.lets:
@@ -139,19 +139,19 @@ class RuleEvaluation:
 
     def _hold(self, what: str, value: Json) -> None:
         """Count what a step adds to the scope. Raises RuleFault before the next step could multiply too much."""
-        added = bulk(value)
-        self.held = Bulk(self.held.values + added.values, self.held.letters + added.letters)
-        if self.held.values > _MOST_VALUES or self.held.letters > _MOST_LETTERS:
+        added = content_size(value)
+        self.scope_size = ContentSize(self.scope_size.values + added.values, self.scope_size.letters + added.letters)
+        if self.scope_size.values > _MOST_VALUES or self.scope_size.letters > _MOST_LETTERS:
             most = f"{_MOST_VALUES:,} values and {_MOST_LETTERS:,} letters are the most that all of them may hold"
             raise RuleFault(self.rule.id, f"{what} makes the names of this rule hold too much: {most}")
-        grow(added.values)
+        add_values(added.values)
 
     def _note(self, text: str) -> None:
         if self.explain is not None:
             self.explain.append(text)
 
     def _look_up(self) -> Generator[Lookup, LookupAnswer, None]:
-        waiting = list(self.rule.questions)
+        waiting = list(self.rule.lookups)
         while waiting:
             spec = waiting.pop(0)
             activation = self.rule.activation(self.scope)
@@ -161,13 +161,13 @@ class RuleEvaluation:
                 open_names = {spec.name, *(other.name for other in waiting)}
                 free = [other for other in waiting if open_names.isdisjoint(other.needs)]
                 ahead = [one for one, _ in (self._lookup(other, activation) for other in free) if one is not None]
-                answer = _decoded((yield replace(lookup, ahead=tuple(ahead)) if ahead else lookup))
+                answer = _decoded((yield replace(lookup, prefetch=tuple(ahead)) if ahead else lookup))
                 verb = spec.method
-                self.looked.append(f"{verb} {template}")
+                self.lookups_made.append(f"{verb} {template}")
                 verdict = "gave nothing" if answer is None else "answered"
                 self._note(f"look-up {spec.name}: {verb} {template} {verdict}")
                 if answer is not None:
-                    self.seen.append(Seen(lookup.path, answer))
+                    self.lookup_results.append(LookupResult(lookup.path, answer))
             elif template is not None:
                 self._note(f"look-up {spec.name}: not on the pack's list")
             if answer is None and not spec.optional and template is not None:
@@ -204,7 +204,7 @@ class RuleEvaluation:
             else:
                 recovery = "transient" if bases == _WAITS else "correctable"
         kind = entry.type or self.rule.type
-        retry, looked, seen = self.builder.retry, bool(self.looked), tuple(self.seen)
+        retry, looked, seen = self.builder.retry, bool(self.lookups_made), tuple(self.lookup_results)
         return RuleResult(self.rule, tuple(suggestions), kind, recovery, retry, looked, settled, seen)
 
 

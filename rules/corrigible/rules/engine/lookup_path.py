@@ -23,12 +23,12 @@ LONGEST_CAPTURE: Final = 256
 _PRINTED: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]*")
 
 
-def placed(path: str, theirs: Iterable[str]) -> str | None:
-    """Return a computed path with the values of others in it as one segment each; None where it leaves its place.
+def encode_values(path: str, values: Iterable[str]) -> str | None:
+    """Percent-encode these values in a computed path, so that each stays one segment; None if the path is then no path.
 
-    `theirs` are the texts of look-ups and of native errors that the request does not have itself.
+    The values come from look-ups and native errors, not from the request itself.
     """
-    for value in theirs:
+    for value in values:
         start = path.find(f"/{value}")
         while start >= 0:
             end = start + 1 + len(value)
@@ -39,7 +39,7 @@ def placed(path: str, theirs: Iterable[str]) -> str | None:
     return path if is_path(path) else None
 
 
-def theirs(scope: Mapping[str, Any], names: Iterable[str], own: Any, whole: frozenset[str]) -> list[str]:
+def foreign_texts(scope: Mapping[str, Any], names: Iterable[str], own: Any, whole: frozenset[str]) -> list[str]:
     """Return the texts under some names of a scope that would lead a path away, the longest first.
 
     `own` is what the caller sent; `whole` names members whose values are parts of a path as they are.
@@ -52,7 +52,7 @@ def theirs(scope: Mapping[str, Any], names: Iterable[str], own: Any, whole: froz
     return sorted((text for text in foreign if not any(text in one for one in sent)), key=len, reverse=True)
 
 
-def capture(text: str) -> bool:
+def may_be_value(text: str) -> bool:
     """Whether what a pattern captured from native text may become a value: short, and on one line."""
     return len(text) <= LONGEST_CAPTURE and _PRINTED.fullmatch(text) is not None
 

@@ -24,11 +24,11 @@ from corrigible.rules.language.rule import (
     Template,
 )
 from corrigible.rules.pointer import escape, is_among, parameters_at, schema_at, segments
-from corrigible.rules.safety.decisive import guessed
+from corrigible.rules.safety.decisive import is_decisive_guess
 from corrigible.schema.exchange import Json, Request
 
 from .guarded_patch import changes_request, derive, guarded, with_new_idempotency_key
-from .lookup_path import placed, theirs
+from .lookup_path import encode_values, foreign_texts
 from .pace import is_wait, slower
 from .pack_settings import PackSettings
 
@@ -130,7 +130,7 @@ class SuggestionBuilder:
         if group is not None:
             out["group"] = group
         out["safety"] = self._safety(spec, patch, terminal)
-        if self.rule.guesses and guessed(patch, self.request, self.settings.decisive):
+        if self.rule.may_guess and is_decisive_guess(patch, self.request, self.settings.decisive):
             out["safety"]["requires_confirmation"] = True
         out["evidence"] = {"kind": "rule", "rule": self.rule.version}
         if self.lookups:
@@ -142,7 +142,7 @@ class SuggestionBuilder:
         """Let values of look-ups and native text stand for one segment each in a path that is suggested."""
         if not isinstance(path, str) or path == self.request.path:
             return path
-        escaped = placed(path, self._foreign)
+        escaped = encode_values(path, self._foreign)
         if escaped is None:
             raise EvaluationError("a suggested path leaves its place")
         return escaped
@@ -150,8 +150,8 @@ class SuggestionBuilder:
     @functools.cached_property
     def _foreign(self) -> list[str]:
         """The texts of look-ups and of native text that would lead a path away."""
-        names = ["error", "captures", *(question.name for question in self.rule.questions)]
-        return theirs(self.scope, names, self.request.document(), self.settings.path_members)
+        names = ["error", "captures", *(question.name for question in self.rule.lookups)]
+        return foreign_texts(self.scope, names, self.request.document(), self.settings.path_members)
 
     def _placeholders(self, placeholder: Placeholder, activation: Activation) -> Iterator[dict[str, Json]]:
         if placeholder.each is None:

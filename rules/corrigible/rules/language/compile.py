@@ -113,7 +113,7 @@ class _Compiler(ExpressionCompiler):
             priority=text.priority,
             match=self._match(text.match),
             when=self._condition(text.when, ("when",), environment()),
-            questions=tuple(self._question(name, lookup, scope) for name, lookup in text.lookup.items()),
+            lookups=tuple(self._question(name, lookup, scope) for name, lookup in text.lookup.items()),
             lets=tuple((name, self._template(value, ("let", name), scope)) for name, value in text.let.items()),
             entries=tuple(self._entry(entry, ("suggest", index), scope) for index, entry in enumerate(text.suggest)),
             also_resolves=None
@@ -126,14 +126,14 @@ class _Compiler(ExpressionCompiler):
             names=self.names,
             scope=scope,
             bindings=Bindings(frozenset()),
-            guesses=False,
+            may_guess=False,
         )
         if (error := gather(sorted(self.errors, key=lambda e: e.place.line))) is not None:
             raise error
         mentioned = frozenset(word for one in self.expressions for word in words(one.code))
         tables = [match[1] for one in self.expressions for match in _TABLE.finditer(one.expanded)]
         bindings = Bindings(mentioned & scope.names, None if None in tables else frozenset(tables))
-        return replace(rule, bindings=bindings, guesses="nearest" in self.mentioned)
+        return replace(rule, bindings=bindings, may_guess="nearest" in self.mentioned)
 
     def _question(self, name: str, lookup_text: LookupText, scope: Environment) -> LookupSpec:
         begun = len(self.expressions)

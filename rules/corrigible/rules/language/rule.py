@@ -193,7 +193,7 @@ class Rule:
     priority: int
     match: MatchCriteria
     when: Expression | None
-    questions: tuple[LookupSpec, ...]
+    lookups: tuple[LookupSpec, ...]
     lets: tuple[tuple[str, Template], ...]
     entries: tuple[Entry, ...]
     also_resolves: Expression | None
@@ -210,7 +210,7 @@ class Rule:
 
     bindings: Bindings
     """What the runtime is handed of the scope for its expressions."""
-    guesses: bool
+    may_guess: bool
     """It asks what is near: what it suggests may be a guess."""
 
     def activation(self, scope: Mapping[str, Any]) -> Activation:

@@ -42,7 +42,7 @@ class Part:
     def of(cls, text: PartText) -> Part:
         return cls(text.after or "", text.before or "", text.strip_prefix or "")
 
-    def taken(self, text: str) -> str:
+    def extract(self, text: str) -> str:
         if self.before:
             text = text.partition(self.before)[0]
         if self.after:
@@ -62,11 +62,11 @@ class FieldSource:
     def text(self, body: Json, headers: Mapping[str, str]) -> str:
         """Return the first text that is there, empty for none."""
         if self.header:
-            return self.part.taken(headers.get(self.header, "")).strip()
+            return self.part.extract(headers.get(self.header, "")).strip()
         for value in values_at(body, self.path):
             for one in value if isinstance(value, list) else (value,):
                 if isinstance(one, str | int | float) and not isinstance(one, bool):
-                    text = self.part.taken(str(one)).strip()
+                    text = self.part.extract(str(one)).strip()
                     if text:
                         return text
         return ""

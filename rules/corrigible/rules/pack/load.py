@@ -40,7 +40,7 @@ class Pack:
     tables: Mapping[str, Json]
     """Table name to its data, as expressions see it under `tables`."""
     vocabulary: Vocabulary
-    guidance: PackSettings
+    settings: PackSettings
     error: ErrorMapping | None = None
     """How the API writes its errors, where the pack says it."""
     operation: OperationNames | None = None

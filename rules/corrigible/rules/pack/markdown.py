@@ -26,7 +26,7 @@ def page(pack: Pack) -> str:
 def _section(rule: Rule) -> list[str]:
     lines = [f"## {rule.title}", "", f"`{rule.version}`, {rule.status}. {rule.diagnosis}", ""]
     lines += [f"- {text}" for text in _match_lines(rule)]
-    lines += [f"- Asks `{question.method} {question.path.text}`" for question in rule.questions]
+    lines += [f"- Asks `{question.method} {question.path.text}`" for question in rule.lookups]
     lines += [f"- {text}" for entry in rule.entries for text in _entry_lines(entry)]
     lines += ["", *(f"<{reference}>" for reference in rule.references), ""]
     return lines

@@ -60,7 +60,7 @@ class OperationNames:
         value = source.value(request)
         if not isinstance(value, str):
             return ""
-        name = source.part.taken(value).strip()
+        name = source.part.extract(value).strip()
         if name in self.renamed:
             return self.renamed[name]
         return name if _NAME.fullmatch(name) else ""

@@ -68,7 +68,7 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", re.sub(r"[\W_]+", " ", name)).casefold().split())
 
 
-def decides(name: str, request: Request, more: Collection[str] = ()) -> bool:
+def is_decisive(name: str, request: Request, more: Collection[str] = ()) -> bool:
     """Whether something of this name decides what must not be guessed. Who only reads decides nothing."""
     if request.method in READS:
         return False
@@ -84,20 +84,20 @@ def decides(name: str, request: Request, more: Collection[str] = ()) -> bool:
     return not _PARTIES.isdisjoint(name_words) and not _PAYING.isdisjoint(_called(request))
 
 
-def guessed(patch: Sequence[Mapping[str, Json]], request: Request, more: Collection[str] = ()) -> bool:
+def is_decisive_guess(patch: Sequence[Mapping[str, Json]], request: Request, more: Collection[str] = ()) -> bool:
     """Whether a patch puts a text that is merely near, or a value under a name that is, where that decides."""
     document = request.document()
     for op in patch:
         path = str(op["path"])
         if op["op"] == "move":
-            if not is_same(_name(str(op["from"])), _name(path)) and decides(_name(path), request, more):
+            if not is_same(_name(str(op["from"])), _name(path)) and is_decisive(_name(path), request, more):
                 return True
         elif op["op"] in ("add", "replace"):
             old, new = resolve(document, path), op.get("value")
             if path == "/path":
                 if deletes(request) and old != new:
                     return True
-            elif _is_another(old, new) and decides(_name(path), request, more):
+            elif _is_another(old, new) and is_decisive(_name(path), request, more):
                 return True
     return False
 

@@ -20,7 +20,7 @@ from corrigible.schema.edit import same_json
 from corrigible.schema.exchange import Json
 
 from . import spelling
-from .json_text import mended
+from .json_text import repaired_json
 
 _LONGEST = 4096
 """A longer text is the same only where it is equal: comparing spellings of it would take too long."""
@@ -66,7 +66,7 @@ def is_same_value(one: Json, other: Json, depth: int = 0) -> bool:
 
 def _is_mended(text: str, value: Json) -> bool:
     """Whether a text is the JSON of a value, but for a byte order mark and commas too many."""
-    return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") and bool(mended(text) == value)
+    return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") and bool(repaired_json(text) == value)
 
 
 def _numbered(value: Mapping[str, Json]) -> list[Json] | None:

@@ -63,7 +63,7 @@ def fault(text: str) -> JsonFault | None:
     return None
 
 
-def mended(text: str) -> Json:
+def repaired_json(text: str) -> Json:
     """Return what a text holds that is JSON but for a byte order mark and commas before an end; else MISSING.
 
     Nothing is lost: what names a member twice, or has numbers that cannot be kept, is left alone.

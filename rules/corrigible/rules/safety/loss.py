@@ -45,7 +45,7 @@ class Leaf(NamedTuple):
     value: Json
 
 
-class Seen(NamedTuple):
+class LookupResult(NamedTuple):
     """What a look-up asked for, and what came back."""
 
     path: str
@@ -57,7 +57,7 @@ class Survival(NamedTuple):
 
     tokens: frozenset[str] = frozenset()
     """Members and headers whose value is a version of what is stored, or a key: another one is no loss."""
-    seen: Sequence[Seen] = ()
+    lookup_results: Sequence[LookupResult] = ()
     """Look-ups that show what a name stands for."""
     steps: Json = None
     """Requests that are sent first, with values in them."""
@@ -257,11 +257,11 @@ class _Comparison:
 
     def _names(self, old: Json, new: Json) -> bool:
         """Whether a look-up shows that one value names what the other identifies: a branch and its commit."""
-        if not self.survival.seen:
+        if not self.survival.lookup_results:
             return False
         if not isinstance(old, str | int) or not isinstance(new, str | int) or not re.search("[A-Za-z]", f"{old}{new}"):
             return False  # of two numbers one does not name the other
-        return any(_shows(observation, old, new) for observation in self.survival.seen)
+        return any(_shows(observation, old, new) for observation in self.survival.lookup_results)
 
 
 def _unpaired(lost: Sequence[Leaf], gained: Sequence[Leaf]) -> tuple[list[Leaf], list[Leaf]]:
@@ -322,7 +322,7 @@ def _effects(operations: Sequence[Json]) -> dict[str, Leaf] | None:
     return out or None
 
 
-def _shows(observation: Seen, old: str | int, new: Json) -> bool:
+def _shows(observation: LookupResult, old: str | int, new: Json) -> bool:
     observed_path = re.sub(r"[?&=]", "/", unquote(observation.path)) + "/"
     if f"/{old}/" in observed_path:
         return any(same_text(value, new) for _, value in _bounded(observation.answer))

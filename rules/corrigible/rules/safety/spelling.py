@@ -22,7 +22,7 @@ class Spelling(NamedTuple):
     """A value in another spelling."""
 
     value: Json
-    assumes: str = ""
+    assumption: str = ""
     """What had to be assumed or was lost, in words; empty where the spelling means exactly the same."""
 
 

@@ -20,7 +20,7 @@ _MOST_TRIED = 64
 """Elements of a list in which the one that was sent is looked for."""
 
 
-def dropped(sent: Request, stored: Json, *, unanswered: Sequence[str] = ()) -> tuple[str, ...]:
+def dropped_values(sent: Request, stored: Json, *, unanswered: Sequence[str] = ()) -> tuple[str, ...]:
     """Return pointers into a request document to each value in the body that an answer does not hold.
 
     Defaults that the answer has besides do not count; neither do nulls that remove something, zero values that it

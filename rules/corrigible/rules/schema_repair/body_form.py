@@ -13,7 +13,7 @@ import orjson
 
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape
-from corrigible.rules.safety.json_text import fault, mended
+from corrigible.rules.safety.json_text import fault, repaired_json
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
@@ -73,7 +73,7 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
     diagnosis = "The body is no valid JSON."
     if where is not None:
         diagnosis = f"The body is no valid JSON: line {where.line}, column {where.column}."
-    value = mended(text)
+    value = repaired_json(text)
     if where is None and isinstance(value, dict | list) and "\ufffd" not in text:
         message = "Send the JSON itself, not a text that holds it."
         diagnosis = "The body is a text that holds JSON."
@@ -132,7 +132,7 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
     if not is_json(media):
         return None
     if isinstance(body, str):
-        body = mended(body)
+        body = repaired_json(body)
     if not isinstance(body, dict | list):
         return None
     if media == JSON_PATCH and isinstance(body, dict):

@@ -14,7 +14,7 @@ class DeclaredPlace(NamedTuple):
     """Self-contained; empty where the description does not declare the place."""
     siblings: tuple[str, ...] = ()
     """The names that are declared in the object around it, its own included."""
-    around: Schema | None = None
+    parent_schema: Schema | None = None
     """The object around it, closed; `x-required` (nesting.REQUIRED) names the members that must be there."""
-    outer: Schema | None = None
+    outer_schema: Schema | None = None
     """The members that are declared one level above that object."""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from corrigible.rules.engine.guarded_patch import PatchError, guarded
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
-from corrigible.rules.safety.decisive import decides
+from corrigible.rules.safety.decisive import is_decisive
 from corrigible.schema.exchange import Json, Request
 
 from .first_violation import first_violation
@@ -29,15 +29,15 @@ _GENERAL: Final = frozenset(
 """Names that every thing has: at another level they are another thing's."""
 
 
-class Moved(NamedTuple):
+class MemberMove(NamedTuple):
     suggestion: Suggestion
-    sure: bool
+    is_certain: bool
     """Whether the description misses there what was sent here: else the same name may mean something else there."""
-    leads: bool
+    is_first: bool
     """Whether this member is the first of those that move together: the others need no suggestion."""
 
 
-def moved(violation: SchemaViolation, request: Request) -> Moved | None:
+def move_member(violation: SchemaViolation, request: Request) -> MemberMove | None:
     """Return the move of an undeclared member to the only place one level away that declares it; None without one."""
     parent, _, last = violation.pointer.rpartition("/")
     name = segments(violation.pointer)[-1]
@@ -55,8 +55,8 @@ def moved(violation: SchemaViolation, request: Request) -> Moved | None:
         if _takes(inner, name, present[name], present.get(holder), request)
     ]
     above = parent.rpartition("/")[0]
-    outside = resolve(document, above) if violation.outer is not None and above else MISSING
-    up = isinstance(outside, Mapping) and _takes(violation.outer or {}, name, present[name], outside, request)
+    outside = resolve(document, above) if violation.outer_schema is not None and above else MISSING
+    up = isinstance(outside, Mapping) and _takes(violation.outer_schema or {}, name, present[name], outside, request)
     if len(inside) + up != 1:
         return None
     if up:
@@ -64,7 +64,7 @@ def moved(violation: SchemaViolation, request: Request) -> Moved | None:
             violation,
             request,
             [(violation.pointer, f"{above}/{last}")],
-            sure=name in _required(violation.outer) - _GENERAL,
+            is_certain=name in _required(violation.outer_schema) - _GENERAL,
         )
     target = inside[0]
     schema = dict(_objects(violation.schema))[target]
@@ -85,7 +85,9 @@ def moved(violation: SchemaViolation, request: Request) -> Moved | None:
     place = f"{parent}/{escape(target)}"
     made: list[Operation] = [] if there is not None else [{"op": "add", "path": place, "value": {}}]
     moves = [(f"{parent}/{escape(one)}", f"{place}/{escape(one)}") for one in together]
-    return _edited(violation, request, moves, made, sure=(complete and wanted) or several, leads=together[0] == name)
+    return _edited(
+        violation, request, moves, made, is_certain=(complete and wanted) or several, is_first=together[0] == name
+    )
 
 
 def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
@@ -104,7 +106,7 @@ def wrapped(violation: SchemaViolation, request: Request) -> Suggestion | None:
         return None
     made: list[Operation] = [{"op": "add", "path": violation.pointer, "value": {}}]
     moves = [(f"{parent}/{escape(name)}", f"{violation.pointer}/{escape(name)}") for name in inner]
-    edited = _edited(violation, request, moves, made, sure=True)
+    edited = _edited(violation, request, moves, made, is_certain=True)
     return None if edited is None else edited.suggestion
 
 
@@ -138,7 +140,7 @@ def unwrapped(parent: str, around: Schema | None, violation: SchemaViolation, re
         return None
     if not _required(around) or not _required(around) <= inner.keys() or first_violation(inner, around) is not None:
         return None
-    edited = _edited(violation, request, [(f"{parent}/{escape(str(name))}", parent)], sure=True)
+    edited = _edited(violation, request, [(f"{parent}/{escape(str(name))}", parent)], is_certain=True)
     return None if edited is None else edited.suggestion
 
 
@@ -166,9 +168,9 @@ def _edited(
     moves: list[tuple[str, str]],
     operations: list[Operation] | None = None,
     *,
-    sure: bool,
-    leads: bool = True,
-) -> Moved | None:
+    is_certain: bool,
+    is_first: bool = True,
+) -> MemberMove | None:
     document = request.document()
     tests: list[Operation] = []
     ops: list[Operation] = [*(operations or ())]
@@ -180,9 +182,11 @@ def _edited(
         guarded(document, [*tests, *ops])
     except PatchError:
         return None
-    asks = any(decides(segments(source)[-1], request) for source, _ in moves)
+    asks = any(is_decisive(segments(source)[-1], request) for source, _ in moves)
     message = "Send the value where the description has it, one level away."
-    return Moved(edit(violation, request, [*tests, *ops], message, requires_confirmation=asks), sure, leads)
+    return MemberMove(
+        edit(violation, request, [*tests, *ops], message, requires_confirmation=asks), is_certain, is_first
+    )
 
 
 def _objects(schema: Schema) -> list[tuple[str, Schema]]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
-from corrigible.rules.safety.decisive import READS, guessed
+from corrigible.rules.safety.decisive import READS, is_decisive_guess
 from corrigible.rules.safety.nearness import distance, is_slip, letters, nearest
 from corrigible.schema.exchange import Json, Request
 
@@ -51,9 +51,9 @@ def undeclared(violation: SchemaViolation, request: Request, group: str) -> Prop
     nested = level.unwrapped(parent, violation.schema, violation, request) or level.into_missing(violation, request)
     if nested is not None:
         return Proposal([nested])
-    levels = level.moved(violation, request)
-    if levels is not None and levels.sure:
-        return Proposal([levels.suggestion]) if levels.leads else None
+    levels = level.move_member(violation, request)
+    if levels is not None and levels.is_certain:
+        return Proposal([levels.suggestion]) if levels.is_first else None
     left_out = _left_out(violation, request, name, value, group)
     if left_out is None or value is None:
         return left_out
@@ -81,10 +81,10 @@ def only_missing(parent: str, around: Schema | None, request: Request) -> str | 
     return f"{parent}/{escape(missing[0])}"
 
 
-def stranger(violation: SchemaViolation, request: Request) -> Proposal | None:
+def rename_only_undeclared(violation: SchemaViolation, request: Request) -> Proposal | None:
     """Return the renaming of the only undeclared member to the only missing one, near or not: the caller confirms."""
     parent = violation.pointer.rpartition("/")[0]
-    if parent == "/headers" or only_missing(parent, violation.around, request) != violation.pointer:
+    if parent == "/headers" or only_missing(parent, violation.parent_schema, request) != violation.pointer:
         return None
     present = resolve(request.document(), parent)
     name = next(str(one) for one in present if one not in violation.siblings)
@@ -173,7 +173,7 @@ def _moved(
     except PatchError:
         return None
     message = "Send the value under the name that is known."
-    confirm = is_guess or guessed(ops, request)
+    confirm = is_guess or is_decisive_guess(ops, request)
     return Proposal([edit(violation, request, ops, message, requires_confirmation=confirm)])
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from corrigible.rules.engine.guarded_patch import PatchError
 from corrigible.rules.functions.edits import Operation
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
-from corrigible.rules.safety.decisive import READS, decides, guessed
+from corrigible.rules.safety.decisive import READS, is_decisive, is_decisive_guess
 from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
@@ -139,14 +139,14 @@ def _replaced(violation: SchemaViolation, request: Request, spelled: Spelling) -
         )
     except PatchError:
         return None
-    message = f"{_SAYS.get(violation.keyword, 'Send a value that is allowed')}{_because(spelled.assumes)}."
+    message = f"{_SAYS.get(violation.keyword, 'Send a value that is allowed')}{_because(spelled.assumption)}."
     return edit(
         violation,
         request,
         ops,
         message,
-        changes_intent=bool(spelled.assumes),
-        requires_confirmation=(violation.keyword in _GUESSED and guessed(ops, request))
+        changes_intent=bool(spelled.assumption),
+        requires_confirmation=(violation.keyword in _GUESSED and is_decisive_guess(ops, request))
         or _is_guessed(violation, request, spelled),
         verified=is_fully_checked(violation.schema),
     )
@@ -159,10 +159,10 @@ def _is_guessed(violation: SchemaViolation, request: Request, spelled: Spelling)
     name = place_of(violation.pointer, request).name
     if violation.keyword == "type" and isinstance(spelled.value, bool):
         plain = scalar_text(violation.value).strip().casefold() in ("true", "false")
-        return not plain and (decides(name, request) or renaming.may_limit(name))
+        return not plain and (is_decisive(name, request) or renaming.may_limit(name))
     if isinstance(violation.value, str) and isinstance(spelled.value, Mapping):
-        return violation.value in spelled.value.values() and decides(name, request)
-    return violation.keyword == "pattern" and bool(spelled.assumes) and decides(name, request)
+        return violation.value in spelled.value.values() and is_decisive(name, request)
+    return violation.keyword == "pattern" and bool(spelled.assumption) and is_decisive(name, request)
 
 
 def _is_text(violation: SchemaViolation, request: Request) -> bool:
@@ -180,10 +180,11 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
     if (renamed := renaming.misspelt(violation, request, group)) is not None:
         return renamed
     parent = violation.pointer.rpartition("/")[0]
-    nested = nesting.wrapped(violation, request) or nesting.unwrapped(parent, violation.around, violation, request)
+    nested = nesting.wrapped(violation, request)
+    nested = nested or nesting.unwrapped(parent, violation.parent_schema, violation, request)
     if nested is not None:
         return Proposal([nested])
-    value = given(violation.schema)
+    value = settled_value(violation.schema)
     if value is not MISSING:
         try:
             ops = _added(request, violation.pointer, value)
@@ -194,12 +195,12 @@ def _missing(violation: SchemaViolation, request: Request, group: str) -> Propos
     if violation.pointer == "/body" and (inner := _members_to_ask(violation.schema)):
         return ask(violation, request, "Send a body with what is required.", places=inner)
     question = ask(violation, request, _ASK_MISSING)
-    if (other := renaming.stranger(violation, request)) is not None:
+    if (other := renaming.rename_only_undeclared(violation, request)) is not None:
         return options([*other.suggestions, *question.suggestions], group)
     return question
 
 
-def given(schema: Mapping[str, Json]) -> Json:
+def settled_value(schema: Mapping[str, Json]) -> Json:
     """Return the value that a schema itself settles: a default or the only one allowed; `MISSING` where it does not."""
     if "default" in schema:
         return schema["default"] if first_violation(schema["default"], schema) is None else MISSING
@@ -230,7 +231,7 @@ def _members_to_ask(schema: Mapping[str, Json]) -> list[tuple[str, Mapping[str, 
     for name in schema.get("required") or ():
         inner = properties.get(name)
         inner = inner if isinstance(inner, Mapping) else {}
-        if given(inner) is MISSING:
+        if settled_value(inner) is MISSING:
             out.append((f"/body/{escape(str(name))}", trim_schema(inner)))
     return out
 

@@ -59,7 +59,7 @@ def _settled(options: list[Spelling], schema: Schema, place: Place, steps: int) 
             continue
         else:
             further = _first(keyword, option.value, schema, place)
-            joined = [Spelling(f.value, _and(option.assumes, f.assumes)) for f in further]
+            joined = [Spelling(f.value, _and(option.assumption, f.assumption)) for f in further]
             settled = _settled(joined, schema, place, steps - 1)
         out += [spelling for spelling in settled if not any(_identical(spelling.value, other.value) for other in out)]
     return out
@@ -223,7 +223,7 @@ def _items(items: list[Json], schema: Schema, place: Place) -> list[Spelling]:
         if len(ways) != 1:
             return []
         out.append(ways[0].value)
-        assumes = _and(assumes, ways[0].assumes)
+        assumes = _and(assumes, ways[0].assumption)
     return [Spelling(out, assumes)]
 
 
@@ -332,7 +332,7 @@ def _alternative(value: Json, schema: Schema, place: Place) -> list[Spelling]:
             for repaired in repair_value(broken, value, inner, place):
                 if not any(same(repaired.value, other.value) for other in repairs):
                     repairs.append(repaired)
-    return [repair for repair in repairs if not repair.assumes] or repairs
+    return [repair for repair in repairs if not repair.assumption] or repairs
 
 
 _Repair = Callable[[Json, Schema, Place], list[Spelling]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from corrigible.rules.engine.evaluate import RuleResult
-from corrigible.rules.safety.loss import Seen
+from corrigible.rules.safety.loss import LookupResult
 
 from .repair import Repair
 
@@ -23,7 +23,7 @@ class RepairSource(NamedTuple):
         return self.code
 
 
-def result_of(repair: Repair, source: str, seen: Sequence[Seen] = ()) -> RuleResult:
+def result_of(repair: Repair, source: str, seen: Sequence[LookupResult] = ()) -> RuleResult:
     """Return a repair as a result; `seen` is what look-ups showed."""
     author = RepairSource(repair.diagnosis, repair.code, source)
     return RuleResult(
@@ -33,5 +33,5 @@ def result_of(repair: Repair, source: str, seen: Sequence[Seen] = ()) -> RuleRes
         repair.recovery,
         None,
         used_live_state=bool(seen),
-        seen=tuple(seen),
+        lookup_results=tuple(seen),
     )

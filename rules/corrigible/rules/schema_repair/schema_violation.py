@@ -27,7 +27,7 @@ class SchemaViolation(NamedTuple):
     value: Json = MISSING
     siblings: tuple[str, ...] = ()
     """The member names that are declared beside it, for a misspelt one."""
-    outer: Schema | None = None
+    outer_schema: Schema | None = None
     """Of an undeclared member: the members that are declared one level above it."""
-    around: Schema | None = None
+    parent_schema: Schema | None = None
     """Of a missing member: the object that it belongs into, closed."""

@@ -84,7 +84,8 @@ _PATTERN: Final = re.compile(r"[^\s]{1,200}")
 def _required(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaViolation | None:
     schema = _joined(declared.schema, error.stated)
     if value is MISSING:
-        return SchemaViolation(error.pointer, "required", schema, MISSING, declared.siblings, around=declared.around)
+        parent = declared.parent_schema
+        return SchemaViolation(error.pointer, "required", schema, MISSING, declared.siblings, parent_schema=parent)
     if value in ("", None, [], {}):  # what is blank is as good as missing to many servers
         return SchemaViolation(error.pointer, "blank", schema, value)
     return None
@@ -98,11 +99,11 @@ def _unknown(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaVi
     if not isinstance(listed, list):
         return None
     names = tuple(name for name in listed if isinstance(name, str))
-    around = declared.around or {"type": "object"}
+    around = declared.parent_schema or {"type": "object"}
     members = around.get("properties")
     known = {name: inner for name, inner in members.items() if name in names} if isinstance(members, Mapping) else {}
     closed = {**around, "properties": {**{name: {} for name in names}, **known}}
-    return SchemaViolation(error.pointer, "additionalProperties", closed, value, names, declared.outer)
+    return SchemaViolation(error.pointer, "additionalProperties", closed, value, names, declared.outer_schema)
 
 
 def _typed(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:

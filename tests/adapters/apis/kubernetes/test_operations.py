@@ -98,4 +98,4 @@ def test_the_adapter_is_in_the_catalogue() -> None:
     ],
 )
 def test_what_may_be_looked_up(path: str, may: bool) -> None:
-    assert (allowed(path, pack_of("kubernetes").guidance.lookups) is not None) is may
+    assert (allowed(path, pack_of("kubernetes").settings.lookups) is not None) is may

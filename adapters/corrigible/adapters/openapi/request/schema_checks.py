@@ -11,7 +11,7 @@ import jsonschema_rs
 
 from corrigible.adapters.openapi.schema.recursive_choice import chosen_first
 from corrigible.adapters.openapi.schema.schema_path import at, declared, is_unset, small, target
-from corrigible.rules.budget import spend, weight
+from corrigible.rules.budget import count_values, spend
 from corrigible.rules.pointer import MISSING, escape
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
@@ -76,7 +76,7 @@ class SchemaChecker:
 
     def schema_violations(self, instance: Json, locate: Locate) -> list[SchemaViolation]:
         """Return what the instance breaks, misspelt names first."""
-        size = weight(instance, LARGE + 1)
+        size = count_values(instance, LARGE + 1)
         spend(2 + size // _VALUES_A_STEP)
         if self._validator.is_valid(instance):
             return []
@@ -146,7 +146,7 @@ class SchemaChecker:
 
     def misspellings(self, instance: Json, locate: Locate) -> Iterator[SchemaViolation]:
         """Yield undeclared members that are nearly called like one declared member that is not there."""
-        if weight(instance, LARGE + 1) > LARGE:
+        if count_values(instance, LARGE + 1) > LARGE:
             return
         for path, members in _objects(instance, ()):
             names = self._declared(path).members
@@ -228,7 +228,8 @@ class SchemaChecker:
         inner = small(self._declared(path[:-1]).members.get(str(path[-1]), {}), self.schema)
         spot = locate(path)
         around = self._declared(path[:-1])
-        return SchemaViolation(spot.pointer, "required", inner, spot.value, tuple(around.members), around=around.closed)
+        names = tuple(around.members)
+        return SchemaViolation(spot.pointer, "required", inner, spot.value, names, parent_schema=around.closed)
 
     def _unknown(self, path: Path, locate: Locate) -> SchemaViolation:
         spot = locate(path)
