@@ -54,7 +54,7 @@ class AjvFormat:
         request = exchange.request
         if isinstance(body, list):
             return _errors(request, body)
-        if not isinstance(body, Mapping):
+        if not isinstance(body, dict):
             return ()
         if body.get("code") == "FST_ERR_VALIDATION" and isinstance(body.get("message"), str):
             return [_fastify(request, part) for part in _NEXT.split(body["message"])]
@@ -68,7 +68,7 @@ class AjvFormat:
 def _errors(request: Request, listed: Sequence[Json]) -> list[Violation]:
     out: list[Violation] = []
     for item in listed:
-        if not isinstance(item, Mapping):
+        if not isinstance(item, dict):
             continue
         if isinstance(item.get("keyword"), str) and ("instancePath" in item or "dataPath" in item):
             out.append(read_error(request, item))
@@ -80,7 +80,7 @@ def _errors(request: Request, listed: Sequence[Json]) -> list[Violation]:
 def read_error(request: Request, item: Mapping[str, Json]) -> Violation:
     """Read Ajv's own object: the path of the instance, and parameters that name the member."""
     given = item.get("params")
-    params: Mapping[str, Json] = given if isinstance(given, Mapping) else {}
+    params: Mapping[str, Json] = given if isinstance(given, dict) else {}
     keyword, path = str(item["keyword"]), str(item.get("instancePath") or item.get("dataPath") or "")
     member = next((params[name] for name in _MEMBERS if isinstance(params.get(name), str)), "")
     place = pointer(steps(path), request) or ("/body" if request.body is not None else "")

@@ -83,7 +83,7 @@ def _unwrapped(violation: Violation) -> Violation:
 def _inside(violation: Violation, request: Request) -> list[Violation]:
     """Return the errors that a text holds as data or line by line, where they say more than the text as a whole."""
     literal = find_literal(violation.message)
-    if literal is not None and isinstance(literal.value, Mapping | list) and not _is_sent(literal.value, request):
+    if literal is not None and isinstance(literal.value, (dict, list)) and not _is_sent(literal.value, request):
         listed = [
             one
             for one in find_errors(literal.value, request)
@@ -119,8 +119,8 @@ def _is_sent(value: Json, request: Request) -> bool:
         here = waiting.pop()
         if here == value:
             return True
-        inner = here.values() if isinstance(here, Mapping) else here if isinstance(here, list) else ()
-        waiting += [one for one in inner if isinstance(one, Mapping | list)]
+        inner = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
+        waiting += [one for one in inner if isinstance(one, (dict, list))]
     return True  # too large to say
 
 

@@ -41,10 +41,10 @@ class FastApiFormat:
     name: str = "fastapi"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        listed = body.get("detail") if isinstance(body, Mapping) else None
+        listed = body.get("detail") if isinstance(body, dict) else None
         if not isinstance(listed, list):
             return ()
-        items = [item for item in listed if isinstance(item, Mapping) and isinstance(item.get("loc"), list)]
+        items = [item for item in listed if isinstance(item, dict) and isinstance(item.get("loc"), list)]
         return [_violation(exchange.request, item) for item in items]
 
 
@@ -70,7 +70,7 @@ def _is_branch(request: Request, parts: Sequence[str]) -> bool:
     if _UNION_BRANCH.fullmatch(parts[-1]) is None:
         return False
     node = resolve(request.document(), to_pointer(parts[:-1]))
-    return node not in (MISSING, None) and not (isinstance(node, Mapping) and parts[-1] in node)
+    return node not in (MISSING, None) and not (isinstance(node, dict) and parts[-1] in node)
 
 
 FASTAPI: Final = FastApiFormat()

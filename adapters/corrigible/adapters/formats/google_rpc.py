@@ -107,7 +107,7 @@ def _of_prose(error: Violation, exchange: Exchange) -> list[Violation]:
 def _is_about_two(read: Violation, error: Violation, exchange: Exchange) -> bool:
     """Whether a text that only mentions members mentions two: `end must be after start`."""
     body = exchange.request.body
-    if error.pointer or not read.pointer or read.constraint or read.stated or not isinstance(body, Mapping):
+    if error.pointer or not read.pointer or read.constraint or read.stated or not isinstance(body, dict):
         return False
     words = set(re.findall(r"\w+", error.message[:_LONGEST_TEXT]))
     return len(words & {str(name) for name in body}) > 1
@@ -117,8 +117,8 @@ def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
     """Return the code's name, the message and the details; None where the body is no status."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]  # a stream that ended before its first message, as gateways write it
-    inner = body.get("error") if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping) else body
-    if not isinstance(inner, Mapping):
+    inner = body.get("error") if isinstance(body, dict) and isinstance(body.get("error"), dict) else body
+    if not isinstance(inner, dict):
         return None
     details = inner.get("details")
     message = inner.get("message", inner.get("msg"))
@@ -130,9 +130,11 @@ def _status(body: Json) -> tuple[str, str, list[Mapping[str, Json]]] | None:
     code = "CANCELLED" if code == "canceled" else code.upper()
     if code not in CODES:
         return None
-    listed = [detail for detail in details if isinstance(detail, Mapping)] if isinstance(details, list) else []
+    listed: list[Mapping[str, Json]] = (
+        [detail for detail in details if isinstance(detail, dict)] if isinstance(details, list) else []
+    )
     meta = inner.get("meta")
-    if isinstance(meta, Mapping) and isinstance(meta.get("argument"), str):  # Twirp
+    if isinstance(meta, dict) and isinstance(meta.get("argument"), str):  # Twirp
         listed.append({"@type": "google.rpc.BadRequest.FieldViolation", "field": meta["argument"]})
     return code, message or "", listed
 
@@ -147,7 +149,7 @@ def _detail_kind(detail: Mapping[str, Json]) -> str:
 def _detail_members(detail: Mapping[str, Json]) -> Mapping[str, Json]:
     """Return a detail's members; Connect has them under `debug`, or only their bytes."""
     debug, value = detail.get("debug"), detail.get("value")
-    if isinstance(debug, Mapping):
+    if isinstance(debug, dict):
         return debug
     if isinstance(value, str):
         try:
@@ -192,7 +194,7 @@ def _violations(kind: str, members: Mapping[str, Json], code: str, exchange: Exc
 def _broken(members: Mapping[str, Json], code: str, exchange: Exchange) -> Violation:
     """Read one violation of protovalidate: its field is a path of elements."""
     field = members.get("field")
-    steps = _maps(field.get("elements")) if isinstance(field, Mapping) else []
+    steps = _maps(field.get("elements")) if isinstance(field, dict) else []
     pointer = "/body" if steps else ""
     for step in steps:
         pointer = _member(pointer, str(step.get("fieldName") or step.get("field_name") or ""), exchange)
@@ -268,12 +270,12 @@ def _kept_members(members: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _maps(value: Any) -> list[Mapping[str, Json]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def pointer_of_field(field: str, exchange: Exchange) -> str:
     """Turn `parent.items[1].sku`, `labels["a.b"]` or `items.1.sku` into a pointer into the message; empty for none."""
-    if not field or len(field) > _LONGEST or not isinstance(exchange.request.body, Mapping | None):
+    if not field or len(field) > _LONGEST or not isinstance(exchange.request.body, dict | None):
         return ""
     pointer, end = "/body", 0
     field = _below_request(field, exchange)
@@ -294,11 +296,7 @@ def _below_request(field: str, exchange: Exchange) -> str:
     """Leave out the name of the request itself, where a path begins with that: `request.email`."""
     head, _, rest = field.partition(".")
     body = exchange.request.body
-    if (
-        not rest
-        or not isinstance(body, Mapping)
-        or not re.fullmatch(r"(?i)\w*(?:request|req|input|message|body)", head)
-    ):
+    if not rest or not isinstance(body, dict) or not re.fullmatch(r"(?i)\w*(?:request|req|input|message|body)", head):
         return field
     return field if any(name in body for name in _spellings(head)) else rest
 

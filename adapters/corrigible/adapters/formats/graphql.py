@@ -34,22 +34,22 @@ class GraphQlFormat:
     name: str = "graphql"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        listed = body.get("errors") if isinstance(body, Mapping) else None
+        listed = body.get("errors") if isinstance(body, dict) else None
         if not isinstance(listed, list) or not _is_graphql(exchange.request):
             return ()
-        errors = [item for item in listed if isinstance(item, Mapping) and isinstance(item.get("message"), str)]
+        errors = [item for item in listed if isinstance(item, dict) and isinstance(item.get("message"), str)]
         return [_violation(item) for item in errors]
 
 
 def _is_graphql(request: Request) -> bool:
     """Whether a request is GraphQL: over HTTP it carries the query in a member of that name."""
-    return isinstance(request.body, Mapping) and isinstance(request.body.get("query"), str)
+    return isinstance(request.body, dict) and isinstance(request.body.get("query"), str)
 
 
 def _violation(item: Mapping[str, Json]) -> Violation:
     message = str(item["message"])
     extensions = item.get("extensions")
-    extensions = extensions if isinstance(extensions, Mapping) else {}
+    extensions = extensions if isinstance(extensions, dict) else {}
     code = extensions.get("code")
     place, constraint = _place(message)
     return Violation(

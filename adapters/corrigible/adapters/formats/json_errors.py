@@ -64,7 +64,7 @@ class _Walk(NamedTuple):
 def find_errors(body: Json, request: Request) -> list[Violation]:
     """Return the errors of an answer, the innermost of each branch."""
     names = set(request.query)
-    if isinstance(request.body, Mapping):
+    if isinstance(request.body, dict):
         names.update(map(str, request.body))
     walk = _Walk(request, frozenset(names), [_MOST_VALUES])
     return list(islice(_of(body, "", Place(), 0, walk), _MOST))
@@ -82,7 +82,7 @@ def _of(value: Json, key: str, around: Place, depth: int, walk: _Walk) -> Iterat
     elif isinstance(value, list):
         for item in value:
             yield from _of(item, key, around, depth + 1, walk)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         yield from _of_object(value, key, around, depth, walk)
 
 
@@ -92,7 +92,7 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         return
     own = _place(members, walk)
     below = Place((*around.parts, *own.parts), own.where or around.where) if around.parts else own
-    if isinstance(members.get("constraints"), Mapping):  # class-validator
+    if isinstance(members.get("constraints"), dict):  # class-validator
         for code, message in members["constraints"].items():
             if isinstance(message, str):
                 yield _placed(Violation(code=str(code), message=message, native=others(members)), below, walk)
@@ -102,7 +102,7 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         return
     inner: list[Violation] = []
     for name, value in members.items():
-        if name not in NO_ERRORS and isinstance(value, Mapping | list) and value and name not in ("path", "loc"):
+        if name not in NO_ERRORS and isinstance(value, (dict, list)) and value and name not in ("path", "loc"):
             inner += _below_member(name, value, around, below, depth, walk)
     message = text(members, *TEXTS)
     says_more = any(one.message for one in inner) or not message
@@ -110,7 +110,7 @@ def _of_object(members: Mapping[str, Json], key: str, around: Place, depth: int,
         yield from inner
         return
     extensions = members.get("extensions")
-    code = text(members, *CODES) or (text(extensions, *CODES) if isinstance(extensions, Mapping) else "")
+    code = text(members, *CODES) or (text(extensions, *CODES) if isinstance(extensions, dict) else "")
     if message or (code and (own.parts or key in LISTS or not key)):
         violation = Violation(
             code=code,
@@ -135,7 +135,7 @@ def _listed_places(members: Mapping[str, Json], own: Place) -> list[Place] | Non
             continue
         if all(isinstance(one, str) and _is_name(one) for one in value):
             return [Place((*own.parts, *_steps(one)), own.where, one) for one in value]
-        if all(isinstance(one, Mapping) and isinstance(one.get("path"), str) for one in value):
+        if all(isinstance(one, dict) and isinstance(one.get("path"), str) for one in value):
             return [_read_place(one["path"], text(one, "location", "in")) for one in value]
     return None
 
@@ -147,7 +147,7 @@ def _below_member(name: str, value: Json, around: Place, below: Place, depth: in
         return
     is_place = _is_sent(name, walk) or (_texts(value) and all(map(is_error_text, value)))
     for one in _of(value, name, _below(around, name) if is_place else around, depth + 1, walk):
-        if is_place or one.pointer or isinstance(value, Mapping):
+        if is_place or one.pointer or isinstance(value, dict):
             yield one
 
 
@@ -167,21 +167,21 @@ def _by_place(members: Mapping[str, Json], around: Place, depth: int, walk: _Wal
             for index, item in enumerate(value):
                 if isinstance(item, str):
                     yield _violation(item, here, walk)
-                elif isinstance(item, Mapping) and _is_complaint(item, walk):
+                elif isinstance(item, dict) and _is_complaint(item, walk):
                     yield from _of_object(item, "", here, depth + 1, walk)
-                elif isinstance(item, Mapping):
+                elif isinstance(item, dict):
                     inner = _below(here, str(index)) if len(value) > 1 or _is_list(here, walk) else here
                     yield from _by_place(item, inner, depth + 1, walk)
-        elif isinstance(value, Mapping) and _is_complaint(value, walk):
+        elif isinstance(value, dict) and _is_complaint(value, walk):
             yield from _of_object(value, "", here, depth + 1, walk)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, dict):
             yield from _by_place(value, here, depth + 1, walk)
 
 
 def _is_list(place: Place, walk: _Walk) -> bool:
     """Whether a place is no object of the request: the errors in a list are then those of its elements."""
     there = resolve(walk.request.document(), pointer(place.parts, walk.request, place=place.where))
-    return not isinstance(there, Mapping)  # Cerberus lists the errors of one object
+    return not isinstance(there, dict)  # Cerberus lists the errors of one object
 
 
 def _below(around: Place, name: str) -> Place:
@@ -215,10 +215,10 @@ def _is_tree(value: Json, depth: int) -> bool:
         return False
     if isinstance(value, list):
         return all(
-            isinstance(item, str) or item == {} or (isinstance(item, Mapping) and _is_tree(item, depth + 1))
+            isinstance(item, str) or item == {} or (isinstance(item, dict) and _is_tree(item, depth + 1))
             for item in value[:_MOST]
         )
-    return isinstance(value, Mapping) and bool(value) and all(_is_tree(one, depth + 1) for one in value.values())
+    return isinstance(value, dict) and bool(value) and all(_is_tree(one, depth + 1) for one in value.values())
 
 
 _COMPLAINING: Final = re.compile(
@@ -260,6 +260,7 @@ _OF_ONE: Final = (
     "title",
 )
 _CODE_NAMES: Final = frozenset(CODES)
+_TEXT_NAMES: Final = frozenset(TEXTS)
 _RANK: Final = {name: rank for rank, name in enumerate(PLACES) if name not in PLACES_BESIDE_TEXT}
 """Members that are places whatever stands beside them, the surest first."""
 
@@ -270,8 +271,12 @@ def _texts(value: Json) -> bool:
 
 def _place(members: Mapping[str, Json], walk: _Walk) -> Place:
     """Return the place that an error object names, without parts where it names none."""
-    part = next((members[name] for name in PARTS if isinstance(members.get(name), str) and part_of(members[name])), "")
-    has_text = any(isinstance(members.get(name), str) for name in TEXTS)
+    part = ""
+    for name in PARTS:
+        if name in members and isinstance(members[name], str) and part_of(members[name]):
+            part = members[name]
+            break
+    has_text = any(isinstance(members[name], str) for name in _TEXT_NAMES.intersection(members))
     for name in sorted(_RANK.keys() & members.keys(), key=_RANK.__getitem__):
         if not has_text and name in PLACES_OF_ANSWERS:
             continue
@@ -279,8 +284,8 @@ def _place(members: Mapping[str, Json], walk: _Walk) -> Place:
             return place
     for name in INNER_PLACES:
         inner = members.get(name)
-        place = _inner_place(inner) if isinstance(inner, Mapping) else Place()
-        if isinstance(inner, Mapping) and not place.parts and isinstance(inner.get("pointers"), Mapping):
+        place = _inner_place(inner) if isinstance(inner, dict) else Place()
+        if isinstance(inner, dict) and not place.parts and isinstance(inner.get("pointers"), dict):
             place = _inner_place(inner["pointers"])
         if place.parts:
             return place
@@ -312,14 +317,14 @@ _LONGEST_NAME: Final = 120
 
 def _read_place(value: Any, part: str) -> Place:
     where = part_of(part)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return _inner_place(value)
     if isinstance(value, str):
         if value.startswith("#"):
             where = where or "body"
         return Place(tuple(_steps(value)), where, value)
     if isinstance(value, list) and len(value) <= _MOST:
-        keys = [one.get("key", one.get("name")) if isinstance(one, Mapping) else one for one in value]
+        keys = [one.get("key", one.get("name")) if isinstance(one, dict) else one for one in value]
         if all(isinstance(one, str | int) and not isinstance(one, bool) for one in keys):
             return Place(tuple(str(one) for one in keys), where)
     return Place()
@@ -331,7 +336,7 @@ def _inner_place(value: Mapping[str, Json]) -> Place:
     if isinstance(elements, list):
         parts: list[str] = []
         for one in elements:
-            if isinstance(one, Mapping):
+            if isinstance(one, dict):
                 parts += [str(one[name]) for name in ("fieldName", "field_name", "index", "stringKey") if name in one]
         return Place(tuple(parts), "body")
     for name, where in (

@@ -19,22 +19,22 @@ class JsonApiFormat:
     name: str = "jsonapi"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        listed = body.get("errors") if isinstance(body, Mapping) else None
+        listed = body.get("errors") if isinstance(body, dict) else None
         if not isinstance(listed, list) or not any(_is_error(item) for item in listed):
             return ()
         return [
-            _violation(exchange.request, item) if isinstance(item, Mapping) else Violation(message=item)
+            _violation(exchange.request, item) if isinstance(item, dict) else Violation(message=item)
             for item in listed
-            if isinstance(item, (Mapping, str))
+            if isinstance(item, (dict, str))
         ]
 
 
 def _is_error(item: Json) -> bool:
     """Whether an error object is JSON:API's: a `source` object, or a status that is text beside a title or detail."""
-    if not isinstance(item, Mapping):
+    if not isinstance(item, dict):
         return False
     source, status = item.get("source"), item.get("status")
-    placed = isinstance(source, Mapping) and any(name in source for name in ("pointer", "parameter", "header"))
+    placed = isinstance(source, dict) and any(name in source for name in ("pointer", "parameter", "header"))
     return placed or (isinstance(status, str) and status.isdecimal() and ("title" in item or "detail" in item))
 
 
@@ -42,7 +42,7 @@ def _violation(request: Request, item: Mapping[str, Json]) -> Violation:
     source = item.get("source")
     message = text(item, "detail", "title")
     constraint = "required" if missing_member(message) else ""
-    place, param = _place(request, source) if isinstance(source, Mapping) else ("", "")
+    place, param = _place(request, source) if isinstance(source, dict) else ("", "")
     return Violation(
         code=text(item, "code"),
         message=message,

@@ -147,7 +147,7 @@ def stated_keywords(code: str, keyword: str, native: Mapping[str, Json], message
     members: dict[str, Json] = dict(native)
     for name in _NESTED:
         inner = native.get(name)
-        if isinstance(inner, Mapping):
+        if isinstance(inner, dict):
             members |= inner
     stated = _listed(members, keyword)
     if not stated:
@@ -243,4 +243,4 @@ def _number(value: Json) -> int | float | None:
 
 
 def _is_scalar(value: Json) -> bool:
-    return not isinstance(value, Mapping | list)
+    return not isinstance(value, (dict, list))

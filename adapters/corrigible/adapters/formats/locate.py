@@ -102,7 +102,7 @@ def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) ->
     if there is not MISSING:
         return error._replace(stated=fit_keywords(error.stated, there)) if error.stated else error
     parent = resolve(document, error.pointer.rpartition("/")[0])
-    is_absent = isinstance(parent, Mapping) and error.constraint in _OF_VALUES
+    is_absent = isinstance(parent, dict) and error.constraint in _OF_VALUES
     is_absent = is_absent and _is_declared(segments(error.pointer), vocabulary)
     return error._replace(constraint="required") if is_absent else error
 
@@ -125,7 +125,7 @@ def _of_value(error: Violation, place: str, request: Request) -> Violation:
 def _listed(error: Violation) -> list[Json]:
     """Return the values or names that an error says are known."""
     names = error.stated.get("propertyNames", error.stated)
-    listed = names.get("enum") if isinstance(names, Mapping) else None
+    listed = names.get("enum") if isinstance(names, dict) else None
     return listed if isinstance(listed, list) else []
 
 
@@ -140,7 +140,7 @@ def respell_pointer(pointer: str, request: Request) -> str:
         return to_pointer([part, *found])
     around = _walked(document[part], names[:-1])
     parent = resolve(document, to_pointer([part, *around])) if around is not None else MISSING
-    if around is None or not isinstance(parent, Mapping):
+    if around is None or not isinstance(parent, dict):
         return pointer
     name = names[-1]
     is_lower = not any(one[:1].isupper() for one in parent)
@@ -170,14 +170,14 @@ def _places(request: Request) -> Iterator[SentValue]:
     while waiting and count < _MOST_PLACES:
         below: list[tuple[Path, Json]] = []
         for path, value in waiting:
-            inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+            inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
             for name, one in inner:
                 here = (*path, str(name))
                 count += 1
                 yield SentValue(here, tuple(map(fold, here)), one)
                 if count >= _MOST_PLACES:
                     return
-                if isinstance(one, Mapping | list):
+                if isinstance(one, (dict, list)):
                     below.append((here, one))
         waiting = below
 
@@ -186,7 +186,7 @@ def _walked(value: Json, names: Sequence[str]) -> list[str] | None:
     """Return the names as a value spells them, None where they lead nowhere."""
     spelled: list[str] = []
     for name in names:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             exact = name if name in value else None
             near = [exact] if exact is not None else [one for one in value if fold(one) == fold(name)]
             if len(near) != 1:
@@ -233,7 +233,7 @@ def _as_told(error: Violation, part: str, names: Sequence[str], request: Request
     if around is None:
         return "" if vocabulary.places else error.pointer
     parent = resolve(request.document(), to_pointer([part, *around]))
-    if part == "body" and not isinstance(parent, Mapping | None) and not names[-1].isdecimal():
+    if part == "body" and not isinstance(parent, dict | None) and not names[-1].isdecimal():
         return ""
     if error.constraint == "required" or not vocabulary.places or _is_declared((part, *around, names[-1]), vocabulary):
         return respell_pointer(error.pointer, request)
@@ -290,17 +290,17 @@ def _expanded(path: Path, document: Mapping[str, Json]) -> Iterator[str]:
         following: list[tuple[list[str], Json]] = []
         for walked, value in waiting:
             spend()
-            if name == ANY and isinstance(value, Mapping):
+            if name == ANY and isinstance(value, dict):
                 following += [([*walked, one], inner) for one, inner in value.items()]
             elif name == ANY and isinstance(value, list):
                 following += [([*walked, str(index)], inner) for index, inner in enumerate(value)]
-            elif isinstance(value, Mapping) and name in value:
+            elif isinstance(value, dict) and name in value:
                 following.append(([*walked, name], value[name]))
         waiting = following[:_MOST_PLACES]
     for walked, value in waiting:
         if value is None and walked == ["body"]:
             value = {}
-        if isinstance(value, Mapping) and path[-1] not in value and path[-1] != ANY:
+        if isinstance(value, dict) and path[-1] not in value and path[-1] != ANY:
             yield to_pointer([*walked, path[-1]])
 
 

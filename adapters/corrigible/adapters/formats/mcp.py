@@ -34,7 +34,7 @@ class McpFormat:
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
         request = exchange.request
-        if not isinstance(body, Mapping) or not isinstance(request.body, Mapping) or "jsonrpc" not in request.body:
+        if not isinstance(body, dict) or not isinstance(request.body, dict) or "jsonrpc" not in request.body:
             return ()
         match body:
             case {"error": {"code": int() as code, "message": str() as message} as error}:
@@ -63,10 +63,10 @@ def _issues(message: str, data: Json) -> list[Mapping[str, Json]]:
             listed = orjson.loads(match["issues"])
         except orjson.JSONDecodeError:
             listed = None
-    elif isinstance(data, Mapping):
+    elif isinstance(data, dict):
         listed = data.get("errors", data.get("issues"))
     items = listed if isinstance(listed, list) else []
-    return [item for item in items if isinstance(item, Mapping) and isinstance(item.get("path"), list)]
+    return [item for item in items if isinstance(item, dict) and isinstance(item.get("path"), list)]
 
 
 def _place(message: str, request: Request) -> str:
@@ -77,7 +77,7 @@ def _place(message: str, request: Request) -> str:
             return f"{_ARGUMENTS}/{escape(name)}"
     match = _REJECTED.match(message)
     arguments = resolve(request.document(), _ARGUMENTS)
-    if match is None or not isinstance(arguments, Mapping):
+    if match is None or not isinstance(arguments, dict):
         return ""
     quoted = [name for name, value in arguments.items() if repr(value) == match["value"]]
     return f"{_ARGUMENTS}/{escape(quoted[0])}" if len(quoted) == 1 else ""

@@ -12,7 +12,10 @@ _FIELDS: Final = frozenset({"code", "message", "pointer", "constraint", "type", 
 
 def text(members: Mapping[str, Json], *names: str) -> str:
     """Return the first of some members that is a text or a number, as text; empty where none is."""
-    return next((str(members[name]) for name in names if isinstance(members.get(name), str | int | float)), "")
+    for name in names:
+        if name in members and isinstance(value := members[name], (str, int, float)):
+            return str(value)
+    return ""
 
 
 def others(members: Mapping[str, Json]) -> dict[str, Json]:

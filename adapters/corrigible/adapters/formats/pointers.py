@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from corrigible.adapters.formats.message.member_names import find_member, find_subject, missing_member, unknown_member
@@ -118,7 +118,7 @@ def member_pointer(place: str, message: str, constraint: str, request: Request) 
     if place == "/headers" or place.startswith("/headers/"):
         return f"/headers/{escape(name.lower())}"
     last = place.rpartition("/")[2]
-    if last == escape(name) and not isinstance(resolve(request.document(), place), Mapping):
+    if last == escape(name) and not isinstance(resolve(request.document(), place), dict):
         return place  # the place is the member's own already
     return place + "/" + escape(name)
 
@@ -133,4 +133,4 @@ def _part_with(name: str, request: Request) -> str:
 
 
 def _has(body: Json, name: str) -> bool:
-    return isinstance(body, Mapping) and name in body
+    return isinstance(body, dict) and name in body

@@ -43,7 +43,7 @@ class ProblemFormat:
     name: str = "problem"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        if not isinstance(body, Mapping) or not _is_problem(exchange, body):
+        if not isinstance(body, dict) or not _is_problem(exchange, body):
             return ()
         listed = list(_listed(exchange.request, body))
         if listed:
@@ -77,9 +77,9 @@ def _listed(request: Request, body: Mapping[str, Json]) -> Iterator[Violation]:
         errors = body.get(name)
         if isinstance(errors, list):
             for item in errors:
-                if isinstance(item, Mapping) and (violation := _complaint(request, item)) is not None:
+                if isinstance(item, dict) and (violation := _complaint(request, item)) is not None:
                     yield violation
-        elif isinstance(errors, Mapping):
+        elif isinstance(errors, dict):
             yield from find_errors({name: errors}, request)
 
 

@@ -39,11 +39,11 @@ class SpringFormat:
     name: str = "spring"
 
     def read(self, exchange: Exchange, body: Json) -> Sequence[Violation]:
-        if not isinstance(body, Mapping) or "timestamp" not in body or not isinstance(body.get("error"), str):
+        if not isinstance(body, dict) or "timestamp" not in body or not isinstance(body.get("error"), str):
             return ()
         listed = body.get("errors")
-        if isinstance(listed, list) and any(isinstance(item, Mapping) for item in listed):
-            return [_violation(exchange.request, item) for item in listed if isinstance(item, Mapping)]
+        if isinstance(listed, list) and any(isinstance(item, dict) for item in listed):
+            return [_violation(exchange.request, item) for item in listed if isinstance(item, dict)]
         message = text(body, "message") or body["error"]
         match = _PARAMETER.search(message)
         place = "" if match is None else "headers" if match["header"] else "query"

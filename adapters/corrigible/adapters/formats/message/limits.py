@@ -36,6 +36,7 @@ _UNIT: Final = (
     r"element\(s\)|entries|rows)"
     r"(?![a-z]))?"
 )
+_DIGIT: Final = re.compile(r"\d")
 _LENGTH: Final = re.compile(
     r"\b(?:length|long(?:er)?|short(?:er)?|characters?|chars|letters|size of the string)(?![a-z])", re.IGNORECASE
 )
@@ -192,7 +193,7 @@ def limits_in(message: str) -> dict[str, Json]:
     listed = choices_in(message)
     if listed is not None:
         return {"enum": list(listed.items)}
-    if any(letter.isdecimal() for letter in message):
+    if _DIGIT.search(message) is not None:
         stated |= _bounds(message)
     if not stated and (sign := _SIGN.search(message)) is not None:
         word = (sign["sign"] or "").lower()
