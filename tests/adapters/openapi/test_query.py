@@ -74,6 +74,27 @@ def test_what_a_query_breaks(shop: Description, query: dict[str, Any], expected:
     assert broken(shop, **query) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{}", [("/body/by", "required", MISSING)]),
+        ('{"by": 1, "max": "x"}', [("/body/max", "type", "x")]),
+        ('{"in": {"max": 1}}', [("/body/by", "required", MISSING), ("/body/in/max", "minimum", 1)]),
+        ("{by: 1}", []),  # no JSON, but nothing is wrong inside
+        ("{'by': 1, 'max': 'x'}", [("/body/max", "type", "x")]),
+        ("by=1", []),
+        ("[1]", [("/body", "type", [1])]),
+    ],
+)
+def test_what_is_wrong_inside_a_parameter_of_json_text(
+    shop: Description, text: str, expected: list[tuple[str, str, Any]]
+) -> None:
+    (found,) = shop.schema_violations(Request("GET", "/rows", {"q": text}), "ListRows")
+    assert (found.pointer, found.keyword, found.value) == ("/query/q", "contentSchema", text)
+    assert [(one.pointer, one.keyword, one.value) for one in found.inside] == expected
+    assert found.schema["contentSchema"]["required"] == ["by"]
+
+
 def test_of_a_list_in_one_text_the_whole_texts_that_would_do_are_offered(shop: Description) -> None:
     request = Request("GET", "/orders", {"fields": "id,totl"}, {"x-tenant": "red"})
     (found,) = shop.schema_violations(request, "ListOrders")

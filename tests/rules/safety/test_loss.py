@@ -46,6 +46,8 @@ def lost(before: Any, after: Any, survival: Survival | None = None, *, method: s
         ({"items": ["x"]}, {"items": "x"}),
         ({"items": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]}, {"items": [{"b": 4, "a": 3}, {"b": 2, "a": 1}]}),
         ({"name": None}, {"name": "x"}),
+        ({"q": '{"limt": 2, "a": [1]}'}, {"q": '{"limit":2,"a":[1]}'}),  # inside a text that holds JSON
+        ({"q": "{limt: '2'}"}, {"q": '{"limit": 2}'}),
         ({"titel": "Helo"}, {"title": "Hello"}),  # the name and the value are put right
         ({"items": [{"n": 1}, {"n": 2}]}, {"items": [{"n": 2}, {"n": 1, "m": 3}]}),
         ({"items": [{"n": 1}, {"n": 1}]}, {"items": [{"n": 1}]}),

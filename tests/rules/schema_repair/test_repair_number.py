@@ -19,6 +19,8 @@ INTEGER = {"type": "integer"}
         ("5", {"minimum": 50}, 50),
         (5.5, {"minimum": 50.5}, 50.5),
         (-5, {"minimum": -3}, -3),
+        (-5, {"minimum": 0}, None),  # none at all is not what a negative number means
+        (-5, {"exclusiveMinimum": -1, **INTEGER}, None),
         (0, {"minimum": 0}, 0),
         (5, {"minimum": 10.5, **INTEGER}, 11),
         (5, {"exclusiveMinimum": 10, **INTEGER}, 11),
@@ -46,7 +48,7 @@ def test_too_small(value: Any, schema: dict[str, Any], wanted: float | None) -> 
     assert all(one.assumption == "the least that is allowed is sent" for one in made)
 
 
-@pytest.mark.parametrize(("value", "wanted"), [(0, [1]), ("0", [1]), (-1, [])])
+@pytest.mark.parametrize(("value", "wanted"), [(0, [1]), ("0", [1]), (-1, []), ("-1", [])])
 def test_nought_is_the_first_where_nothing_is_written(value: Any, wanted: list[int]) -> None:
     assert [one.value for one in raised(value, {"minimum": 1}, Place(reads=True))] == wanted
 

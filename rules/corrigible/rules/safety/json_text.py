@@ -15,8 +15,16 @@ from corrigible.schema.exchange import Json
 LONGEST: Final = 1 << 16
 """Letters: nothing is said of a longer text."""
 _BOM: Final = "\ufeff"
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)|,(?=\s*+[}\]])|-?Infinity\b|NaN\b', re.DOTALL)
+_TOKEN: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)|,(?=\s*+[}\]])|(?P<number>-?Infinity\b|NaN\b)'
+    r"|'(?P<text>(?:[^'\\\n]|\\.)*+)(?P<end>'?+)|(?<![\w$])(?P<name>[A-Za-z_$][\w$]*+)(?=\s*+:)"
+    r"|\b(?:True|False|None)\b",
+    re.DOTALL,
+)
 """A text, with all that is in it; a comma before an end; what JavaScript and Python write and JSON does not have."""
+_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
+_IN_QUOTES: Final = re.compile(r"\\.|\"", re.DOTALL)
+_REQUOTED: Final = {"\\'": "'", '"': '\\"'}
 _BLANK: Final = " \t\n\r"
 _MEMBER: Final = "a member name in double quotes"
 _VALUE: Final = "a value"
@@ -55,26 +63,36 @@ def fault(text: str) -> JsonFault | None:
         expected = next((words for start, words in _EXPECTED if problem.msg.startswith(start)), "something else")
         return JsonFault(problem.lineno, problem.colno, expected)
     except _NoJson:
-        return next(
-            (_at(text, token.start(), "a number") for token in _TOKEN.finditer(text) if token[0][0] not in '",'), None
-        )
+        return next((_at(text, token.start(), "a number") for token in _TOKEN.finditer(text) if token["number"]), None)
     except (RecursionError, ValueError):
         return None
     return None
 
 
 def repaired_json(text: str) -> Json:
-    """Return what a text holds that is JSON but for a byte order mark and commas before an end; else MISSING.
+    """Return what a text holds that is JSON as JavaScript and Python write it; else MISSING.
 
-    Nothing is lost: what names a member twice, or has numbers that cannot be kept, is left alone.
+    That is JSON but for a byte order mark, commas before an end, single quotes, names without quotes, `True`, `False`
+    and `None`. Nothing is lost: what names a member twice, or has numbers that cannot be kept, is left alone.
     """
     if len(text) > LONGEST:
         return MISSING
-    plain = _TOKEN.sub(lambda token: "" if token[0] == "," else token[0], text.removeprefix(_BOM))
+    plain = _TOKEN.sub(_as_json, text.removeprefix(_BOM))
     try:
         return _loads(plain, strict=True)
     except (ValueError, RecursionError, _NoJson):
         return MISSING
+
+
+def _as_json(token: re.Match[str]) -> str:
+    if token[0] == ",":
+        return ""
+    if token["text"] is not None:
+        inner = _IN_QUOTES.sub(lambda one: _REQUOTED.get(one[0], one[0]), token["text"])
+        return f'"{inner}"' if token["end"] else f'"{inner}'
+    if token["name"] is not None:
+        return f'"{token["name"]}"'
+    return _WORDS.get(token[0], token[0])
 
 
 def _at(text: str, index: int, expected: str) -> JsonFault:

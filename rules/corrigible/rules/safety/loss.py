@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -20,6 +21,7 @@ from corrigible.schema.edit import same_json, same_text
 from corrigible.schema.exchange import Json, Request
 
 from .equivalence import is_respelled, is_same_value
+from .json_text import repaired_json
 
 _REPRESENTATION = frozenset({"content-type", "content-encoding", "accept", "accept-encoding", "prefer", "user-agent"})
 """Headers that say how a request is written or how its answer shall be, not what is wished."""
@@ -34,6 +36,7 @@ _MOST_SEEN = 5000
 """Values of look-ups that are searched for one that a name stands for."""
 
 
+_LETTERS_A_STEP = 32
 _MOST_NAMES = 16
 """New members among which the name of a collection in a path is looked for."""
 
@@ -212,12 +215,25 @@ class _Comparison:
         loose = self.before.form or pointer.startswith(("/query", "/headers"))
         if (same_text if loose else same_json)(old, new) or is_same_value(old, new) or is_respelled(old, new):
             return True
+        if self._kept_inside(old, new):
+            return True
         if pointer.startswith("/headers/if-") and isinstance(old, str) and new == f'"{old}"':
             return True  # an entity tag is a quoted string (RFC 9110 section 8.8.3)
         if old is None:
             return self.before.method != "PATCH"
         stands_in = name in self.survival.tokens or (name == self.survival.version and pointer == f"/body/{name}")
         return stands_in and isinstance(old, (str, int)) and isinstance(new, (str, int))
+
+    def _kept_inside(self, old: Json, new: Json) -> bool:
+        """Whether two texts hold JSON, and the new one all that the old one holds."""
+        if not (isinstance(old, str) and isinstance(new, str) and _begins_json(old) and _begins_json(new)):
+            return False
+        spend((len(old) + len(new)) // _LETTERS_A_STEP)
+        before, after = repaired_json(old), repaired_json(new)
+        if before is MISSING or after is MISSING:
+            return False
+        plain = replace(self.before, query={}, headers={}, form=False)
+        return not losses(replace(plain, body=before), replace(plain, body=after))
 
     def _lists(self, pointer: str, old: list[Any], new: list[Any], depth: int) -> None:
         """Compare lists: equal elements are each other wherever they stand, the rest by its order.
@@ -262,6 +278,10 @@ class _Comparison:
         if not isinstance(old, str | int) or not isinstance(new, str | int) or not re.search("[A-Za-z]", f"{old}{new}"):
             return False  # of two numbers one does not name the other
         return any(_shows(observation, old, new) for observation in self.survival.lookup_results)
+
+
+def _begins_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("{", "[")
 
 
 def _unpaired(lost: Sequence[Leaf], gained: Sequence[Leaf]) -> tuple[list[Leaf], list[Leaf]]:

@@ -6,13 +6,11 @@ many. What the caller has to write anew is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-import orjson
-
 from corrigible.rules.functions.edits import Operation
-from corrigible.rules.pointer import MISSING, escape
+from corrigible.rules.pointer import MISSING
 from corrigible.rules.safety.json_text import fault, repaired_json
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
@@ -21,8 +19,9 @@ from .first_violation import first_violation, is_fully_checked
 from .json_schema import Schema, member, types
 from .patch_kind import JSON_PATCH, MERGE_PATCH, as_json_patch, as_merge_patch, is_json_patch
 from .repair import Repair
+from .rewriting import may_be_repeated
 from .schema_violation import SchemaViolation
-from .suggestion import Proposal, ask, edit, is_secret
+from .suggestion import Proposal, ask, edit
 from .trim_schema import trim_schema
 from .wire_text import read
 
@@ -36,9 +35,6 @@ CODING: Final = "contentEncoding"
 """The body is not compressed as its header says, or in a coding that is not taken."""
 FORM: Final = "application/x-www-form-urlencoded"
 _CONTENT_TYPE: Final = "/headers/content-type"
-_EXACT: Final = 1 << 53
-_MOST_BYTES: Final = 2048
-"""Of a body that is written anew in a suggestion."""
 
 
 class _Converted(NamedTuple):
@@ -78,9 +74,9 @@ def _malformed(violation: SchemaViolation, request: Request) -> Repair:
         message = "Send the JSON itself, not a text that holds it."
         diagnosis = "The body is a text that holds JSON."
     else:
-        message = "Send the same without the byte order mark and the commas that are too many."
+        message = "Send the same values as valid JSON."
     readable = isinstance(value, dict | list) and "\ufffd" not in text
-    if readable and _is_repeated(value):
+    if readable and may_be_repeated(value):
         ops: list[Operation] = [{"op": "replace", "path": "/body", "value": value}]
         proposal = Proposal([edit(violation, request, ops, message, verified=_verified(value, violation.schema))])
     else:
@@ -107,10 +103,10 @@ def _of_media_type(violation: SchemaViolation, request: Request) -> Proposal:
         message = "Send the body in a media type that the server takes."
         return _agent(ask(violation, request, message, schema={"type": "string", "enum": types}))
     ops: list[Operation] = [{"op": "add", "path": _CONTENT_TYPE, "value": chosen.media}]
-    if chosen.body is MISSING or (request.body is chosen.body and not _is_repeated(chosen.body)):
+    if chosen.body is MISSING or (request.body is chosen.body and not may_be_repeated(chosen.body)):
         message = "Send the same body under the media type that the server takes."
         return Proposal([edit(violation, request, ops, message)])
-    if not _is_repeated(chosen.body) or not _is_repeated(request.body):
+    if not may_be_repeated(chosen.body) or not may_be_repeated(request.body):
         message = "Send the same body in the media type that the server takes."
         return _agent(ask(violation, request, message, schema={"type": "string", "enum": [chosen.media]}))
     ops.append({"op": "replace", "path": "/body", "value": chosen.body})
@@ -185,32 +181,3 @@ def _agent(proposal: Proposal) -> Proposal:
 
 def _verified(value: Json, schema: Schema) -> bool | None:
     return is_fully_checked(schema) and first_violation(value, schema) is None if schema else None
-
-
-def _is_repeated(value: Json) -> bool:
-    """Whether a body may be written into a suggestion: it is short, holds no secret and no number that was rounded."""
-    if len(orjson.dumps(value)) > _MOST_BYTES:
-        return False
-    return not any(_secrets("/body", value)) and not any(_rounded(value))
-
-
-def _rounded(value: Json) -> Iterator[float]:
-    """Yield the numbers that may have been integers too large to be read as such."""
-    if isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _rounded(inner)
-    elif isinstance(value, float) and abs(value) >= _EXACT:
-        yield value
-
-
-def _secrets(pointer: str, value: Json) -> Iterator[str]:
-    """Yield the places whose text is never repeated."""
-    inner: Sequence[tuple[object, Json]] = ()
-    if isinstance(value, Mapping):
-        inner = list(value.items())
-    elif isinstance(value, list):
-        inner = list(enumerate(value))
-    elif is_secret(pointer, value):
-        yield pointer
-    for name, one in inner:
-        yield from _secrets(f"{pointer}/{escape(str(name))}", one)

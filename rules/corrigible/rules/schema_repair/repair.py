@@ -16,7 +16,7 @@ from corrigible.rules.safety.spelling import Spelling
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Json, Request
 
-from . import alternative, nesting, renaming, route
+from . import alternative, inside_text, nesting, renaming, route
 from .first_violation import duplicates, first_violation, is_fully_checked
 from .json_schema import choices, types
 from .repair_value import repair_value
@@ -51,7 +51,8 @@ def repair(violation: SchemaViolation, request: Request, group: str) -> Repair |
     proposal = _proposed(violation, request, group)
     if proposal is None:
         return None
-    diagnosis, code = _DIAGNOSES.get(violation.keyword, _UNKNOWN)
+    keywords = {one.keyword for one in violation.inside} or {violation.keyword}
+    diagnosis, code = _DIAGNOSES.get(next(iter(keywords)), _UNKNOWN) if len(keywords) == 1 else _UNKNOWN
     return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
 
 
@@ -59,6 +60,8 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
     match violation.keyword:
         case "path" | "method" | "base":
             return route.proposed(violation, request, group)
+        case inside_text.CONTENT:
+            return inside_text.proposed(violation, request, group, _proposed)
         case "required":
             return _missing(violation, request, group)
         case "additionalProperties" | "unevaluatedProperties":

@@ -31,7 +31,7 @@ def raised(value: Json, schema: Schema, place: Place) -> list[Spelling]:
     least = _limit(schema, "minimum", "exclusiveMinimum", ROUND_CEILING, 1)
     if have is None or least is None:
         return []
-    if have <= 0 < least and not (place.reads and have == 0):
+    if have < 0 <= least or (have == 0 < least and not place.reads):
         return []  # zero or less was requested: the least amount is not what that means
     return [_number(least, "the least that is allowed is sent")]
 

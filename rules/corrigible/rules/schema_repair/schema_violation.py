@@ -31,3 +31,5 @@ class SchemaViolation(NamedTuple):
     """Of an undeclared member: the members that are declared one level above it."""
     parent_schema: Schema | None = None
     """Of a missing member: the object that it belongs into, closed."""
+    inside: tuple[SchemaViolation, ...] = ()
+    """Of a text that holds JSON: what is wrong inside it, with pointers as though what it holds were the body."""

@@ -11,6 +11,7 @@ from corrigible.adapters.openapi.schema.schema_path import declared, small
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
+from corrigible.rules.schema_repair.inside_text import CONTENT
 from corrigible.rules.schema_repair.json_schema import Schema, all_types, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -148,12 +149,21 @@ class OperationChecker:
             if len(near) == 1:
                 ending = name[len(head) :] if bracket else ""
                 yield self._unknown_parameter(request, name, tuple(one + ending for one in names))
+        in_texts: dict[str, list[SchemaViolation]] = {
+            name: [] for name, parameter in sent.items() if not parameter.is_valid
+        }
         empty = {name for name, parameter in sent.items() if parameter.value is MISSING}
         for violation in checker.schema_violations(instance, lambda path: query_locate(request.query, sent, path)):
             name = segments(violation.pointer)[1] if violation.pointer.count("/") > 1 else ""
             if violation.keyword == "required" and name in empty:
                 continue
-            yield _rejoined(violation, sent.get(name) or sent.get(name.partition("[")[0]), checker)
+            parameter = sent.get(name) or sent.get(name.partition("[")[0])
+            if parameter is not None and parameter.joined == JSON:
+                in_texts.setdefault(name, []).append(violation)
+                continue
+            yield _rejoined(violation, parameter, checker)
+        for name, violations in in_texts.items():
+            yield _of_json_text(name, sent[name], violations, checker)
 
     @functools.cached_property
     def _query_checker(self) -> SchemaChecker | None:
@@ -278,10 +288,6 @@ def _rejoined(violation: SchemaViolation, sent: Sent | None, checker: SchemaChec
     if sent is None or not sent.joined:
         return violation
     name = segments(violation.pointer)[1]
-    if sent.joined == JSON:
-        held = small(checker.schema["properties"][name], checker.schema)
-        schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": held}
-        return SchemaViolation(f"/query/{escape(sent.names[''])}", "contentSchema", schema, sent.text)
     if violation.pointer.count("/") != 2 or not isinstance(violation.value, str):
         return violation
     listed, choices = violation.value.split(sent.joined), violation.schema.get("enum", [violation.schema.get("const")])
@@ -294,3 +300,21 @@ def _rejoined(violation: SchemaViolation, sent: Sent | None, checker: SchemaChec
         if str(choice) not in listed
     ]
     return violation._replace(keyword="enum", schema={"type": "string", "enum": whole})
+
+
+def _of_json_text(
+    name: str, sent: Sent, violations: Sequence[SchemaViolation], checker: SchemaChecker
+) -> SchemaViolation:
+    """Return the violations inside a parameter that is sent as JSON text as one of the text."""
+    place = f"/query/{escape(sent.names[''])}"
+    inside = []
+    for violation in violations if sent.value is not sent.text else ():
+        rest = violation.pointer.removeprefix(place)
+        outer = violation.outer_schema if rest.count("/") > 1 else None
+        inside.append(violation._replace(pointer=f"/body{rest}", outer_schema=outer))
+    schema = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        CONTENT: small(checker.schema["properties"][name], checker.schema),
+    }
+    return SchemaViolation(place, CONTENT, schema, sent.text, inside=tuple(inside))

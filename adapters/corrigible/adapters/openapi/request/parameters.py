@@ -9,6 +9,7 @@ import orjson
 
 from corrigible.rules.budget import spend
 from corrigible.rules.pointer import MISSING, escape, parameter_segments, resolve, to_pointer
+from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.schema_repair.json_schema import Schema, all_types, parts
 from corrigible.rules.schema_repair.wire_text import read
 from corrigible.schema.exchange import Json
@@ -31,6 +32,8 @@ class Sent(NamedTuple):
     """The delimiter of the elements, where they were sent as one text."""
     text: Json = MISSING
     """What was sent, where it is JSON text."""
+    is_valid: bool = True
+    """False where the text is nearly JSON: `value` is what it holds."""
     head: str = ""
     """The name before the brackets, where an object was sent as `created[gte]`."""
 
@@ -80,10 +83,7 @@ def _sent(
     value = left.pop(name)
     place = {"": name}
     if parameter.get(JSON):
-        try:
-            return Sent(orjson.loads(value) if isinstance(value, str) else value, place, JSON, value)
-        except orjson.JSONDecodeError:
-            return Sent(value, place, JSON, value)
+        return _json(value, place)
     if parameter.get("allowEmptyValue") and value == "":
         return Sent(MISSING, place)
     if "array" in all_types(schema, root) and isinstance(value, str):
@@ -96,6 +96,18 @@ def _sent(
         value = value[-1]  # what most servers take of a repeated name
         return Sent(read(value, [schema], root), place)
     return Sent(read(value, [schema], root), place)
+
+
+def _json(value: Json, place: Mapping[str, str]) -> Sent:
+    """Read a value that is sent as JSON text; what is not even nearly JSON stays text."""
+    if not isinstance(value, str):
+        return Sent(value, place, JSON, value)
+    try:
+        return Sent(orjson.loads(value), place, JSON, value)
+    except orjson.JSONDecodeError:
+        held = repaired_json(value)
+        is_read = isinstance(held, dict | list)
+        return Sent(held if is_read else value, place, JSON, value, is_valid=not is_read)
 
 
 def _bracketed(head: str, inside: Mapping[str, Json], left: dict[str, Json], schema: Json, root: Schema) -> Sent:
@@ -133,6 +145,9 @@ def query_locate(query: Mapping[str, Json], sent: Mapping[str, Sent], path: Path
     if parameter is None:
         return Spot(f"/query/{escape(name)}", query.get(name, MISSING))
     rest = list(path[1:])
+    if parameter.joined == JSON and isinstance(parameter.text, str) and parameter.value is not parameter.text:
+        inside = to_pointer(rest)
+        return Spot(f"/query/{escape(parameter.names[''])}{inside}", resolve(parameter.value, inside))
     wire_name = parameter.head + "".join(f"[{part}]" for part in rest)
     if parameter.head and rest and _is_absent(parameter.value, rest) and wire_name not in query:
         return Spot(f"/query/{escape(wire_name)}", MISSING)

@@ -1,0 +1,146 @@
+"""Repairs inside a query parameter that holds JSON, of APIs that word their refusals in other ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from corrigible.proxy.build import load_profiles
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.reader import NeedsInput, Next, apply
+
+WHERE = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "state": {"enum": ["open", "closed"]},
+        "size": {"type": "integer", "minimum": 1},
+        "columns": {"type": "array", "items": {"enum": ["owner", "state"]}},
+        "sort": {"type": "object", "required": ["by"], "properties": {"by": {"type": "string"}}},
+        "password": {"type": "string"},
+    },
+}
+DESCRIPTION = {
+    "openapi": "3.1.0",
+    "info": {"title": "Books", "version": "1"},
+    "paths": {
+        "/books": {
+            method: {
+                "operationId": f"{method}Books",
+                "parameters": [{"name": "where", "in": "query", "content": {"application/json": {"schema": WHERE}}}],
+                "responses": {"200": {"description": "fine"}},
+            }
+            for method in ("get", "delete")
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    spec = tmp_path_factory.mktemp("spec") / "books.json"
+    spec.write_bytes(orjson.dumps(DESCRIPTION))
+    return Engine(load_profiles([], Path(spec)))
+
+
+def feedback(engine: Engine, text: str, answer: Any, method: str = "GET") -> tuple[Request, dict[str, Any]]:
+    request = Request(method, "/books", {"where": text})
+    exchange = Exchange(request, 400, {}, orjson.dumps(answer), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: LookupAnswer(0))
+    assert isinstance(decision, Annotate)
+    return request, dict(decision.feedback)
+
+
+ANSWERS: list[Any] = [
+    {"error": "Bad Request"},
+    {"detail": "Could not read the query parameter 'where'"},
+    {"errors": [{"loc": ["query", "where"], "msg": "invalid value", "type": "value_error"}]},
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize(
+    ("text", "repaired"),
+    [
+        ('{"stat": "open"}', {"state": "open"}),
+        ('{"state": "Open", "siez": 3}', {"state": "open", "size": 3}),
+        ('{"size": "3"}', {"size": 3}),
+        ('{"columns": "owner"}', {"columns": ["owner"]}),
+        ('{"columns": ["owner", "stat"]}', {"columns": ["owner", "state"]}),
+        ("{state: 'open', columns: ['owner',],}", {"state": "open", "columns": ["owner"]}),
+        ("{'size': '3'}", {"size": 3}),
+    ],
+)
+def test_the_text_is_written_anew(engine: Engine, text: str, repaired: Any, answer: Any) -> None:
+    request, document = feedback(engine, text, answer)
+    (suggestion,) = document["suggestions"]
+    assert suggestion["safety"] == {"side_effects": "none", "changes_intent": False}
+    assert suggestion["patch"][0] == {"op": "test", "path": "/query/where", "value": text}
+    step = apply(parse(document), request)
+    assert isinstance(step, Next)
+    assert orjson.loads(str(step.request.query["where"])) == repaired
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ('{"size": -4}', {"type": "object", "properties": {"size": {"type": "integer", "minimum": 1}}}),
+        (
+            '{"columns": ["title"]}',
+            {"type": "object", "properties": {"columns": {"items": {"enum": ["owner", "state"]}}}},
+        ),
+        (
+            '{"sort": {}}',
+            {
+                "type": "object",
+                "properties": {"sort": {"type": "object", "properties": {"by": {"type": "string"}}}},
+            },
+        ),
+    ],
+)
+def test_what_only_the_caller_knows_is_asked_for_with_its_place_inside(engine: Engine, text: str, held: Any) -> None:
+    request, document = feedback(engine, text, ANSWERS[0])
+    assert isinstance(apply(parse(document), request), NeedsInput)
+    (placeholder,) = document["suggestions"][0]["placeholders"]
+    schema = {"type": "string", "contentMediaType": "application/json", "contentSchema": held}
+    assert placeholder == {"pointer": "/query/where", "ask": "user", "schema": schema}
+
+
+def test_a_choice_inside_is_a_choice_of_texts(engine: Engine) -> None:
+    request, document = feedback(engine, '{"by": "owner"}', ANSWERS[0])
+    assert document["type"] == "intent_disambiguation"
+    written = [one["patch"][-1] for one in document["suggestions"]]
+    assert [(op["path"], orjson.loads(op["value"])) for op in written] == [
+        ("/query/where", {"sort": {"by": "owner"}}),
+        ("/query/where", {}),
+    ]
+    assert [one["safety"].get("loses") for one in document["suggestions"]] == [None, ["/query/where"]]
+    assert not isinstance(apply(parse(document), request), Next)
+
+
+def test_the_agent_writes_what_is_no_json(engine: Engine) -> None:
+    _, document = feedback(engine, '{"state": open}', ANSWERS[0])
+    (suggestion,) = document["suggestions"]
+    assert suggestion["message"] == "Send valid JSON. At line 1, column 11 a value is expected."
+    (placeholder,) = suggestion["placeholders"]
+    assert (placeholder["pointer"], placeholder["ask"]) == ("/query/where", "agent")
+    assert placeholder["schema"]["contentSchema"]["properties"]["state"] == {"enum": ["open", "closed"]}
+
+
+def test_a_secret_inside_is_not_repeated(engine: Engine) -> None:
+    _, document = feedback(engine, '{"password": "hunter2", "siez": 3}', ANSWERS[0])
+    assert b"hunter2" not in orjson.dumps(document)
+
+
+@pytest.mark.parametrize("text", ['{"state": "open", "colour": "red"}', '{"owner": "x"}'])
+def test_what_an_unsafe_call_is_limited_by_is_not_left_out_unasked(engine: Engine, text: str) -> None:
+    request, document = feedback(engine, text, ANSWERS[0], "DELETE")
+    assert not isinstance(apply(parse(document), request), Next)
