@@ -1,6 +1,7 @@
 """Records a server: sends each request of the truth through `corrigible proxy`, and keeps what the server answered.
 
     python -m tests.strangers.record NAME --url http://127.0.0.1:PORT [--truth FILE.py] [--header "Authorization: ..."]
+    python -m tests.strangers.record NAME      judges what is recorded again, without a server
 
 README.md beside this file has the steps. `--truth` adds a server; without it, a recorded one is recorded again.
 """
@@ -241,7 +242,7 @@ def _json_or_text(body: bytes) -> Json:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="record", description="Record a server for tests/strangers.")
     parser.add_argument("name", help="folder below tests/strangers; it holds the description already")
-    parser.add_argument("--url", required=True, help="the server, with fresh state")
+    parser.add_argument("--url", help="the server, with fresh state; default: judge what is recorded again, no server")
     parser.add_argument("--truth", type=Path, help="ABOUT and CASES; default: those of the folder")
     parser.add_argument("--header", help='credentials: "Name: value"')
     parser.add_argument("--first", type=int, default=1000, help="number of the first case; default: %(default)s")
@@ -249,6 +250,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--verify", action="store_true", help="only try the truth, without the proxy")
     args = parser.parse_args(arguments)
     before = load(args.name) if (FOLDER / args.name / "cases.json").exists() else None
+    if args.url is None:
+        return _judge_again(args.name, before) if before else parser.error("--url is needed: nothing was recorded yet")
     if args.truth is not None:
         about, cases = truth(args.truth)
     elif before is not None:
@@ -273,8 +276,7 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             if case.right and case.accepted[0] >= 400:
                 print(f"{case.name}: the server refuses the first right request: {case.accepted[0]}")
-            missed = "" if verdict.right else reasons.get(case.name) or f"{episode.result}: say why"
-            recorded.append(case.model_copy(update={"missed": missed, "fault": verdict.fault}))
+            recorded.append(_marked(case, reasons.get(case.name, ""), episode, verdict))
             verdicts.append((case, verdict))
             print(_line(case, episode, verdict), flush=True)
     if args.verify:
@@ -291,6 +293,26 @@ def main(arguments: list[str] | None = None) -> int:
         if judge(case, replay(args.name, stranger, case)) != verdict:
             print(f"{case.name}: replayed, it is judged otherwise than before the server")
     return 0
+
+
+def _judge_again(name: str, stranger: Stranger) -> int:
+    """Mark what is right now, and what is not any more, from the recorded answers."""
+    cases: list[Case] = []
+    for case in stranger.cases:
+        episode = replay(name, stranger, case)
+        verdict = judge(case, episode)
+        if verdict.right is bool(case.missed) or verdict.fault != case.fault:
+            print(_line(case, episode, verdict))
+        cases.append(_marked(case, case.missed, episode, verdict))
+    judged = stranger.model_copy(update={"cases": cases})
+    save(name, judged)
+    print(judged.row())
+    return 0
+
+
+def _marked(case: Case, reason: str, episode: Episode, verdict: Verdict) -> Case:
+    missed = "" if verdict.right else reason or f"{episode.result}: say why"
+    return case.model_copy(update={"missed": missed, "fault": verdict.fault})
 
 
 def _line(case: Case, episode: Episode, verdict: Verdict) -> str:

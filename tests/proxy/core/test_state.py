@@ -366,3 +366,12 @@ def test_an_identifier_beyond_the_numbers_of_json_is_a_text(engine: Engine) -> N
     decision = run_with_lookups_sync(engine.decide(exchange), api.fetch)
     assert isinstance(decision, Annotate)
     assert decision.feedback["suggestions"][0]["parameters"] == {"flow": "9" * 30}
+
+
+@pytest.mark.parametrize("message", ["Work pool not found: zzz", "no such pool: zzz.", "unknown name=zzz"])
+def test_the_value_at_the_end_of_a_message_is_what_is_not_there(engine: Engine, message: str) -> None:
+    feedback, looked = feedback_of(engine, Request("DELETE", "/api/work_pools/zzz"), 400, message)
+    assert [place for place, _ in asked(feedback)] == ["/path"]
+    assert looked == ["/api/work_pools"]
+    other, _ = feedback_of(engine, Request("DELETE", "/api/work_pools/zzz"), 400, message.replace("zzz", "else"))
+    assert other == {}

@@ -107,7 +107,7 @@ class ErrorMatcher:
         if result is None and self._case.errors[number].pointer not in self._settled:
             result = yield from self._by_rule(number, last_resort=True)
             if result is None:
-                return list(self._missing_name(number))
+                return list(self._by_elimination(number))
         return [result] if result is not None else []
 
     def _by_rule(self, number: int, *, last_resort: bool) -> Results:
@@ -180,12 +180,13 @@ class ErrorMatcher:
         result = result_of(repaired, _DESCRIPTION)
         return self._with_new_key(result)._replace(also_resolves=frozenset(range(len(case.errors))))
 
-    def _missing_name(self, number: int) -> Iterator[RuleResult]:
-        """Yield the question for another name in the path, where a 404 means that there is nothing under it."""
+    def _by_elimination(self, number: int) -> Iterator[RuleResult]:
+        """Yield the question for what is left: a name in the path of a 404, else the only parameter that was sent."""
         if self._description is None:
             return
         finder = ViolationFinder(self._case, self._description, self._violations_at)
-        violation = finder.missing_name(self._case.errors[number])
+        error = self._case.errors[number]
+        violation = finder.missing_name(error) or finder.only_parameter(error)
         if violation is not None and (violation.pointer, violation.keyword) not in self._repaired:
             self._repaired.add((violation.pointer, violation.keyword))
             if (result := self._repair(violation, f"{number + 1}.n", is_stated=False)) is not None:

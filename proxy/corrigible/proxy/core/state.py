@@ -48,6 +48,8 @@ _ABSENT: Final = re.compile(
 )
 _INVALID: Final = re.compile(r"(?i)\b(?:invalid|not (?:an? )?valid|malformed|must be an?)\b")
 _QUOTED: Final = re.compile(r"""['"`\[]([^'"`\[\]]{1,200})['"`\]]""")
+_LAST: Final = re.compile(r"[:=] ?([^\s'\"`\[\]:]{1,200}?)[.!]?$")
+"""The value at the end of a message that quotes nothing: `Queue not found: orders`."""
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _NAMING: Final = ("name", "slug", "key", "id", "code", "title", "username", "login", "email")
 """Members that name a resource, in the order in which one is taken for what a conflict is about."""
@@ -78,7 +80,7 @@ class _StateReader:
         self._status = case.exchange.status
         self._error, self._reads, self._group = error, reads, group
         self._message = error.message[:_LONGEST]
-        self._quoted = frozenset(_QUOTED.findall(self._message))
+        self._quoted = frozenset(_QUOTED.findall(self._message) or _LAST.findall(self._message))
         self._seen: list[LookupResult] = []
 
     def result(self) -> Results:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from corrigible.adapters.base import Described
-from corrigible.rules.pointer import MISSING, resolve, segments
+from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.nearness import letters
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.stated import stated_violation
@@ -46,6 +46,12 @@ _ABOUT_FORM: Final = re.compile(
     r"(?i)invalid|unknown|unexpected|unrecogni|unsupported|validat|bad request|malformed|schema|fields?\b|propert|param"
     r"|attribute|argument|member|\bkeys?\b|could not be processed|json|body|payload|request"
 )
+_ABOUT_VALUES: Final = frozenset({400, 422})
+_ABOUT_OTHERS: Final = re.compile(
+    r"(?i)missing|required?\b|must (?:be (?:given|set|provided)|have|provide)|without|credential|token|auth|header"
+    r"|log ?in|permi|denied|forbidden|allowed to"
+)
+"""Words of complaints about something else than the value that was sent."""
 _FEW_WORDS: Final = 3
 _NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
@@ -117,7 +123,9 @@ class ViolationFinder:
         if wrong:
             yield from wrong
             return
-        if _NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) or status != 404:
+        # Without a variable in the path and without a body, there is nothing but the path that may not be there.
+        is_plain = not self._case.match.params and self._request.body is None
+        if is_plain or _NOTHING_PARTICULAR.fullmatch(error.message[:_READ]) or status != 404:
             written = self._description.written_paths(self._request.method, self._request.path)
             if written is not None:
                 yield written
@@ -133,6 +141,18 @@ class ViolationFinder:
             if self._request.path.split("/").count(value) == 1:
                 return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": value}}, value)
         return None
+
+    def only_parameter(self, error: Violation) -> SchemaViolation | None:
+        """Return the parameter that an error without a place is about: the only thing that was sent."""
+        request = self._request
+        has_other = request.body is not None or len(request.query) != 1 or self._case.match.params
+        if error.pointer or has_other or not self._operation or self._case.exchange.status not in _ABOUT_VALUES:
+            return None
+        if _ABOUT_OTHERS.search(error.message[:_READ]) is not None:
+            return None
+        ((name, value),) = request.query.items()
+        schema = {"type": "string", "not": {"const": value}}
+        return SchemaViolation(f"/query/{escape(name)}", "value", schema, value) if value else None
 
     def _is_located(self, error: Violation) -> bool:
         """Whether an error names a place that is there, or one that is missing."""
@@ -178,6 +198,10 @@ class ViolationFinder:
         violations = [*respelt, *violations]
         plain = _plain(message)
         mentioned = [one for one in violations if _is_mentioned(one, plain)]
+        if self._request.method == "PATCH":
+            # What a change leaves out stays as it is, though many descriptions have the schema of the whole.
+            of_values = [one for one in violations if one.keyword != "required" or one in mentioned]
+            violations = of_values or violations
         if _ABOUT_STATE.search(message):
             return mentioned
         return [*mentioned, *(one for one in violations if one not in mentioned)]

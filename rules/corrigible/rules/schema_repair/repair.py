@@ -329,6 +329,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
     "blank": ("A required value is empty.", "VALUE_MISSING"),
+    "value": ("The server does not take the value.", "VALUE_REFUSED"),
     "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
     "path": ("No operation has this path.", "UNKNOWN_PATH"),
     "base": ("The description has another path for the operation.", "UNKNOWN_PATH"),

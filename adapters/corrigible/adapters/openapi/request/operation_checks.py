@@ -22,6 +22,8 @@ from .parameters import JSON, Sent, query_locate, query_object
 from .schema_checks import Path, SchemaChecker, Spot
 
 _NOT_CHECKED: Final = frozenset({"accept", "content-type", "authorization"})
+_PREFERENCES: Final = "prefer"
+"""RFC 7240 section 2: preferences that a server does not know are ignored, so no value of it is wrong."""
 _CREDENTIAL: Final = re.compile(
     r"auth|cookie|secret|password|signature|credential|(?:api|private|access|csrf)[-_]?(?:key|token)|-token$"
 )
@@ -199,7 +201,7 @@ class OperationChecker:
             pointer, text = f"/headers/{escape(name)}", request.headers.get(name)
             if text is None and one.get("required"):
                 yield SchemaViolation(pointer, "required", small(one["schema"], self.root({})))
-            elif text is not None and not one.get("json") and not one.get("opaque"):
+            elif text is not None and name != _PREFERENCES and not one.get("json") and not one.get("opaque"):
                 yield from self._of_text(f"header {name}", one["schema"], Spot(pointer, text))
 
     def _body_checker(self, request: Request) -> SchemaChecker | None:

@@ -16,6 +16,8 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 
 _MOST: Final = 5
 _VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
+_COMMON = re.compile(r"api|rest|v\d+[\w.-]{0,6}", re.IGNORECASE)
+"""Beginnings that all paths of an API share."""
 _FAR: Final = (99, 99)
 _READS: Final = frozenset({"GET", "HEAD"})
 """A read of a path with only unsafe methods has the wrong path, not the wrong method."""
@@ -61,7 +63,7 @@ class OperationSuggester:
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
             return wrong
-        return self._near_path(method, path) or wrong
+        return self._near_path(method, path) or wrong or self._siblings(method, path)
 
     def written_paths(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths of the same operation as the description writes them, where the request's is another one.
@@ -108,6 +110,33 @@ class OperationSuggester:
         """Return the methods that have a path as it is written, where this one takes a word of it for a value."""
         matches = {one: self._operations.find(one, path) for one in self._methods if one != method}
         return [one for one, match in matches.items() if match is not None and value not in match[1].values()]
+
+    def _siblings(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the paths that differ from this one in a single name, below a name that both have.
+
+        Where an API has a path for each of its collections, the name of one that is not there leads to the others.
+        """
+        parts = [part for part in path.split("/") if part]
+        if len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
+            return None
+        spend(len(self._templates))
+        others: dict[str, str] = {}
+        """The paths, each with the name that it has instead."""
+        for (other_method, _), templates in self._templates.items():
+            for template in templates if other_method == method else ():
+                names = [name for name in template.split("/") if name]
+                differing = [at for at, name in enumerate(names) if "{" not in name and parts[at : at + 1] != [name]]
+                if len(names) != len(parts) or len(differing) != 1 or "{" in "".join(names[: differing[0]]):
+                    continue
+                if any(_COMMON.fullmatch(name) is None for name in names[: differing[0]]):
+                    at = differing[0]
+                    others["/" + "/".join([*parts[:at], names[at], *parts[at + 1 :]])] = parts[at]
+        if not others:
+            return None
+        if len(others) > _MOST:
+            name = next(iter(others.values()))
+            return SchemaViolation("/path", "reference", {"type": "string", "not": {"const": name}}, name)
+        return SchemaViolation("/path", "path", {"enum": list(others)}, path)
 
     def _near_path(self, method: str, path: str) -> SchemaViolation | None:
         parts = [part for part in path.split("/") if part]

@@ -1,0 +1,165 @@
+"""Refusals that name no place: what is left when all else is ruled out is corrected, or asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.writer import validate
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Warehouse, version: '1'}
+paths:
+  /v1/stores/north/shelves: {get: &shelves {responses: &any {default: {description: any}}}, post: *shelves}
+  /v1/stores/south/shelves: {get: *shelves}
+  /v1/stores/east/shelves: {get: *shelves}
+  /v1/tools/saw/run: {post: *shelves}
+  /v1/tools/drill/run: {post: *shelves}
+  /v1/tools/lathe/run: {post: *shelves}
+  /v1/tools/press/run: {post: *shelves}
+  /v1/tools/grinder/run: {post: *shelves}
+  /v1/tools/welder/run: {post: *shelves}
+  /v1/items:
+    get:
+      parameters: [{name: since, in: query, schema: {type: string}}, {name: order, in: query, schema: {type: string}}]
+      responses: *any
+    post:
+      parameters: [{name: Prefer, in: header, schema: {type: string, enum: [respond-async]}}]
+      requestBody: {content: {application/json: {schema: &item {
+        type: object, required: [label, owner], properties: {
+          label: {type: string}, owner: {type: string}, count: {type: integer}, kind: {enum: [box, bag]}}}}}}
+      responses: *any
+  /v1/items/{item}:
+    parameters: [{name: item, in: path, required: true, schema: {type: string}}]
+    get: {parameters: [{name: depth, in: query, schema: {type: string}}], responses: *any}
+    patch: {requestBody: {content: {application/json: {schema: *item}}}, responses: *any}
+"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    spec = tmp_path_factory.mktemp("spec") / "warehouse.json"
+    spec.write_bytes(orjson.dumps(yaml.safe_load(DESCRIPTION)))
+    return build_engine([], Path(spec))
+
+
+def after(engine: Engine, request: Request, message: str, status: int = 400) -> Next | NeedsInput | Terminal | None:
+    exchange = Exchange(request, status, {}, orjson.dumps({"error": message}), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: LookupAnswer(0))
+    if not isinstance(decision, Annotate):
+        return None
+    validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
+    return apply(decision.feedback, request)
+
+
+def get(path: str, **query: str) -> Request:
+    return Request("GET", path, query)
+
+
+def sent(method: str, path: str, body: Any, **headers: str) -> Request:
+    return Request(method, path, headers={"content-type": "application/json", **headers}, body=body)
+
+
+@pytest.mark.parametrize(
+    ("body", "right"),
+    [({"count": "5"}, {"count": 5}), ({"kind": "Box"}, {"kind": "box"})],
+)
+@pytest.mark.parametrize("message", ["Payload is invalid", "Unprocessable"])
+def test_a_change_lacks_nothing_though_the_description_has_the_schema_of_the_whole(
+    engine: Engine, body: Any, right: Any, message: str
+) -> None:
+    outcome = after(engine, sent("PATCH", "/v1/items/7", body), message)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == right
+
+
+def test_what_a_server_misses_in_a_change_is_asked_for(engine: Engine) -> None:
+    outcome = after(engine, sent("PATCH", "/v1/items/7", {"count": 5}), "owner is required")
+    assert isinstance(outcome, NeedsInput)
+    assert [one.pointer for one in outcome.placeholders] == ["/body/owner"]
+
+
+def test_a_preference_is_never_what_is_wrong(engine: Engine) -> None:
+    """RFC 7240 section 2: a server ignores preferences that it does not know. Callers send us theirs there."""
+    body = {"label": "a", "owner": "b", "count": "5"}
+    outcome = after(engine, sent("POST", "/v1/items", body, prefer='recovery-feedback=reflective; caller="x"'), "Bad")
+    assert isinstance(outcome, Next)
+    assert outcome.request.body["count"] == 5
+
+
+@pytest.mark.parametrize(
+    "message", ["unconverted data remains", "Filter cannot be parsed", "too many values to unpack (expected 2)"]
+)
+def test_the_only_parameter_is_what_a_refusal_is_about(engine: Engine, message: str) -> None:
+    outcome = after(engine, get("/v1/items", since="yesterday"), message)
+    assert isinstance(outcome, NeedsInput)
+    assert [one.pointer for one in outcome.placeholders] == ["/query/since"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "message", "status"),
+    [
+        (get("/v1/items", since="yesterday", order="up"), "cannot be parsed", 400),  # one of two
+        (get("/v1/items/7", depth="all"), "cannot be parsed", 400),  # or the name in the path
+        (get("/v1/items", since="yesterday"), "an API key is required", 400),  # something else
+        (get("/v1/items", since="yesterday"), "Missing tenant", 400),
+        (get("/v1/items", since="yesterday"), "cannot be parsed", 409),
+        (get("/v1/items", since="yesterday"), "cannot be parsed", 500),
+        (get("/v1/items", since=""), "cannot be parsed", 400),
+    ],
+)
+def test_what_may_be_about_something_else_is_not_asked(
+    engine: Engine, request_: Request, message: str, status: int
+) -> None:
+    outcome = after(engine, request_, message, status)
+    assert not isinstance(outcome, Next)
+    assert not isinstance(outcome, NeedsInput) or "/query/since" not in [one.pointer for one in outcome.placeholders]
+
+
+@pytest.mark.parametrize("message", ["Unknown store", "Not Found", "no shelf there"])
+def test_the_others_are_offered_for_a_name_that_no_path_has(engine: Engine, message: str) -> None:
+    outcome = after(engine, get("/v1/stores/harbour/shelves"), message, 404)
+    assert isinstance(outcome, NeedsInput)
+    offered = [
+        operation.value for one in outcome.choices for operation in one.suggestion.patch if operation.op != "test"
+    ]
+    assert offered == [f"/v1/stores/{name}/shelves" for name in ("north", "south", "east")]
+
+
+def test_of_many_others_none_is_offered(engine: Engine) -> None:
+    outcome = after(engine, sent("POST", "/v1/tools/forge/run", {}), "no such tool", 404)
+    assert isinstance(outcome, NeedsInput)
+    (question,) = outcome.placeholders
+    assert (question.pointer, (question.schema_ or {}).get("pattern")) == ("/path", "^/v1/tools/[^/]+/run$")
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/rooms/north/shelves/4", "/v2x/carts/9", "/v1/crates", "/v1/rooms/hall/shelves", "/"]
+)
+def test_paths_that_share_no_name_are_no_others(engine: Engine, path: str) -> None:
+    assert after(engine, get(path), "Unknown", 404) is None
+
+
+@pytest.mark.parametrize("message", ["Store not found", "Unknown resource"])
+def test_a_slash_at_the_end_is_what_a_404_is_about_where_nothing_else_can_be(engine: Engine, message: str) -> None:
+    outcome = after(engine, get("/v1/stores/north/shelves/"), message, 404)
+    assert isinstance(outcome, Next)
+    assert outcome.request.path == "/v1/stores/north/shelves"
+
+
+def test_a_slash_stays_where_a_body_may_refer_to_what_is_not_there(engine: Engine) -> None:
+    outcome = after(engine, sent("POST", "/v1/stores/north/shelves/", {"owner": "x"}), "Owner not found", 404)
+    assert not isinstance(outcome, Next)
