@@ -24,7 +24,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode, ModeChoice
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
-from corrigible.proxy.http.feedback_store import Served
+from corrigible.proxy.http.feedback_store import DocumentResponse
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite
 from corrigible.rules.lookup import Lookup, LookupAnswer
 from tests._support.wire import received
@@ -142,11 +142,11 @@ class Silent:
     def upstream_target(self, target: str) -> str:
         return target.replace("?mode=verbose", "")
 
-    def document(self, request: RequestHead, now: float) -> Served | None:
+    def document(self, request: RequestHead, now: float) -> DocumentResponse | None:
         if request.target != "/.well-known/recovery-feedback/1":
             return None
         headers = [("Content-Type", "application/json"), ("Content-Length", "14"), ("Cache-Control", "no-store")]
-        return Served(headers, b"" if request.method == "HEAD" else b'{"kept": true}')
+        return DocumentResponse(headers, b"" if request.method == "HEAD" else b'{"kept": true}')
 
     def wants_body(self, request: RequestHead, response: ResponseHead) -> ModeChoice | None:
         return ModeChoice(Mode.REFLECTIVE) if response.status >= 400 else None

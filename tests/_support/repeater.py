@@ -48,7 +48,7 @@ class Agent:
     ) -> dict[str, Json] | None:
         self.now += 1
         refusal = Refusal(self.caller, self.operation, request, about, self.now, "TOO_MUCH")
-        feedback_returned = self.loops.answered(refusal, None if silent else feedback_sent or feedback())
+        feedback_returned = self.loops.count_refusal(refusal, None if silent else feedback_sent or feedback())
         if feedback_returned is not None:
             validate(parse(feedback_returned))
         return feedback_returned

@@ -21,7 +21,7 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.runtime.dispatcher import Dispatcher, Task
 from corrigible.proxy.runtime.fork_server import ForkServer
-from corrigible.proxy.runtime.worker import Lost, Shed, Workers
+from corrigible.proxy.runtime.worker import Overloaded, WorkerLost, Workers
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 MEBIBYTE = 1 << 20
@@ -53,7 +53,7 @@ def remembers() -> None:
     messages: list[str] = []
     SERVED["hear"] = messages.append
     SERVED["heard"] = lambda: messages
-    SERVED["withheld"] = messages.append
+    SERVED["uncount_refusal"] = messages.append
 
 
 SERVED: dict[str, Any] = {
@@ -109,7 +109,7 @@ def what_goes_wrong_is_said_and_the_next_task_is_done(server: ForkServer) -> Non
     async def main() -> None:
         workers = Workers(server)
         for task, reason in FAILING:
-            with pytest.raises(Lost) as raised:
+            with pytest.raises(WorkerLost) as raised:
                 await run(workers, *task, seconds=0.2 if task == ("hangs",) else 20)
             assert str(raised.value).startswith(reason), (task, str(raised.value))
             assert await run(workers, "asks", ["a"]) == ["a!"], task
@@ -151,7 +151,7 @@ def who_waits_too_long_for_a_worker_is_shed_and_other_callers_have_another_one(s
         workers = Workers(server)
         task = asyncio.create_task(run(workers, "hangs"))
         await asyncio.sleep(0)
-        with pytest.raises(Shed, match="waited too long"):
+        with pytest.raises(Overloaded, match="waited too long"):
             await run(workers, "pid", wait=0.05)
         others = [workers.run(("pid", (), {}), shout, seconds=20, wait=0.05, caller=f"c{n}") for n in range(9)]
         results = await asyncio.gather(*others, return_exceptions=True)
@@ -165,15 +165,15 @@ def who_waits_too_long_for_a_worker_is_shed_and_other_callers_have_another_one(s
 def notes_are_heard_in_between(server: ForkServer) -> None:
     async def main() -> None:
         workers = Workers(server)
-        workers.note("hear", ("nobody is there",), caller="c")
+        workers.notify("hear", ("nobody is there",), caller="c")
 
         async def noting(question: str) -> str:
-            workers.note("hear", (question,), caller="c")
+            workers.notify("hear", (question,), caller="c")
             return question
 
         await workers.run(("asks", (["one"],), {}), noting, seconds=20, wait=20, caller="c")
-        workers.note("hear", ("two",), caller="c")
-        workers.note("raises", (), caller="c")
+        workers.notify("hear", ("two",), caller="c")
+        workers.notify("raises", (), caller="c")
         assert await run(workers, "heard") == ["one", "two"]
         workers.end()
 
@@ -225,7 +225,7 @@ def nobody_is_left_behind(server: ForkServer) -> None:
         busy = asyncio.create_task(run(workers, "hangs"))
         await asyncio.sleep(0.05)
         workers.close()
-        with pytest.raises(Lost):
+        with pytest.raises(WorkerLost):
             await busy
         return pid
 

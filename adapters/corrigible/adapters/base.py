@@ -101,7 +101,7 @@ class Adapter:
     """The description that ships with the adapter, read on first need."""
     descriptors: Callable[[], bytes] | None = None
     """The FileDescriptorSet that ships with the adapter of a gRPC API."""
-    present: Callable[[Exchange], Exchange | None] | None = None
+    unwrap: Callable[[Exchange], Exchange | None] | None = None
     """Re-expresses an exchange that carries another one, such as an AdmissionReview; None where it does not."""
     may_refuse: Callable[[str, str, Mapping[str, str]], bool] | None = None
     """Whether a 2xx answer to this method, path and these lower-case headers may be a refusal all the same."""

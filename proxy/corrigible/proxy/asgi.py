@@ -17,9 +17,9 @@ from urllib.parse import quote, unquote
 
 from corrigible.proxy.core.mode import Mode, ModeChoice, parse_mode
 from corrigible.proxy.http.corrector import HttpCorrector, size_to_read
-from corrigible.proxy.http.forwarded_headers import travels
+from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead, Rewrite, bytes_of, text_of
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
@@ -189,7 +189,7 @@ class _Responder:
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
             return  # the app gave up a look-up, not this answer
-        except (Shed, Lost):
+        except (Overloaded, WorkerLost):
             pass
         except Exception as problem:  # a mistake of ours
             _log(problem)
@@ -263,7 +263,7 @@ def _log(problem: Exception) -> None:
 
 def _is_kept_header(name: bytes) -> bool:
     low = text_of(name).lower()
-    return low in ("host", "user-agent") or travels(low)
+    return low in ("host", "user-agent") or is_forwarded(low)
 
 
 def _target(scope: Scope) -> str:

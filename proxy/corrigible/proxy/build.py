@@ -18,7 +18,7 @@ from corrigible.proxy.core.api_profile import ApiProfile
 from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop.detector import Loops
-from corrigible.proxy.core.loop.shared import LoopsApart
+from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.core.relay_seal import Relay
 from corrigible.proxy.http.corrector import HttpCorrector
@@ -115,16 +115,16 @@ def build_corrector(
     return HttpCorrector(build_engine(packs, spec, limits, base=base, relay=relay), mode=mode, loops=loops)
 
 
-def build_dispatcher(served: Served, loops: LoopsApart | None = None, *, largest_here: int = LARGE) -> Dispatcher:
+def build_dispatcher(served: Served, loops: SharedLoops | None = None, *, largest_here: int = LARGE) -> Dispatcher:
     """Fork what large refusals are corrected in. Call it while the process has one thread."""
     if not hasattr(os, "fork"):
         return Dispatcher(largest_here=largest_here)
     workers = Workers(ForkServer(served, memory=MEMORY))
     if loops is not None:
-        loops.apart(lambda caller, place: workers.note("succeeded", (caller, place), caller=caller))
+        loops.report_successes_to(lambda caller, place: workers.notify("succeeded", (caller, place), caller=caller))
     return Dispatcher(workers, loops, largest_here=largest_here)
 
 
-def build_loops() -> LoopsApart:
+def build_loops() -> SharedLoops:
     """Make the memory of a loop breaker; what it calls a caller means nothing to anybody else."""
-    return LoopsApart(secrets.token_bytes(32))
+    return SharedLoops(secrets.token_bytes(32))

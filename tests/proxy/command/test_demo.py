@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from corrigible.proxy.command.demo import keeps
+from corrigible.proxy.command.demo import preserves
 from corrigible.proxy.demo.client import Answer
 from corrigible.proxy.demo.page import Page, lines
 from corrigible.schema.exchange import Json, Request
@@ -69,7 +69,7 @@ def test_a_step_that_does_not_hold_ends_the_demo(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_every_native_member_has_to_be_there(native: Json, corrected: Json, kept: bool) -> None:
-    assert keeps(native, corrected) is kept
+    assert preserves(native, corrected) is kept
 
 
 def test_members_that_fit_stay_on_one_line() -> None:

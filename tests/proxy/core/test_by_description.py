@@ -118,7 +118,7 @@ def about(engine: Engine, request: Request, error: Violation, status: int = 400)
         return described.schema_violations(request, one.match.operation, place)
 
     finder = ViolationFinder(one, described, violations_at)
-    return [(violation.pointer, violation.keyword) for violation in finder.about(error)]
+    return [(violation.pointer, violation.keyword) for violation in finder.candidates(error)]
 
 
 def decided(

@@ -74,7 +74,7 @@ class LineCodec:
             return Unplaced() if choice.mode is Mode.REFLECTIVE else b"blank"
         return decision.encoded
 
-    def keep(self, embedded: bytes) -> None:
+    def store_document(self, embedded: bytes) -> None:
         self._step("keep")
         self.kept.append(embedded)
 

@@ -47,32 +47,32 @@ def test_what_a_seal_looks_like() -> None:
     ],
 )
 def test_whether_a_seal_is_valid(text: str, seals: list[str], calls: list[Call], now: float, valid: bool) -> None:
-    assert Relay(KEY).vouched(text, seals, calls, now) == (SEAL if valid else None)
+    assert Relay(KEY).valid_seal(text, seals, calls, now) == (SEAL if valid else None)
 
 
 def test_another_key_vouches_for_nothing() -> None:
-    assert Relay(b"o" * 32).vouched("text", [SEAL], [CALL], 1000.0) is None
+    assert Relay(b"o" * 32).valid_seal("text", [SEAL], [CALL], 1000.0) is None
 
 
 def test_a_time_of_as_many_digits_as_there_may_be_is_read() -> None:
     late = Relay(KEY).seal("text", CALL, "u-1", 999_999_999_999.0)
-    assert Relay(KEY).vouched("text", [late], [CALL], 999_999_999_999.0) == late
+    assert Relay(KEY).valid_seal("text", [late], [CALL], 999_999_999_999.0) == late
     later = Relay(KEY).seal("text", CALL, "u-1", 1_000_000_000_000.0)
-    assert Relay(KEY).vouched("text", [later], [CALL], 1_000_000_000_000.0) is None
+    assert Relay(KEY).valid_seal("text", [later], [CALL], 1_000_000_000_000.0) is None
 
 
 def test_memory_is_bounded_and_forgets_what_is_too_old_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relay_seal, "_MOST_SEEN", 2)
     relay = Relay(KEY)
-    assert [relay.first(seal, 0.0) for seal in ("a", "b", "b", "c")] == [True, True, False, False]
-    assert relay.first("c", 120.0) is False
-    assert relay.first("c", 120.5) is True
-    assert relay.first("a", 121.0) is True, "too old: it would be refused for its time"
+    assert [relay.is_first_use(seal, 0.0) for seal in ("a", "b", "b", "c")] == [True, True, False, False]
+    assert relay.is_first_use("c", 120.0) is False
+    assert relay.is_first_use("c", 120.5) is True
+    assert relay.is_first_use("a", 121.0) is True, "too old: it would be refused for its time"
 
 
 def test_what_is_older_is_forgotten_first() -> None:
     relay = Relay(KEY)
-    assert [relay.first(seal, now) for seal, now in (("a", 0.0), ("b", 100.0), ("a", 130.0), ("b", 130.0))] == [
+    assert [relay.is_first_use(seal, now) for seal, now in (("a", 0.0), ("b", 100.0), ("a", 130.0), ("b", 130.0))] == [
         True,
         True,
         True,

@@ -124,7 +124,7 @@ def test_a_grpc_name_that_is_not_found_is_judged_by_what_is_stated_only(
     description = Places(KNOWN)
     finder = ViolationFinder(case, description, lambda at: description.schema_violations(request, "", at))
     error = Violation(pointer=SIZE, stated={"maximum": 100})
-    assert [one.pointer for one in finder.about(error)] == places
+    assert [one.pointer for one in finder.candidates(error)] == places
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from corrigible.adapters.apis.etcd.adapter import descriptors  # noqa: E402
 from corrigible.adapters.protobuf.descriptors import Descriptors  # noqa: E402
 from corrigible.proxy.build import build_engine, build_loops  # noqa: E402  behind what may be missing
 from corrigible.proxy.core.limits import Limits  # noqa: E402
-from corrigible.proxy.core.loop.shared import LoopsApart  # noqa: E402
+from corrigible.proxy.core.loop.shared import SharedLoops  # noqa: E402
 from corrigible.proxy.core.mode import Mode  # noqa: E402
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
 from corrigible.proxy.grpc.corrector import GrpcCodec, GrpcCorrector  # noqa: E402
@@ -36,7 +36,7 @@ def refused(*metadata: tuple[str, str], trailers: Metadata = ()) -> CallResult:
     return CallResult("/shop.v1.Shop/Buy", (CALLER, *metadata), b"", UNAUTHENTICATED, "who are you", trailers, 1000.0)
 
 
-def corrected(limits: Limits, loops: LoopsApart, *refusals: CallResult) -> list[CallOutcome]:
+def corrected(limits: Limits, loops: SharedLoops, *refusals: CallResult) -> list[CallOutcome]:
     """Return what becomes of some refusals, one after the other."""
     outcomes: list[CallOutcome] = []
 
@@ -46,7 +46,7 @@ def corrected(limits: Limits, loops: LoopsApart, *refusals: CallResult) -> list[
         front = GrpcFront(corrector, upstream, Dispatcher(None, loops), described=True, record=outcomes.append)
         try:
             for refusal in refusals:
-                trailers = await front.corrected(refusal)
+                trailers = await front.corrected_trailers(refusal)
                 assert (trailers is None) is (outcomes[-1].outcome.rewrite is None)
         finally:
             await upstream.close()

@@ -16,7 +16,7 @@ grpc: Any = importlib.import_module("grpc")
 aio: Any = importlib.import_module("grpc.aio")
 
 from corrigible.proxy.grpc.channel import open_upstream  # noqa: E402
-from corrigible.proxy.grpc.forwarder import FULL, CallResult, Metadata, Room, serve  # noqa: E402  behind what may be missing
+from corrigible.proxy.grpc.forwarder import FULL, BufferBudget, CallResult, Metadata, serve  # noqa: E402  behind what may be missing
 
 DENIED = json.dumps({"code": 7, "message": "not you", "size": 200, "metadata": 1}).encode()
 
@@ -32,13 +32,13 @@ class CallObserver:
     def is_unary(self, method: str) -> bool:
         return self.unary
 
-    def began(self, metadata: Metadata) -> None:
+    def call_started(self, metadata: Metadata) -> None:
         pass
 
-    def ended(self, ending: CallResult) -> None:
+    def call_ended(self, ending: CallResult) -> None:
         self.endings.append(ending)
 
-    async def corrected(self, refusal: CallResult) -> Metadata | None:
+    async def corrected_trailers(self, refusal: CallResult) -> Metadata | None:
         self.refusals.append(refusal)
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -92,10 +92,10 @@ def test_other_trailers_go_out_instead(unary: bool, probe: Any) -> None:
 @each_way
 def test_who_fails_to_listen_stops_nothing(unary: bool, rpc: Any, probe: Any) -> None:
     class Deaf(CallObserver):
-        def began(self, metadata: Metadata) -> None:
+        def call_started(self, metadata: Metadata) -> None:
             raise RuntimeError("a bug")
 
-        def ended(self, ending: CallResult) -> None:
+        def call_ended(self, ending: CallResult) -> None:
             raise RuntimeError("a bug")
 
     assert through(Deaf(None, unary=unary), probe.port, "Echo", b"x") == ("OK", "", rpc.METADATA)
@@ -205,7 +205,7 @@ def test_look_ups_end_before_the_deadline_of_the_call(
 
 @each_way
 def test_messages_that_find_no_room_end_their_call_and_leave_none_of_it_taken(unary: bool, probe: Any) -> None:
-    room = Room(100_000)
+    room = BufferBudget(100_000)
 
     async def main() -> list[str]:
         upstream = open_upstream(f"127.0.0.1:{probe.port}")
@@ -228,7 +228,7 @@ def test_messages_that_find_no_room_end_their_call_and_leave_none_of_it_taken(un
     assert said[:2] == ["OK ", f"RESOURCE_EXHAUSTED {FULL}"]
     assert said[2].startswith("DEADLINE_EXCEEDED ")
     assert said[3:] == ["OK ", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"]
-    with room.held(bytes(100_000)):
+    with room.reserved(bytes(100_000)):
         pass
 
 

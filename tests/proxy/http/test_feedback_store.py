@@ -14,7 +14,7 @@ import pytest
 from corrigible.proxy.asgi import Message, Receive, ReflectiveMiddleware, Scope, Send
 from corrigible.proxy.build import build_corrector
 from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome
-from corrigible.proxy.http.feedback_store import Served
+from corrigible.proxy.http.feedback_store import DocumentResponse
 from corrigible.proxy.http.messages import HttpExchange, RequestHead, ResponseHead
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.lookup import LookupAnswer
@@ -58,7 +58,7 @@ def fetched(
     method: str = "GET",
     peer: str = "",
     at: float = 1.0,
-) -> Served | None:
+) -> DocumentResponse | None:
     return corrector.document(RequestHead(method, target, headers, peer), at)
 
 
@@ -80,7 +80,7 @@ def test_the_link_leads_to_the_feedback(corrector: HttpCorrector) -> None:
     assert json.loads(kept.body)["suggestions"][0]["parameters"] == {"amount": 300}
     assert dict(kept.headers)["Cache-Control"] == "no-store"
     head = fetched(corrector, target, KEY, method="HEAD")
-    assert head == Served(kept.headers, b"")
+    assert head == DocumentResponse(kept.headers, b"")
     assert dict(kept.headers)["Content-Length"] == str(len(kept.body))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corrigible.proxy.http.forwarded_headers import travels
+from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.mitm.lookup_client import credentials
 
 WHO = """
@@ -32,12 +32,12 @@ recovery-feedback-caller x-client-ip x-user-agent x-foo
 
 @pytest.mark.parametrize("name", WHO.split())
 def test_who_asks_travels(name: str) -> None:
-    assert travels(name)
+    assert is_forwarded(name)
 
 
 @pytest.mark.parametrize("name", ASTRAY.split())
 def test_what_would_lead_astray_stays(name: str) -> None:
-    assert not travels(name)
+    assert not is_forwarded(name)
 
 
 def test_what_connection_names_stays() -> None:

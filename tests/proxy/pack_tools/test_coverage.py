@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from corrigible.proxy.cli import main
-from corrigible.proxy.pack_tools.coverage import Error, Exercise, Seen, Share, could_match, coverage
+from corrigible.proxy.pack_tools.coverage import Error, Exercise, ObservedError, Share, could_match, coverage
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.pack.load import load_pack
 
@@ -108,20 +108,23 @@ def test_which_rules_could_match(pack: Path, error: Error, expected: set[str]) -
 
 def test_what_was_seen_or_is_in_a_case_shows_that_a_rule_speaks(pack: Path) -> None:
     late = Error("ListRefunds", "400", "late")
-    seen = [Seen(late, ("apex.words",), True), Seen(late, (), False)]
+    seen = [ObservedError(late, ("apex.words",), True), ObservedError(late, (), False)]
     case = Exercise(Error("ListRefunds", "404"), "apex.words")
     found = coverage([Error("ListRefunds", "default")], seen, [case], rules(pack))
     (row,) = found.rows
-    assert (row.error, row.documented, row.seen, row.answered) == (Error("ListRefunds", "default"), True, 2, 1)
+    assert (row.error, row.documented, row.observed, row.corrected) == (Error("ListRefunds", "default"), True, 2, 1)
     assert (row.rules, row.cases, row.covered) == (("apex.words",), 1, True)
     assert found.idle == ("apex.elsewhere", "apex.over", "apex.slow")
 
 
 def test_an_error_belongs_to_the_narrowest_documented_one(pack: Path) -> None:
     documented = [Error("A", "400", "x"), Error("A", "4XX"), Error("A", "default")]
-    seen = [Seen(Error("A", *error), (), False) for error in (("400", "x"), ("400", "y"), ("404", "z"), ("500", ""))]
-    found = coverage(documented, [*seen, Seen(Error("B", "400"), (), False)], [], rules(pack))
-    assert {(row.error, row.documented, row.seen) for row in found.rows} == {
+    seen = [
+        ObservedError(Error("A", *error), (), False)
+        for error in (("400", "x"), ("400", "y"), ("404", "z"), ("500", ""))
+    ]
+    found = coverage(documented, [*seen, ObservedError(Error("B", "400"), (), False)], [], rules(pack))
+    assert {(row.error, row.documented, row.observed) for row in found.rows} == {
         (Error("A", "400", "x"), True, 1),
         (Error("A", "400", "y"), False, 1),
         (Error("A", "4XX"), True, 1),
@@ -132,9 +135,9 @@ def test_an_error_belongs_to_the_narrowest_documented_one(pack: Path) -> None:
 
 def test_what_was_seen_and_never_answered_is_not_covered_whatever_rules_there_are(pack: Path) -> None:
     error = Error("CreateRefund", "400", "too_much")
-    found = coverage([error], [Seen(error, (), False)], [], rules(pack))
+    found = coverage([error], [ObservedError(error, (), False)], [], rules(pack))
     assert (found.rows[0].rules, found.rows[0].covered) == (("apex.over",), False)
-    assert (found.observed, found.answers) == (Share(0, 1), Share(0, 1))
+    assert (found.observed, found.corrected) == (Share(0, 1), Share(0, 1))
 
 
 def test_a_share_of_nothing_has_no_percentage() -> None:

@@ -12,7 +12,7 @@ import pytest
 from corrigible.proxy.core.corrector import Outcome
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.runtime.dispatcher import LARGE, OF_ALL, OF_ONE, Dispatcher, Shed, Task
+from corrigible.proxy.runtime.dispatcher import LARGE, OF_ALL, OF_ONE, Dispatcher, Overloaded, Task
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 PATIENT = Limits(seconds=30, seconds_with_lookups=30)
@@ -72,7 +72,7 @@ def test_there_is_a_bound_for_each_caller_and_one_for_all(callers: list[str], wh
         running = begun(dispatcher, [task(caller, asks, "/x") for caller in callers], later)
         await asyncio.sleep(0)
         for _ in range(2):
-            with pytest.raises(Shed) as shed:
+            with pytest.raises(Overloaded) as shed:
                 await dispatcher.run(task("a", asks, "/x"), later, PATIENT)
             assert str(shed.value) == why
         if len(callers) < OF_ALL:
@@ -145,7 +145,7 @@ def test_a_mistake_is_not_hidden() -> None:
 def test_large_ones_are_left_alone_where_there_is_no_worker() -> None:
     async def main() -> None:
         assert await Dispatcher().run(task("a", asks, "/x", size=LARGE), at_once, PATIENT) == "/x 200"
-        with pytest.raises(Shed, match=f"over {LARGE} bytes to read"):
+        with pytest.raises(Overloaded, match=f"over {LARGE} bytes to read"):
             await Dispatcher().run(task("a", asks, "/x", size=LARGE + 1), at_once, PATIENT)
         everything = Dispatcher(largest_here=None)
         assert await everything.run(task("a", asks, "/x", size=1 << 30), at_once, PATIENT) == "/x 200"

@@ -19,7 +19,7 @@ from corrigible.proxy.core.engine import Engine
 from corrigible.proxy.http.corrector import HttpCorrector
 from corrigible.proxy.http.messages import HttpExchange
 from corrigible.proxy.http.request_reader import read_request
-from corrigible.proxy.pack_tools.coverage import Coverage, Error, Exercise, Row, Seen, coverage
+from corrigible.proxy.pack_tools.coverage import Coverage, Error, Exercise, ObservedError, Row, coverage
 from corrigible.proxy.recording.reader import Recording, capture, decoded, read_recording
 from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
 from corrigible.rules.errors import AuthoringError, Place
@@ -126,7 +126,7 @@ def exercises(profile: ApiProfile) -> list[Exercise]:
     return cases
 
 
-def observed(profile: ApiProfile, file: Path) -> Iterator[Seen]:
+def observed(profile: ApiProfile, file: Path) -> Iterator[ObservedError]:
     """Yield the errors in a file of recorded traffic. Raises AuthoringError if the file is malformed."""
     corrector = HttpCorrector(Engine([profile]))
     if file.suffix != ".jsonl":
@@ -155,16 +155,16 @@ def observed(profile: ApiProfile, file: Path) -> Iterator[Seen]:
             raise AuthoringError(Place(file, number), 'expected a line of the proxy log, or "request" and "response"')
 
 
-def _logged(profile: ApiProfile, entry: Mapping[str, Json]) -> Iterator[Seen]:
+def _logged(profile: ApiProfile, entry: Mapping[str, Json]) -> Iterator[ObservedError]:
     status, rules = entry.get("status"), tuple(map(str, entry.get("rules") or ()))
     if not isinstance(status, int) or (status < 400 and not rules):
         return
     path = str(entry.get("path") or "").partition("?")[0]
     operation = str(entry.get("operation") or "") or _operation(profile, str(entry.get("method")), path)
-    yield Seen(Error(operation, str(status)), rules, entry.get("outcome") != "untouched")
+    yield ObservedError(Error(operation, str(status)), rules, entry.get("outcome") != "untouched")
 
 
-def _recorded(profile: ApiProfile, corrector: HttpCorrector, recording: Recording) -> Iterator[Seen]:
+def _recorded(profile: ApiProfile, corrector: HttpCorrector, recording: Recording) -> Iterator[ObservedError]:
     for recorded in recording.exchanges:
         if not corrector.wants_body(recorded.request, recorded.response):
             continue
@@ -186,7 +186,7 @@ def _recorded(profile: ApiProfile, corrector: HttpCorrector, recording: Recordin
         if exchange.status < 400 and outcome.rewrite is None:
             continue
         for error in _errors(profile, exchange):
-            yield Seen(error, outcome.rules, outcome.rewrite is not None)
+            yield ObservedError(error, outcome.rules, outcome.rewrite is not None)
 
 
 def _errors(profile: ApiProfile, exchange: Exchange) -> list[Error]:
@@ -211,7 +211,7 @@ _HEADS = ("operation", "status", "code", "documented", "seen", "answered", "rule
 
 def table(result: Coverage, *, whole: bool) -> Iterator[str]:
     """Yield the lines of a table, then the totals."""
-    visible_rows = [row for row in result.rows if whole or row.seen or row.cases]
+    visible_rows = [row for row in result.rows if whole or row.observed or row.cases]
     rows = [_HEADS, *map(_cells, visible_rows)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
     for row in rows if visible_rows else ():
@@ -224,7 +224,7 @@ def table(result: Coverage, *, whole: bool) -> Iterator[str]:
     if result.documented.whole:
         yield f"documented: {result.documented} errors have a rule"
     if result.observed.whole:
-        yield f"observed: {result.observed} kinds of errors and {result.answers} responses were corrected"
+        yield f"observed: {result.observed} kinds of errors and {result.corrected} responses were corrected"
     if result.idle:
         yield f"rules that match none of these errors: {', '.join(result.idle)}"
 
@@ -237,8 +237,8 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.error.status,
         row.error.code or "-",
         "yes" if row.documented else "no",
-        str(row.seen or "-"),
-        str(row.answered) if row.seen else "-",
+        str(row.observed or "-"),
+        str(row.corrected) if row.observed else "-",
         (f"{rules} and {further} more" if further > 0 else rules) or "-",
         str(row.cases or "-"),
     )

@@ -98,7 +98,7 @@ def _play(scene: Scene, page: Page) -> None:
             raise DemoError("the proxy added nothing")
         page.answer(corrected, {MEMBER: feedback}, note="the same error, with feedback added")
         _expect(corrected.status == plain.status, f"the status became {corrected.status}")
-        _expect(keeps(plain.body, corrected.body), "the original error was changed")
+        _expect(preserves(plain.body, corrected.body), "the original error was changed")
 
         page.step("3. The retry that a program without a language model derives from it")
         following = apply(feedback, call)
@@ -109,7 +109,7 @@ def _play(scene: Scene, page: Page) -> None:
             _expect(through.send(step).succeeded, f"the step {step.method} {step.path} was rejected")
         page.request(following.request, before=call)
         final = through.send(following.request)
-        page.answer(final, {key: final.body.get(key) for key in scene.shown} if final.succeeded else final.body)
+        page.answer(final, {key: final.body.get(key) for key in scene.shown_members} if final.succeeded else final.body)
         page.line()
         _expect(final.succeeded, "the retry was rejected")
 
@@ -119,12 +119,12 @@ def _expect(condition: bool, otherwise: str) -> None:
         raise DemoError(otherwise)
 
 
-def keeps(native: Json, corrected: Json) -> bool:
+def preserves(native: Json, corrected: Json) -> bool:
     """Whether every member of the native answer is still there unchanged. Members may have been added."""
     if isinstance(native, list) and isinstance(corrected, list):
-        return all(map(keeps, native, corrected)) and len(native) <= len(corrected)
+        return all(map(preserves, native, corrected)) and len(native) <= len(corrected)
     if not isinstance(native, Mapping):
         return bool(native == corrected)
     return isinstance(corrected, Mapping) and all(
-        key in corrected and keeps(value, corrected[key]) for key, value in native.items()
+        key in corrected and preserves(value, corrected[key]) for key, value in native.items()
     )

@@ -172,7 +172,11 @@ def run(args: argparse.Namespace) -> int:
     )
     if trust.insecure:
         print("corrigible proxy: --upstream-insecure: the API's certificate is not verified", file=sys.stderr)
-    work: Served = {"correct": corrector.correct, "succeeded": loops.succeeded, "withheld": loops.withheld}
+    work: Served = {
+        "correct": corrector.correct,
+        "succeeded": loops.succeeded,
+        "uncount_refusal": loops.uncount_refusal,
+    }
     with closing(build_dispatcher(work, loops)) as dispatcher:
         return serve(
             settings,

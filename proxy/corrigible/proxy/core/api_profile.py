@@ -57,7 +57,7 @@ class MatchedOperation(NamedTuple):
     operation: str
     """Empty where the profile names none for it."""
     params: Mapping[str, str]
-    presented: bool = False
+    is_wrapped: bool = False
     """The exchange carried another one, and the upstream is not the API that this one is about: no look-ups."""
 
 
@@ -126,17 +126,17 @@ def match_operation(profiles: Sequence[ApiProfile], request: Request) -> Matched
     return MatchedOperation(profiles[0], "", {}) if profiles else None
 
 
-def match_with(profile: ApiProfile, request: Request, *, presented: bool = False) -> MatchedOperation:
+def match_with(profile: ApiProfile, request: Request, *, is_wrapped: bool = False) -> MatchedOperation:
     """Return the operation of a request by one profile: the one that the request names, else that of its path.
 
     A gRPC method is its own operation: `/package.Service/Method` is `package.Service/Method`.
     """
     if request.protocol is Protocol.GRPC:
-        return MatchedOperation(profile, request.method[1:], {}, presented)
+        return MatchedOperation(profile, request.method[1:], {}, is_wrapped)
     operation, params = profile.adapter.operations.find(request.method, request.path) or ("", {})
     if profile.pack.operation is not None:
         operation = profile.pack.operation.of(request) or operation
-    return MatchedOperation(profile, operation, params, presented)
+    return MatchedOperation(profile, operation, params, is_wrapped)
 
 
 def parse_errors(match: MatchedOperation, exchange: Exchange, body: Json) -> Sequence[Violation]:

@@ -61,7 +61,7 @@ class Codec(Protocol[NativeT, Embedded]):
     def embed(self, native: NativeT, exchange: Exchange, decision: Decision, choice: ModeChoice) -> Embedded | Unplaced:
         """Return the answer with what was decided, or why it stays as it is."""
 
-    def keep(self, embedded: Embedded) -> None:
+    def store_document(self, embedded: Embedded) -> None:
         """Keep what an answer points to for fetching."""
 
 
@@ -80,7 +80,7 @@ class Outcome(Generic[Embedded]):
     seal: tuple[str, float] | None = None
     """By which the feedback was believed, and when."""
 
-    def withheld(self, error: str) -> Outcome[Embedded]:
+    def unchanged(self, error: str) -> Outcome[Embedded]:
         """Return the outcome that leaves every byte, for a mistake of ours."""
         return replace(self, rewrite=None, reason=OUR_ERROR, feedback=None, rules=(), error=error)
 
@@ -129,15 +129,15 @@ class Corrector(Generic[Native, Embedded]):
             embedded = self._codec.embed(native, exchange, decision, choice)
             if isinstance(embedded, Unplaced):
                 if loops is not None and isinstance(decision, Annotate):
-                    loops.withheld(id)
+                    loops.uncount_refusal(id)
                 return _untouched(decision, embedded, mode)
-            self._codec.keep(embedded)
+            self._codec.store_document(embedded)
             return _rewritten(decision, embedded, mode, exchange)
         except NotCorrected as why:
             return Outcome(None, str(why), mode)
         except Exception as problem:  # the law: an error of ours means that the native answer passes
             if loops is not None:
-                loops.withheld(id)
+                loops.uncount_refusal(id)
             return Outcome(None, OUR_ERROR, mode, error=f"{type(problem).__name__}: {problem}")
 
     def succeeded(self, native: Native) -> None:
@@ -146,7 +146,7 @@ class Corrector(Generic[Native, Embedded]):
             return
         try:
             caller = self._caller(native)
-            if self.loops.knows(caller):
+            if self.loops.has_loop(caller):
                 request = self._codec.target(native)
                 match = match_operation(self.engine.profiles, request)
                 self.loops.succeeded(caller, place_of(match.operation if match is not None else "", request))
@@ -156,10 +156,10 @@ class Corrector(Generic[Native, Embedded]):
     def accepted(self, outcome: Outcome[Embedded]) -> Outcome[Embedded]:
         """Take over what another process made of an answer: what is to be remembered is remembered here."""
         relay = self.engine.relay
-        if outcome.seal is not None and (relay is None or not relay.first(*outcome.seal)):
-            return outcome.withheld("feedback of another front was taken already")
+        if outcome.seal is not None and (relay is None or not relay.is_first_use(*outcome.seal)):
+            return outcome.unchanged("feedback of another front was taken already")
         if outcome.rewrite is not None:
-            self._codec.keep(outcome.rewrite)
+            self._codec.store_document(outcome.rewrite)
         return outcome
 
     def _caller(self, native: Native) -> str:

@@ -49,9 +49,9 @@ class _Trial(NamedTuple):
 class _Result(NamedTuple):
     trial: _Trial
     answer: LookupAnswer
-    lost: tuple[str, ...]
+    lost_values: tuple[str, ...]
     """Values of the request that the answer does not hold; of an answer that shows no object, not known."""
-    shown: bool
+    shows_stored: bool
     """Whether the answer shows what would be stored."""
 
     @property
@@ -60,7 +60,7 @@ class _Result(NamedTuple):
 
     @property
     def keeps_all(self) -> bool:
-        return self.accepted and self.shown and not self.lost
+        return self.accepted and self.shows_stored and not self.lost_values
 
 
 def dry_run(
@@ -126,8 +126,8 @@ def _without_refuted(
 
 
 def _marked(suggestion: Suggestion, result: _Result) -> Suggestion:
-    if result.lost or not result.shown:
-        return losing({**suggestion, "verification": {"status": "unverified", "method": "dry_run"}}, result.lost)
+    if result.lost_values or not result.shows_stored:
+        return losing({**suggestion, "verification": {"status": "unverified", "method": "dry_run"}}, result.lost_values)
     out = {**suggestion, "verification": {"status": "verified", "method": "dry_run"}}
     safety = suggestion["safety"]
     if not safety["changes_intent"] and not safety.get("requires_confirmation"):

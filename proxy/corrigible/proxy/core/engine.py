@@ -69,7 +69,7 @@ class Engine:
         self.relay = relay
         self.limits = limits or Limits()
         self.clock = clock
-        self._presenting = tuple(profile for profile in self.profiles if profile.adapter.present is not None)
+        self._unwrapping = tuple(profile for profile in self.profiles if profile.adapter.unwrap is not None)
 
     def warm_up(self) -> None:
         """Make now what would be made on first need: the first caller should not wait for it."""
@@ -105,7 +105,7 @@ class Engine:
                 return PassThrough("no pack is loaded")
             exchange, match = self._unwrapped(exchange, match)
             operation = match.operation
-            relayed = None if match.presented else relayed_feedback(exchange, match, self.relay, self.limits)
+            relayed = None if match.is_wrapped else relayed_feedback(exchange, match, self.relay, self.limits)
             if relayed is not None and relayed.is_final:
                 return relayed.decision
             decision = yield from self._decide(exchange, match, explanation, loops, budget)
@@ -119,10 +119,10 @@ class Engine:
 
     def _unwrapped(self, exchange: Exchange, match: MatchedOperation) -> tuple[Exchange, MatchedOperation]:
         """Return the exchange that another one carries, such as the call that a webhook is asked about."""
-        for profile in self._presenting:
-            inner = profile.adapter.present(exchange) if profile.adapter.present is not None else None
+        for profile in self._unwrapping:
+            inner = profile.adapter.unwrap(exchange) if profile.adapter.unwrap is not None else None
             if inner is not None:
-                return inner, match_with(profile, inner.request, presented=True)
+                return inner, match_with(profile, inner.request, is_wrapped=True)
         return exchange, match
 
     def _decide(
@@ -179,7 +179,7 @@ class Engine:
             profiles += [profile for profile in self.profiles if profile is not match.profile]
         for profile in profiles:
             if profile is not match.profile:
-                match = match_with(profile, exchange.request, presented=match.presented)
+                match = match_with(profile, exchange.request, is_wrapped=match.is_wrapped)
             errors = parse_errors(match, exchange, text)
             if not errors and profile is profiles[0] and _is_judged_unread(profile, exchange):
                 errors = (Violation(),)
@@ -199,7 +199,7 @@ class Engine:
         """Turn the suggestions for each error into the feedback to send."""
         exchange, request, pack = case.exchange, case.request, case.pack
         results = merge_suggestions([one.result for one in matched], request)
-        if pack.text.dry_run is not None and not case.match.presented:
+        if pack.text.dry_run is not None and not case.match.is_wrapped:
             results = yield from dry_run(results, [one.error for one in matched], case, pack.text.dry_run)
         declared = declare_losses(results, request, pack)
         if explanation is not None:
@@ -229,7 +229,7 @@ class Engine:
             encoded = encode(feedback, request, pack.settings.secrets, self.limits)
         except CorrigibleError:
             if loops is not None:
-                loops.withheld(exchange.id)
+                loops.uncount_refusal(exchange.id)
             raise
         return Annotate(
             case,
@@ -265,7 +265,7 @@ def apply_loop_policy(
     errors = case.errors[: limits.suggestions]
     refusal = Refusal(exchange.caller, match.operation, exchange.request, errors, exchange.started, code, exchange.id)
     try:
-        return loops.answered(refusal, feedback), None
+        return loops.count_refusal(refusal, feedback), None
     except Exception as problem:
         return None, f"{type(problem).__name__}: {problem}"
 

@@ -119,12 +119,12 @@ class ErrorMatcher:
         for rule in candidates:
             if (rule.priority < 0) is not last_resort:
                 continue
-            if match.presented and any(not question.optional for question in rule.lookups):
+            if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
             notes: list[str] | None = None if explanation is None else []
             scope = {**self._scope, "error": self._scope["errors"][number]}
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
-            result = yield from (_without_lookups(results) if match.presented else results)
+            result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"
             if result is not None and self._description is not None:
                 result = self._valid(result)
@@ -140,7 +140,7 @@ class ErrorMatcher:
         if self._description is None or not may_be_judged(error, self._case.exchange.status):
             return
         finder = ViolationFinder(self._case, self._description, self._violations_at)
-        for order, violation in enumerate(finder.about(error)):
+        for order, violation in enumerate(finder.candidates(error)):
             place = violation.pointer, violation.keyword
             if place in self._repaired:
                 continue

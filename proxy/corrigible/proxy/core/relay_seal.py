@@ -35,7 +35,7 @@ class Relay:
         time = str(int(now))
         return f"{_VERSION} {time} {uid} {self._mac(text, call, uid, time)}"
 
-    def vouched(self, text: str, seals: Iterable[str], calls: Sequence[Call], now: float) -> str | None:
+    def valid_seal(self, text: str, seals: Iterable[str], calls: Sequence[Call], now: float) -> str | None:
         """Return the seal that is valid for a text as the answer to one of these calls; None if none is."""
         for seal in seals:
             parts = seal.split(" ")
@@ -49,7 +49,7 @@ class Relay:
                 return seal
         return None
 
-    def first(self, seal: str, now: float) -> bool:
+    def is_first_use(self, seal: str, now: float) -> bool:
         """Whether a valid seal is used for the first time. One that cannot be remembered counts as used."""
         while self._seen and next(iter(self._seen.values())) < now - 2 * SECONDS:
             self._seen.popitem(last=False)

@@ -63,9 +63,9 @@ def relayed_feedback(
         unsealed = unsealed or this_unsealed
         if relay is not None and adapter.calls is not None:
             now = exchange.started + exchange.elapsed
-            seal = relay.vouched(text, seals(body), adapter.calls(exchange.request).calls, now)
+            seal = relay.valid_seal(text, seals(body), adapter.calls(exchange.request).calls, now)
             if seal is not None and (sealed := _annotation(case, feedback, limits)) is not None:
-                if relay.first(seal, now):
+                if relay.is_first_use(seal, now):
                     return Relayed(sealed._replace(seal=seal), is_final=True)
                 return Relayed(this_unsealed or PassThrough("seen before"), is_final=True)
     return None if unsealed is None else Relayed(unsealed, is_final=False)

@@ -69,7 +69,7 @@ class ReadsState(Protocol):
 
 def suggest_by_state(case: RefusalCase, error: Violation, reads: RelatedReads, group: str) -> Results:
     """Look up what a refusal is about, and return what follows from it; None where nothing does."""
-    if case.match.presented or case.request.protocol is not Wire.HTTP:
+    if case.match.is_wrapped or case.request.protocol is not Wire.HTTP:
         return None
     return (yield from _StateReader(case, error, reads, group).result())
 

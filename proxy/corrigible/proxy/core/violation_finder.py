@@ -88,7 +88,7 @@ class ViolationFinder:
         self._request, self._operation = case.request, case.match.operation
         self._violations_at = violations_at
 
-    def about(self, error: Violation) -> Sequence[SchemaViolation]:
+    def candidates(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations that an error may be about, the likeliest first."""
         status = self._case.exchange.status
         if error.type in _BY_THE_TEXT_ONLY or (

@@ -22,7 +22,7 @@ class Scene:
     title: str
     call: Callable[[Caller], Request]
     """Prepares the state of the API and returns the call."""
-    shown: Sequence[str]
+    shown_members: Sequence[str]
     """Members of the final answer that are printed."""
     headers: Mapping[str, str] = field(default_factory=dict)
     authority: Callable[[int], Path] | None = None
@@ -59,26 +59,26 @@ def _kubernetes(api: Caller) -> Request:
 
 
 SCENES: Final = (
-    Scene("recipe", "pancakes for a person with celiac disease", _recipe, shown=("success",)),
+    Scene("recipe", "pancakes for a person with celiac disease", _recipe, shown_members=("success",)),
     Scene(
         "stripe",
         "a refund of $5.00 when $3.00 is left on the charge",
         _stripe,
-        shown=("id", "object", "amount", "charge", "status"),
+        shown_members=("id", "object", "amount", "charge", "status"),
         headers={"authorization": "Bearer sk_test_corrigible0000000001"},
     ),
     Scene(
         "github",
         "a file updated without the sha of its present content",
         _github,
-        shown=("content",),
+        shown_members=("content",),
         headers={"authorization": "Bearer token-octocat"},
     ),
     Scene(
         "kubernetes",
         "a Deployment whose selector does not match its pods",
         _kubernetes,
-        shown=("apiVersion", "kind"),
+        shown_members=("apiVersion", "kind"),
         headers={"authorization": f"Bearer {TOKENS['admin']}"},
         authority=authority,
         check_machine=find_apiserver,

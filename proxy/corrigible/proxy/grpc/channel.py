@@ -156,7 +156,7 @@ def _connected(context: ssl.SSLContext, address: tuple[str, int]) -> Iterator[ss
         yield connection
 
 
-def identified(identity: Identity) -> grpc.ServerCredentials:
+def fetch_identity(identity: Identity) -> grpc.ServerCredentials:
     """Return what a server shows to its callers."""
     chain = identity.certificate.read_bytes()
     key = identity.key.read_bytes() if identity.key is not None else chain

@@ -75,7 +75,7 @@ class GrpcCodec:
         trailers = annotated(native.trailers, status, native.message, decision.feedback)
         return Unplaced("the native details leave no room") if trailers is None else trailers
 
-    def keep(self, embedded: Metadata) -> None:
+    def store_document(self, embedded: Metadata) -> None:
         """Trailers point to nothing."""
 
 

@@ -60,52 +60,52 @@ class CallObserver(Protocol):
     def is_unary(self, method: str) -> bool:
         """Whether a method is known to take one message and give one: that is carried at less cost."""
 
-    def began(self, metadata: Metadata) -> None:
+    def call_started(self, metadata: Metadata) -> None:
         """Hear of a call, and what came with it."""
 
-    def ended(self, ending: CallResult) -> None:
+    def call_ended(self, ending: CallResult) -> None:
         """Hear of a call that needs nothing more: it went well, or nobody waits for it."""
 
-    async def corrected(self, refusal: CallResult) -> Metadata | None:
+    async def corrected_trailers(self, refusal: CallResult) -> Metadata | None:
         """Return the trailers to send instead, None where the upstream's own stay."""
 
 
-class Full(Exception):
+class BufferFull(Exception):
     """A message finds no room."""
 
 
-class Room:
+class BufferBudget:
     """What messages under way take together."""
 
     def __init__(self, most: int = HELD) -> None:
         self._left = most
 
     @contextlib.contextmanager
-    def held(self, message: bytes) -> Iterator[None]:
+    def reserved(self, message: bytes) -> Iterator[None]:
         """Account for a message while it is held. Raises Full where there is no room."""
         if len(message) > self._left:
-            raise Full
+            raise BufferFull
         self._left -= len(message)
         try:
             yield
         finally:
             self._left += len(message)
 
-    def keep(self, message: bytes | None) -> bool:
+    def reserve(self, message: bytes | None) -> bool:
         """Account for a message until it is dropped; False where there is no room."""
         if message is None or len(message) > self._left:
             return False
         self._left -= len(message)
         return True
 
-    def drop(self, message: bytes | None) -> None:
+    def release(self, message: bytes | None) -> None:
         self._left += len(message or b"")
 
 
 class Forwarder(grpc.GenericRpcHandler):
     """Handles every method there is by asking the upstream."""
 
-    def __init__(self, upstream: Upstream, observer: CallObserver, room: Room) -> None:
+    def __init__(self, upstream: Upstream, observer: CallObserver, room: BufferBudget) -> None:
         self._upstream, self._observer, self._room = upstream, observer, room
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
@@ -121,9 +121,9 @@ class Forwarder(grpc.GenericRpcHandler):
 
     async def _forward_unary(self, method: str, request: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:
         try:
-            with self._room.held(request):
+            with self._room.reserved(request):
                 return await self._forward_call(method, request, context)
-        except Full:
+        except BufferFull:
             await self._refuse(method, context, time.time())
             raise
 
@@ -138,7 +138,7 @@ class Forwarder(grpc.GenericRpcHandler):
         answer = b""
         with self._upstream.channel() as channel:
             make: Any = channel.unary_unary(method)
-            call = make(request, timeout=context.time_remaining(), metadata=aio.Metadata(*passed_on(metadata)))
+            call = make(request, timeout=context.time_remaining(), metadata=aio.Metadata(*forwarded_metadata(metadata)))
             try:
                 answer = await call
             except aio.AioRpcError:
@@ -175,28 +175,30 @@ class Forwarder(grpc.GenericRpcHandler):
         self._began(metadata)
         with self._upstream.channel() as channel:
             call: Any = channel.stream_stream(method)(
-                timeout=context.time_remaining(), metadata=aio.Metadata(*passed_on(metadata))
+                timeout=context.time_remaining(), metadata=aio.Metadata(*forwarded_metadata(metadata))
             )
             forwarding = asyncio.create_task(messages.forward(call))
             try:
                 await _return_messages(call, context, self._room)
             except aio.AioRpcError:
                 pass  # how it ended is asked for below
-            except Full:
-                messages.full = True
+            except BufferFull:
+                messages.is_full = True
             except asyncio.CancelledError:
-                if not messages.full:
+                if not messages.is_full:
                     self._ended(CallResult(method, metadata, None, _CANCELLED, GONE, (), started))
                     raise
             finally:
                 forwarding.cancel()
                 if not call.done():
                     call.cancel()  # the caller went away
-            if messages.full:
+            if messages.is_full:
                 await self._refuse(method, context, started)
             code, message, trailers = await _ending(call)
         left = context.time_remaining()
-        ending = CallResult(method, metadata, messages.only, code, message, trailers, started, left, _peer(context))
+        ending = CallResult(
+            method, metadata, messages.single_message, code, message, trailers, started, left, _peer(context)
+        )
         context.set_trailing_metadata(await self._trailers(ending))
         if message:
             context.set_details(message)
@@ -207,18 +209,18 @@ class Forwarder(grpc.GenericRpcHandler):
 
     def _began(self, metadata: Metadata) -> None:
         with contextlib.suppress(Exception):
-            self._observer.began(metadata)
+            self._observer.call_started(metadata)
 
     def _ended(self, ending: CallResult) -> None:
         with contextlib.suppress(Exception):
-            self._observer.ended(ending)
+            self._observer.call_ended(ending)
 
     async def _trailers(self, ending: CallResult) -> Metadata:
         if not ending.code:
             self._ended(ending)
             return ending.trailers
         try:
-            return await self._observer.corrected(ending) or ending.trailers
+            return await self._observer.corrected_trailers(ending) or ending.trailers
         except Exception:  # the law, as above: a mistake of ours costs the feedback, never the native status
             return ending.trailers
 
@@ -232,7 +234,7 @@ def _peer(context: aio.ServicerContext[Any, Any]) -> str:
     return (context.peer() or "").rpartition(":")[0]
 
 
-async def _return_messages(call: Any, context: aio.ServicerContext[Any, Any], room: Room) -> None:
+async def _return_messages(call: Any, context: aio.ServicerContext[Any, Any], room: BufferBudget) -> None:
     """Give a caller the headers and messages of an answer. Raises AioRpcError where it ends as a refusal, and Full."""
     initial = tuple(await call.initial_metadata())
     headers = None
@@ -245,9 +247,9 @@ async def _return_messages(call: Any, context: aio.ServicerContext[Any, Any], ro
         message = await call.read()
     finally:
         if headers is not None:
-            await headers.settled()
+            await headers.finish()
     while message is not aio.EOF:
-        with room.held(message):
+        with room.reserved(message):
             await context.write(message)
         message = await call.read()
 
@@ -263,14 +265,14 @@ class _Headers:
     def _send(self) -> None:
         self._sending = asyncio.create_task(self._context.send_initial_metadata(()))
 
-    async def settled(self) -> None:
+    async def finish(self) -> None:
         """Return when they are sent, or never will be by this."""
         self._timer.cancel()
         if self._sending is not None:
             await self._sending
 
 
-def passed_on(metadata: Metadata) -> list[tuple[str, str | bytes]]:
+def forwarded_metadata(metadata: Metadata) -> list[tuple[str, str | bytes]]:
     """Return the caller's metadata that goes upstream, without the fields that gRPC writes itself."""
     return [(key, value) for key, value in metadata if key != "user-agent"]
 
@@ -278,17 +280,17 @@ def passed_on(metadata: Metadata) -> list[tuple[str, str | bytes]]:
 class _RequestStream:
     """The messages of a caller on their way, the first of them kept as long as it is the only one."""
 
-    def __init__(self, requests: AsyncIterator[bytes], room: Room) -> None:
+    def __init__(self, requests: AsyncIterator[bytes], room: BufferBudget) -> None:
         self._requests, self._room = requests, room
-        self.full = False
+        self.is_full = False
         """Whether a message found no room."""
-        self.only: bytes | None = None
+        self.single_message: bytes | None = None
         self._count = 0
 
     def forget(self) -> None:
         """Keep no message any more."""
-        self._room.drop(self.only)
-        self.only = None
+        self._room.release(self.single_message)
+        self.single_message = None
 
     async def forward(self, call: Any) -> None:
         try:
@@ -296,13 +298,13 @@ class _RequestStream:
             async for message in self._requests:
                 self._count += 1
                 self.forget()
-                if self._count == 1 and len(message) <= KEPT and self._room.keep(message):
-                    self.only = message
-                with self._room.held(message):
+                if self._count == 1 and len(message) <= KEPT and self._room.reserve(message):
+                    self.single_message = message
+                with self._room.reserved(message):
                     await send(call, message)
             await call.done_writing()
-        except Full:
-            self.full = True
+        except BufferFull:
+            self.is_full = True
             call.cancel()
         except (aio.AioRpcError, cygrpc.InternalError):
             return  # the call has ended: whoever reads it is told how
@@ -334,11 +336,11 @@ async def serve(
     observer: CallObserver,
     credentials: grpc.ServerCredentials | None = None,
     *,
-    room: Room | None = None,
+    room: BufferBudget | None = None,
 ) -> tuple[aio.Server, int]:
     """Return a started server and its port. Raises RuntimeError where the address is taken."""
     server = aio.server(options=OPTIONS)
-    server.add_generic_rpc_handlers((Forwarder(upstream, observer, room or Room()),))
+    server.add_generic_rpc_handlers((Forwarder(upstream, observer, room or BufferBudget()),))
     port = server.add_insecure_port(address) if credentials is None else server.add_secure_port(address, credentials)
     await server.start()
     return server, port

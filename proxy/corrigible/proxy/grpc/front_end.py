@@ -17,14 +17,14 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.core.corrector import OUR_ERROR, Outcome
 from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.mode import Mode
-from corrigible.proxy.http.forwarded_headers import travels
-from corrigible.proxy.runtime.dispatcher import Dispatcher, Lost, Shed, Task
+from corrigible.proxy.http.forwarded_headers import is_forwarded
+from corrigible.proxy.runtime.dispatcher import Dispatcher, Overloaded, Task, WorkerLost
 from corrigible.proxy.runtime.lookup_runner import NO_ANSWER
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
 from .channel import Upstream
 from .corrector import GrpcCorrector
-from .forwarder import CallResult, Metadata, passed_on
+from .forwarder import CallResult, Metadata, forwarded_metadata
 from .reflection import Reflection
 from .status import HTTP
 
@@ -74,17 +74,17 @@ class GrpcFront:
     def is_unary(self, method: str) -> bool:
         return self._corrector.is_unary(method)
 
-    def began(self, metadata: Metadata) -> None:
+    def call_started(self, metadata: Metadata) -> None:
         if self.reflection is not None:
             self.reflection.begin(metadata)
 
-    def ended(self, ending: CallResult) -> None:
+    def call_ended(self, ending: CallResult) -> None:
         if ending.code == 0:
             self._corrector.succeeded(ending)
         if self._record is not None:
             self._record(CallOutcome(ending, uuid.uuid4().hex, Outcome(None, "", Mode.NONE)))
 
-    async def corrected(self, refusal: CallResult) -> Metadata | None:
+    async def corrected_trailers(self, refusal: CallResult) -> Metadata | None:
         """Return the trailers to send, None for the upstream's own. Never raises."""
         id = uuid.uuid4().hex
         lookups = 0
@@ -102,9 +102,9 @@ class GrpcFront:
                 self._note(refusal, id, outcome)
                 return None
             outcome = await self._dispatcher.run(self._task(refusal, id), fetch, limits)
-        except Shed as reason:
+        except Overloaded as reason:
             outcome = Outcome(None, str(reason), Mode.REFLECTIVE)
-        except Lost as reason:
+        except WorkerLost as reason:
             outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=str(reason))
         except Exception as problem:  # the law: an error of ours means that the native status passes
             outcome = Outcome(None, OUR_ERROR, Mode.REFLECTIVE, error=f"{type(problem).__name__}: {problem}")
@@ -137,7 +137,7 @@ class GrpcFront:
         message = self._corrector.descriptors.request_bytes(lookup.path, orjson.loads(lookup.body or b"{}"))
         if message is None:
             return NO_ANSWER
-        metadata = [(key, value) for key, value in passed_on(refusal.metadata) if travels(key)]
+        metadata = [(key, value) for key, value in forwarded_metadata(refusal.metadata) if is_forwarded(key)]
         limits = _in_time(self._corrector.limits, refusal.seconds)
         try:
             with self._upstream.channel() as channel:

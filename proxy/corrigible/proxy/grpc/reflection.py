@@ -22,7 +22,7 @@ from corrigible.adapters.protobuf.descriptors import Descriptors
 from corrigible.proxy.core.mode import PREFERENCE
 
 from .channel import Upstream
-from .forwarder import Metadata, passed_on, send
+from .forwarder import Metadata, forwarded_metadata, send
 
 _METHODS: Final = tuple(
     f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo" for version in ("v1", "v1alpha")
@@ -59,7 +59,7 @@ class Reflection:
         """Ask in the background, if it is time to. A caller's metadata is used only where it takes some."""
         if self._next is _Next.NEVER or self.task is not None:
             return
-        own = tuple((key, value) for key, value in passed_on(metadata) if key != PREFERENCE)
+        own = tuple((key, value) for key, value in forwarded_metadata(metadata) if key != PREFERENCE)
         if self._next is _Next.ASK_AS_A_CALLER:
             if not own:
                 return

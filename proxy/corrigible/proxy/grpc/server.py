@@ -17,13 +17,13 @@ from corrigible.adapters.protobuf.descriptors import Descriptors, load
 from corrigible.proxy.access_log.entry import AccessLog, Entry, on_hangup
 from corrigible.proxy.build import build_dispatcher
 from corrigible.proxy.core.engine import Engine
-from corrigible.proxy.core.loop.shared import LoopsApart
+from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.runtime.dispatcher import Dispatcher
 from corrigible.proxy.runtime.fork_server import Served
 from corrigible.proxy.tls_files import USUAL, Identity, Trust
 
-from .channel import Upstream, identified, open_upstream, secured
+from .channel import Upstream, fetch_identity, open_upstream, secured
 from .corrector import GrpcCorrector
 from .forwarder import GONE, serve
 from .front_end import LARGE_MESSAGE, CallOutcome, GrpcFront
@@ -55,20 +55,20 @@ def run(
     *,
     access_log: AccessLog | None,
     line: Callable[[str], str],
-    loops: LoopsApart,
+    loops: SharedLoops,
 ) -> int:
     """Serve until SIGTERM or SIGINT: 0. An address that is taken is 1.
 
     Raises AuthoringError for wrong descriptors, NoCertificate where the upstream has none to believe in.
     """
-    descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped(engine)
+    descriptors = load(settings.descriptors) if settings.descriptors is not None else shipped_descriptors(engine)
     engine.warm_up()
     corrector = GrpcCorrector(engine, descriptors, mode=settings.mode, loops=loops)
     served: Served = {
         "correct": corrector.correct,
         "read": corrector.read,
         "succeeded": loops.succeeded,
-        "withheld": loops.withheld,
+        "uncount_refusal": loops.uncount_refusal,
     }
     # Before gRPC has threads.
     with closing(build_dispatcher(served, loops, largest_here=LARGE_MESSAGE)) as dispatcher:
@@ -112,7 +112,7 @@ def _run(
     return asyncio.run(main())
 
 
-def shipped(engine: Engine) -> Descriptors | None:
+def shipped_descriptors(engine: Engine) -> Descriptors | None:
     """Return what the adapters know of the APIs' messages, None where they know nothing."""
     sets = [profile.adapter.descriptors() for profile in engine.profiles if profile.adapter.descriptors is not None]
     if not sets:
@@ -121,7 +121,7 @@ def shipped(engine: Engine) -> Descriptors | None:
 
 
 async def _serve(settings: GrpcSettings, upstream: Upstream, front: GrpcFront, line: Callable[[str], str]) -> int:
-    credentials = identified(settings.identity) if settings.identity is not None else None
+    credentials = fetch_identity(settings.identity) if settings.identity is not None else None
     try:
         server, port = await serve(settings.listen, upstream, front, credentials)
     except RuntimeError:

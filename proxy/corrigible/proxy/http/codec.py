@@ -19,7 +19,7 @@ from corrigible.schema.exchange import Exchange, Request
 
 from .content_encoding import coding, decoded
 from .digest_headers import DIGESTS, covers_body
-from .feedback_store import DOCUMENTS, Documents, Served
+from .feedback_store import DOCUMENTS, DocumentResponse, Documents
 from .messages import Headers, HttpExchange, RequestHead, ResponseHead, Rewrite
 from .request_reader import read_request
 
@@ -136,7 +136,9 @@ class HttpCodec:
     def _linked(self, native: HttpExchange, exchange: Exchange, decision: Annotate, applied: Mode | None) -> Rewrite:
         """Point to the feedback (RFC 8288): the body has no place for a member."""
         request = native.request
-        document = self._documents.made(exchange.id, request.headers, request.peer, decision.encoded, exchange.started)
+        document = self._documents.create(
+            exchange.id, request.headers, request.peer, decision.encoded, exchange.started
+        )
         link = f'<{DOCUMENTS}{document.name}>; rel="recovery-feedback"; type="application/json"'
         headers = [*native.response.headers, ("Link", link), ("Vary", "Prefer")]
         if applied is not None:
@@ -154,13 +156,13 @@ class HttpCodec:
                 return relay.seal(text, calls.calls[0], calls.uid, exchange.started + exchange.elapsed)
         return None
 
-    def keep(self, embedded: Rewrite) -> None:
+    def store_document(self, embedded: Rewrite) -> None:
         if embedded.document is not None:
-            self._documents.keep(embedded.document)
+            self._documents.store(embedded.document)
 
-    def served(self, request: RequestHead, now: float) -> Served | None:
+    def document_response(self, request: RequestHead, now: float) -> DocumentResponse | None:
         """Return the feedback that a `Link` of ours pointed this caller to; None for every other request."""
-        return self._documents.served(request.method, request.target, request.headers, request.peer, now)
+        return self._documents.response_to(request.method, request.target, request.headers, request.peer, now)
 
 
 def _decoded_body(response: ResponseHead, body: bytes, limit: int) -> bytes:

@@ -14,7 +14,7 @@ from corrigible.proxy.core.mode import Mode, ModeChoice
 
 from .codec import HttpCodec
 from .content_encoding import decoded_size
-from .feedback_store import Served
+from .feedback_store import DocumentResponse
 from .messages import HttpExchange, RequestHead, ResponseHead, Rewrite
 from .request_reader import read_request
 
@@ -48,11 +48,11 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         """Return the target for the upstream: a third party never sees our `?mode=`."""
         return self._http.upstream_target(target)
 
-    def document(self, request: RequestHead, now: float) -> Served | None:
+    def document(self, request: RequestHead, now: float) -> DocumentResponse | None:
         """Return feedback that a `Link` of ours pointed this caller to; None for every other request."""
-        return self._http.served(request, now)
+        return self._http.document_response(request, now)
 
-    def wanted(self, request: RequestHead) -> ModeChoice:
+    def requested_mode(self, request: RequestHead) -> ModeChoice:
         """Return the mode for a request, and whether a `Prefer` header asked for it."""
         return self._http.mode_of(request, self.mode)
 
@@ -83,7 +83,7 @@ class HttpCorrector(Corrector[HttpExchange, Rewrite]):
         least = 0 if status >= 400 else 1
         if length.isdecimal() and not least <= int(length) <= self.limits.body:
             return None
-        choice = self.wanted(request)
+        choice = self.requested_mode(request)
         return None if choice.mode is Mode.NONE else choice
 
     def _may_refuse(self, request: RequestHead) -> bool:

@@ -33,11 +33,11 @@ class Document(NamedTuple):
     owner: str
     """A digest of who was refused."""
     encoded: bytes
-    kept: float
+    stored_at: float
     """Unix seconds."""
 
 
-class Served(NamedTuple):
+class DocumentResponse(NamedTuple):
     """The answer that carries a document."""
 
     headers: list[tuple[str, str]]
@@ -55,14 +55,14 @@ class Documents:
         self._kept: OrderedDict[str, Document] = OrderedDict()
         self._owned: dict[str, OrderedDict[str, None]] = {}
 
-    def made(self, id: str, headers: Iterable[tuple[str, str]], peer: str, encoded: bytes, now: float) -> Document:
+    def create(self, id: str, headers: Iterable[tuple[str, str]], peer: str, encoded: bytes, now: float) -> Document:
         """Return a document for who sent these headers. What stands in a log of exchanges does not tell its name."""
         name = hmac.digest(self._key, f"name\0{id}\0{now}".encode(), hashlib.sha256)[:_BYTES]
         return Document(base64.urlsafe_b64encode(name).decode(), self._owner(headers, peer), encoded, now)
 
-    def keep(self, document: Document) -> None:
+    def store(self, document: Document) -> None:
         """Keep it, where there is room."""
-        while self._kept and next(iter(self._kept.values())).kept < document.kept - SECONDS:
+        while self._kept and next(iter(self._kept.values())).stored_at < document.stored_at - SECONDS:
             self._drop(next(iter(self._kept)))
         owned = self._owned.get(document.owner, ())
         if len(owned) >= OF_ONE:
@@ -71,14 +71,14 @@ class Documents:
             self._kept[document.name] = document
             self._owned.setdefault(document.owner, OrderedDict())[document.name] = None
 
-    def served(
+    def response_to(
         self, method: str, target: str, headers: Iterable[tuple[str, str]], peer: str, now: float
-    ) -> Served | None:
+    ) -> DocumentResponse | None:
         """Return the answer to a request for a document of that caller's own; None for every other request."""
         if method not in _READS or not target.startswith(DOCUMENTS):
             return None
         document = self._kept.get(target[len(DOCUMENTS) :])
-        if document is None or not document.kept - SECONDS <= now <= document.kept + SECONDS:
+        if document is None or not document.stored_at - SECONDS <= now <= document.stored_at + SECONDS:
             return None
         if not hmac.compare_digest(document.owner.encode(), self._owner(headers, peer).encode()):
             return None
@@ -88,7 +88,7 @@ class Documents:
             ("Cache-Control", "no-store"),
             ("X-Content-Type-Options", "nosniff"),
         ]
-        return Served(fields, b"" if method == "HEAD" else document.encoded)
+        return DocumentResponse(fields, b"" if method == "HEAD" else document.encoded)
 
     def _owner(self, headers: Iterable[tuple[str, str]], peer: str) -> str:
         headers = list(headers)

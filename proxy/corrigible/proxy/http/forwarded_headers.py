@@ -44,7 +44,7 @@ _BEHIND_A_GATE: Final = re.compile(
 """What gateways that log people in add for the servers behind them."""
 
 
-def travels(name: str) -> bool:
+def is_forwarded(name: str) -> bool:
     """Whether a header of this name, in lower case, goes with look-ups."""
     if name in _ALWAYS or _BEHIND_A_GATE.fullmatch(name):
         return True

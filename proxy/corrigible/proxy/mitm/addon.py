@@ -20,7 +20,7 @@ from corrigible.proxy.http.corrector import HttpCorrector, HttpOutcome, size_to_
 from corrigible.proxy.http.feedback_store import DOCUMENTS
 from corrigible.proxy.http.messages import HttpExchange, bytes_of, text_of
 from corrigible.proxy.http.own_location import OwnLocation
-from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Lost, Shed, Task
+from corrigible.proxy.runtime.dispatcher import LARGE, Dispatcher, Overloaded, Task, WorkerLost
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .error_page import ERROR_TYPE, error_body, error_text
@@ -176,9 +176,9 @@ class CorrectionAddon:
                 outcome = await self._dispatcher.run(self._task(flow, response), fetch, limits)
             if outcome.rewrite is not None:
                 rewrite_response(flow.request, response, outcome.rewrite)
-        except Shed as reason:
+        except Overloaded as reason:
             shed = str(reason)
-        except Lost as reason:
+        except WorkerLost as reason:
             error = str(reason)
         except TimeoutError:
             error = "the look-ups took too long"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from corrigible.proxy.http.content_encoding import decoded
-from corrigible.proxy.http.forwarded_headers import travels
+from corrigible.proxy.http.forwarded_headers import is_forwarded
 from corrigible.proxy.tls_files import USUAL, Trust
 from corrigible.rules.lookup import CALL, Lookup, LookupAnswer
 
@@ -131,7 +131,7 @@ def credentials(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes,
             yield name, value
         elif lower == "user-agent":
             agent = value
-        elif lower not in names and travels(lower):
+        elif lower not in names and is_forwarded(lower):
             yield name, value
     yield b"user-agent", agent
     yield b"accept", b"application/json"

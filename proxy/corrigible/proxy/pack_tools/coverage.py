@@ -23,13 +23,13 @@ class Error(NamedTuple):
     code: str = ""
 
 
-class Seen(NamedTuple):
+class ObservedError(NamedTuple):
     """One error in recorded traffic."""
 
     error: Error
     rules: tuple[str, ...]
     """The rules that matched."""
-    answered: bool
+    is_corrected: bool
     """Whether anything was added, by a rule or from the description."""
 
 
@@ -43,8 +43,8 @@ class Exercise(NamedTuple):
 class Row(NamedTuple):
     error: Error
     documented: bool
-    seen: int
-    answered: int
+    observed: int
+    corrected: int
     rules: tuple[str, ...]
     """The rules that could match."""
     cases: int
@@ -53,14 +53,14 @@ class Row(NamedTuple):
     @property
     def covered(self) -> bool:
         """Whether an observed error was corrected; if none was observed, whether a rule could match."""
-        return self.answered > 0 if self.seen else bool(self.rules)
+        return self.corrected > 0 if self.observed else bool(self.rules)
 
     def document(self) -> dict[str, Json]:
         return {
             **self.error._asdict(),
             "documented": self.documented,
-            "seen": self.seen,
-            "answered": self.answered,
+            "seen": self.observed,
+            "answered": self.corrected,
             "rules": list(self.rules),
             "cases": self.cases,
             "covered": self.covered,
@@ -97,18 +97,18 @@ class Coverage(NamedTuple):
     @property
     def observed(self) -> Share:
         """Return how many observed kinds of errors are covered."""
-        return _share([row for row in self.rows if row.seen])
+        return _share([row for row in self.rows if row.observed])
 
     @property
-    def answers(self) -> Share:
+    def corrected(self) -> Share:
         """Return how many observed errors were corrected."""
-        return Share(sum(row.answered for row in self.rows), sum(row.seen for row in self.rows))
+        return Share(sum(row.corrected for row in self.rows), sum(row.observed for row in self.rows))
 
     def document(self) -> dict[str, Json]:
         return {
             "documented": self.documented.document(),
             "observed": self.observed.document(),
-            "answers": self.answers.document(),
+            "answers": self.corrected.document(),
             "idle_rules": list(self.idle),
             "errors": [row.document() for row in self.rows],
         }
@@ -119,12 +119,12 @@ def _share(rows: Sequence[Row]) -> Share:
 
 
 def coverage(
-    documented: Iterable[Error], seen: Sequence[Seen], exercises: Sequence[Exercise], rules: Sequence[Rule]
+    documented: Iterable[Error], seen: Sequence[ObservedError], exercises: Sequence[Exercise], rules: Sequence[Rule]
 ) -> Coverage:
     """Return a row for each documented error, and for each further error that was observed or has a case."""
     documented_errors = dict.fromkeys(documented)
     places = _Places(documented_errors)
-    seen_at: dict[Error, list[Seen]] = {}
+    seen_at: dict[Error, list[ObservedError]] = {}
     for observation in seen:
         seen_at.setdefault(places.of(observation.error), []).append(observation)
     cases_at: dict[Error, list[Exercise]] = {}
@@ -144,7 +144,7 @@ def coverage(
                 error,
                 places.documents(error),
                 len(observations),
-                sum(observation.answered for observation in observations),
+                sum(observation.is_corrected for observation in observations),
                 able,
                 len(cases),
             )
@@ -155,7 +155,7 @@ def coverage(
 
 def _order(row: Row) -> tuple[int, bool, str, str, str]:
     """Sort by the number of observations; for the same number, errors without a rule come first."""
-    return (-row.seen, row.covered, *row.error)
+    return (-row.observed, row.covered, *row.error)
 
 
 def could_match(rule: Rule, error: Error) -> bool:

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from corrigible.proxy.core.limits import Limits
-from corrigible.proxy.core.loop.shared import LoopsApart
+from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.rules.lookup import Lookup, LookupAnswer
 
 from .lookup_runner import Fetch, LookupBudget
-from .worker import Lost, Shed, Workers
+from .worker import Overloaded, WorkerLost, Workers
 
 T = TypeVar("T")
 Correction = Generator[Lookup, LookupAnswer, T]
@@ -73,7 +73,7 @@ class Dispatcher:
     def __init__(
         self,
         workers: Workers | None = None,
-        loops: LoopsApart | None = None,
+        loops: SharedLoops | None = None,
         *,
         largest_here: int | None = LARGE,
     ) -> None:
@@ -81,25 +81,25 @@ class Dispatcher:
         self._workers = workers
         self._loops = loops
         self._largest_here = largest_here
-        self.shed: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
         """How many were left alone, by reason."""
         self._small = _Places(OF_ONE, OF_ALL)
         self._large = _Places(LARGE_OF_ONE, LARGE_OF_ALL)
         self._turn = _Turn()
 
     async def run(self, task: Task[T], fetch: Fetch, limits: Limits) -> T:
-        """Return what comes of a task. Raises Shed and Lost, and what its own mistakes raise."""
+        """Return the result of a task. Raises Overloaded and WorkerLost, and what the task raises."""
         large = self._largest_here is not None and task.size > self._largest_here
         try:
             if not large:
                 with self._small.taken(task.caller):
                     return await self._here(task, fetch, limits)
             if self._workers is None:
-                raise Shed(f"over {self._largest_here} bytes to read")
+                raise Overloaded(f"over {self._largest_here} bytes to read")
             with self._large.taken(task.caller):
                 return await self._elsewhere(self._workers, task, fetch, limits)
-        except Shed as reason:
-            self.shed[str(reason)] += 1
+        except Overloaded as reason:
+            self.rejected[str(reason)] += 1
             raise
 
     async def _elsewhere(self, workers: Workers, task: Task[T], fetch: Fetch, limits: Limits) -> T:
@@ -114,7 +114,7 @@ class Dispatcher:
             return await budget.answer(lookup)
 
         if self._loops is not None:
-            self._loops.handed_over(task.caller)
+            self._loops.mark_remote(task.caller)
         result: T = await workers.run(
             (task.name, task.arguments, task.named),
             answer,
@@ -126,7 +126,7 @@ class Dispatcher:
         assert budget is not None, "the worker has begun"
         in_time = budget.in_time(result)
         if in_time is not result:
-            workers.note("withheld", (_id(task),), caller=task.caller)
+            workers.notify("uncount_refusal", (_id(task),), caller=task.caller)
         return task.accepted(in_time)
 
     async def _here(self, task: Task[T], fetch: Fetch, limits: Limits) -> T:
@@ -146,7 +146,7 @@ class Dispatcher:
             if finished:
                 result: T = budget.in_time(value)
                 if result is not value and self._loops is not None:
-                    self._loops.withheld(_id(task))
+                    self._loops.uncount_refusal(_id(task))
                 return result
             step = functools.partial(correction.send, await budget.answer(value))
 
@@ -162,7 +162,7 @@ class Dispatcher:
 
     def summary(self) -> Iterator[str]:
         """Yield a line for each reason for which refusals were left alone."""
-        for reason, count in self.shed.most_common():
+        for reason, count in self.rejected.most_common():
             yield f"{count} refusals were passed on as they came: {reason}"
 
 
@@ -188,12 +188,12 @@ class _Places:
 
     @contextlib.contextmanager
     def taken(self, caller: str) -> Iterator[None]:
-        """Take a place. Raises Shed where there is none."""
+        """Take a place. Raises Overloaded if none is free."""
         if self._count >= self._of_all:
-            raise Shed("shed: too many refusals at once")
+            raise Overloaded("shed: too many refusals at once")
         in_use = self._callers.get(caller, 0)
         if in_use >= self._of_one:
-            raise Shed("shed: too many refusals of this caller")
+            raise Overloaded("shed: too many refusals of this caller")
         self._count += 1
         self._callers[caller] = in_use + 1
         try:
@@ -217,7 +217,7 @@ class _Turn:
         self._armed = False
 
     async def take(self, caller: str, run: Callable[[], Any], wait: float) -> Any:
-        """Run something that takes a moment, as soon as there is one. Raises Shed where there is none for so long."""
+        """Run a short step when its turn comes. Raises Overloaded if that takes longer than `wait`."""
         self._arm()
         if not self._waiting and self._spent < self._slice:
             started = time.monotonic()
@@ -249,7 +249,7 @@ class _Turn:
             if step.future.done():
                 continue
             if now > step.until:
-                step.future.set_exception(Shed("shed: waited too long for its turn"))
+                step.future.set_exception(Overloaded("shed: waited too long for its turn"))
             else:
                 _settle(step)
                 now = time.monotonic()
@@ -266,4 +266,4 @@ def _settle(step: _Step) -> None:
         step.future.set_exception(problem)
 
 
-__all__ = ["LARGE", "Dispatcher", "Lost", "Shed", "Task"]
+__all__ = ["LARGE", "Dispatcher", "Overloaded", "Task", "WorkerLost"]

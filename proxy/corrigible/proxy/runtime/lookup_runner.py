@@ -29,21 +29,21 @@ class LookupBudget:
 
     async def answer(self, lookup: Lookup) -> LookupAnswer:
         """Perform a look-up, and those that will be wanted next. One that fails or comes too late has status 0."""
-        at_hand = self.at_hand(lookup)
+        at_hand = self.known_answer(lookup)
         if at_hand is not None:
             return at_hand
         lookups = (lookup, *self._ahead(lookup))
         answers = await asyncio.gather(*map(self._fetched, lookups))
         for each, answer in zip(lookups, answers, strict=True):
-            self.keep(each, answer)
+            self.remember(each, answer)
         return self._answers[lookup]
 
-    def keep(self, lookup: Lookup, answer: LookupAnswer) -> LookupAnswer:
+    def remember(self, lookup: Lookup, answer: LookupAnswer) -> LookupAnswer:
         """Remember an answer, and return it; one over the limit is none."""
         self._answers[lookup] = answer_kept = NO_ANSWER if len(answer.body) > self._limits.body else answer
         return answer_kept
 
-    def at_hand(self, lookup: Lookup) -> LookupAnswer | None:
+    def known_answer(self, lookup: Lookup) -> LookupAnswer | None:
         """Return an answer that needs no asking: a cached one, or none at all past the limits."""
         if lookup in self._answers:
             return self._answers[lookup]
@@ -75,7 +75,7 @@ class LookupBudget:
         seconds = time.monotonic() - self._started
         limit = self._limits.seconds_with_lookups if self._answers else self._limits.seconds
         if seconds > limit and isinstance(result, Outcome):
-            return cast(T, result.withheld(f"took {seconds * 1000:.0f} ms, the limit is {limit * 1000:.0f}"))
+            return cast(T, result.unchanged(f"took {seconds * 1000:.0f} ms, the limit is {limit * 1000:.0f}"))
         return result
 
 
@@ -103,12 +103,12 @@ def run_with_lookups_sync(
     try:
         lookup = next(generator)
         while True:
-            answer = budget.at_hand(lookup)
+            answer = budget.known_answer(lookup)
             if answer is None:
                 try:
-                    answer = budget.keep(lookup, fetch(lookup))
+                    answer = budget.remember(lookup, fetch(lookup))
                 except Exception:  # as above
-                    answer = budget.keep(lookup, NO_ANSWER)
+                    answer = budget.remember(lookup, NO_ANSWER)
             lookup = generator.send(answer)
     except StopIteration as stop:
         result: T = stop.value

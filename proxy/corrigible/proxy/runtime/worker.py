@@ -24,11 +24,11 @@ _COUNT: Final = 2
 Answering = Callable[[Any], Awaitable[Any]]
 
 
-class Lost(Exception):
+class WorkerLost(Exception):
     """A task came to nothing. The message says why."""
 
 
-class Shed(Exception):
+class Overloaded(Exception):
     """There is no time for a task. The message says why."""
 
 
@@ -48,16 +48,16 @@ class _Worker:
         try:
             await asyncio.wait_for(self._free.acquire(), wait)
         except TimeoutError:
-            raise Shed("shed: waited too long for a worker") from None
+            raise Overloaded("shed: waited too long for a worker") from None
         begin()
         try:
             return await self._run(message, answering, seconds)
         except TimeoutError:
             self.end()
-            raise Lost(f"took over {seconds * 1000:.0f} ms, and the worker was ended") from None
+            raise WorkerLost(f"took over {seconds * 1000:.0f} ms, and the worker was ended") from None
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as problem:
             self.end()
-            raise Lost(f"the worker broke off ({type(problem).__name__})") from None
+            raise WorkerLost(f"the worker broke off ({type(problem).__name__})") from None
         except asyncio.CancelledError:
             self.end()  # it is in the middle of something that nobody waits for
             raise
@@ -86,7 +86,7 @@ class _Worker:
                         self.end()  # what it took it would keep
                     return value
                 case (str(kind), why) if kind == FAILED:
-                    raise Lost(why)
+                    raise WorkerLost(why)
                 case _:
                     raise ValueError("not a reply")
 
@@ -98,7 +98,7 @@ class _Worker:
             self._streams = await asyncio.open_unix_connection(sock=connection, limit=1 << 20)
         return self._streams
 
-    def note(self, name: str, arguments: tuple[Any, ...]) -> None:
+    def notify(self, name: str, arguments: tuple[Any, ...]) -> None:
         """Tell it something, if it is there. No reply is waited for."""
         if self._streams is not None:
             data = pickle.dumps((NOTE, name, arguments), pickle.HIGHEST_PROTOCOL)
@@ -130,15 +130,15 @@ class Workers:
         caller: str = "",
         begin: Callable[[], None] = lambda: None,
     ) -> Any:
-        """Have a task done: a function with its arguments, that may compute for so long, and wait to begin.
+        """Run a task, a function with its arguments: `seconds` limits its time, `wait` the time until it begins.
 
-        `begin` is called when it begins. Raises Lost where nothing comes of it, Shed where it had to wait for too long.
+        `begin` is called when it begins. Raises WorkerLost without a result, Overloaded if it waited too long.
         """
         return await self._of(caller).run((RUN, *task), answering, seconds, wait, begin)
 
-    def note(self, name: str, arguments: tuple[Any, ...], *, caller: str) -> None:
+    def notify(self, name: str, arguments: tuple[Any, ...], *, caller: str) -> None:
         """Tell the worker of a caller something that it may want to know."""
-        self._of(caller).note(name, arguments)
+        self._of(caller).notify(name, arguments)
 
     def learn(self, name: str, arguments: tuple[Any, ...]) -> None:
         """Have all workers know something from now on: those that do not are replaced."""

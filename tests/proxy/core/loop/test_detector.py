@@ -15,7 +15,7 @@ from corrigible.proxy.core.limits import Limits
 from corrigible.proxy.core.loop import detector
 from corrigible.proxy.core.loop.attempt_group import Refusal
 from corrigible.proxy.core.loop.detector import IDLE, MOST, Loops
-from corrigible.proxy.core.loop.shared import LoopsApart
+from corrigible.proxy.core.loop.shared import SharedLoops
 from corrigible.proxy.core.mode import Mode
 from corrigible.proxy.http.corrector import HttpOutcome
 from corrigible.proxy.http.messages import Rewrite
@@ -45,11 +45,11 @@ def test_a_success_ends_it() -> None:
     other.refused()
     agent.loops.succeeded("someone", "Refund")
     agent.loops.succeeded("nobody", "Refund")
-    assert len(agent.loops) == 1 and agent.loops.knows("someone")
+    assert len(agent.loops) == 1 and agent.loops.has_loop("someone")
     assert (agent.attempt(), other.attempt()) == (1, 2)
     for place in ("Refund", "Other"):
         agent.loops.succeeded("someone", place)
-    assert not agent.loops and not agent.loops.knows("someone")
+    assert not agent.loops and not agent.loops.has_loop("someone")
 
 
 def test_loops_are_forgotten_by_time() -> None:
@@ -80,7 +80,7 @@ def test_only_so_many_are_remembered() -> None:
     for number in range(MOST + 100):
         Agent(loops, caller=str(number)).refused()
     assert len(loops) == MOST
-    assert not loops.knows("0") and loops.knows(str(MOST + 99))
+    assert not loops.has_loop("0") and loops.has_loop(str(MOST + 99))
     many = Agent(Loops(b"k"))
     for number in range(100):
         many.refused(replace(REQUEST, body={"reason": number}))
@@ -96,7 +96,7 @@ def test_the_loops_met_longest_ago_are_forgotten_first(monkeypatch: pytest.Monke
     other.refused()
     one.refused(replace(REQUEST, body={**REQUEST.body, "reason": "another task"}))
     Agent(loops, caller="third").refused()
-    assert [loops.knows(caller) for caller in ("one", "other", "third")] == [True, False, True]
+    assert [loops.has_loop(caller) for caller in ("one", "other", "third")] == [True, False, True]
     assert len(loops) == 3
 
 
@@ -197,9 +197,9 @@ def test_an_answer_that_nobody_saw_does_not_count() -> None:
     assert agent.attempt() == 1
     refusal = Refusal(agent.caller, agent.operation, REQUEST, [AMOUNT], agent.now + 1, "TOO_MUCH", "late")
     for _ in range(3):
-        assert agent.loops.answered(refusal, feedback()) is not None
-        agent.loops.withheld("late")
-    agent.loops.withheld("another")
+        assert agent.loops.count_refusal(refusal, feedback()) is not None
+        agent.loops.uncount_refusal("late")
+    agent.loops.uncount_refusal("another")
     assert agent.attempt() == 2
 
 
@@ -210,22 +210,22 @@ def test_only_the_newest_answers_can_be_withheld() -> None:
         Refusal(str(number), "Refund", REQUEST, [AMOUNT], 1000.0, "TOO_MUCH", f"e{number}") for number in range(66)
     ]
     for refusal in refusals:
-        loops.answered(refusal, feedback())
+        loops.count_refusal(refusal, feedback())
     for refusal in refusals:
-        loops.withheld(refusal.id)
-    again = [loops.answered(refusal._replace(id=""), feedback()) for refusal in refusals]
+        loops.uncount_refusal(refusal.id)
+    again = [loops.count_refusal(refusal._replace(id=""), feedback()) for refusal in refusals]
     assert [answer and answer["loop"]["attempt"] for answer in again] == [2, 2, *[None] * 64]
 
 
 def test_a_correction_that_comes_too_late_does_not_count() -> None:
-    loops, limits = LoopsApart(b"k"), Limits()
+    loops, limits = SharedLoops(b"k"), Limits()
     agent = Agent(loops)
     assert agent.attempt() == 1
 
     def late(*, id: str) -> Generator[Lookup, LookupAnswer, HttpOutcome]:
         yield Lookup("/a")
         refusal = Refusal(agent.caller, agent.operation, REQUEST, [AMOUNT], agent.now + 1, "TOO_MUCH", id)
-        assert loops.answered(refusal, feedback()) is not None
+        assert loops.count_refusal(refusal, feedback()) is not None
         time.sleep(limits.seconds + 0.05)
         return HttpOutcome(Rewrite([], b"corrected"), "annotated", Mode.REFLECTIVE)
 

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from corrigible.proxy.core.loop.fingerprint import advice_of, gist, holds, is_excused, leaves_of, sent_words, whole
+from corrigible.proxy.core.loop.fingerprint import (
+    advice_of,
+    containing_array,
+    follows,
+    gist,
+    is_excused,
+    leaves_of,
+    sent_words,
+)
 from corrigible.schema.exchange import Json, Request
 
 REQUEST = Request("POST", "/x", body={"a": 1})
@@ -27,7 +35,7 @@ REQUEST = Request("POST", "/x", body={"a": 1})
     ],
 )
 def test_an_element_is_part_of_its_array(pointer: str, array: str) -> None:
-    assert whole(pointer) == array
+    assert containing_array(pointer) == array
 
 
 @pytest.mark.parametrize(
@@ -152,7 +160,7 @@ KEY = {"op": "replace", "path": "/body/idempotency_key", "value": "new"}
 def test_whether_a_request_is_as_it_was_advised(suggestion: dict[str, Any], request_: Request, held: bool) -> None:
     advice = advice_of(suggestion, request_)
     assert advice.effects
-    assert holds(advice, request_) is held
+    assert follows(advice, request_) is held
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from corrigible.schema.feedback import SCHEMA
 from corrigible.schema.word import BaseAction, LoopAction
 
 from .attempt_group import AttemptGroup, Feedback, Refusal
-from .fingerprint import Advice, advice_of, holds
+from .fingerprint import Advice, advice_of, follows
 
 RELAXED: Final = 3
 ESCALATED: Final = 4
@@ -68,11 +68,11 @@ def _untried(
 ) -> list[Mapping[str, Json]]:
     """Leave out what was tried and led to the same refusal. A question can be answered in another way."""
     advised = [(one, advice_of(one, request)) for one in suggestions]
-    return [one for one, advice in advised if advice.asked or not _is_tried(advice, tried, request)]
+    return [one for one, advice in advised if advice.asked_pointers or not _is_tried(advice, tried, request)]
 
 
 def _is_tried(advice: Advice, tried: Sequence[Advice], request: Request) -> bool:
-    return advice in tried or (bool(advice.effects) and holds(advice, request))
+    return advice in tried or (bool(advice.effects) and follows(advice, request))
 
 
 def _relaxed(refusal: Refusal, suggestions: Sequence[Mapping[str, Json]], attempts: int) -> dict[str, Json]:

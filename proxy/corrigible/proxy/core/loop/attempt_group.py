@@ -12,7 +12,7 @@ from typing import NamedTuple
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json, Request
 
-from .fingerprint import Advice, advice_of, hashed, holds, is_excused, whole
+from .fingerprint import Advice, advice_of, containing_array, follows, hashed, is_excused
 
 _MOST_PLACES = 64
 _READS = frozenset({"GET", "HEAD"})
@@ -53,15 +53,15 @@ class AttemptGroup:
         """What was suggested the last time, in order."""
         self.tried: tuple[Advice, ...] = ()
 
-    def met(self, refusal: Refusal) -> None:
+    def record_outcome(self, refusal: Refusal) -> None:
         """Learn what became of the last advice."""
         request = refusal.request
         for rank, advice in enumerate(self.advised):
-            if (holds(advice, request) if advice.effects else rank == 0) and advice not in self.tried:
+            if (follows(advice, request) if advice.effects else rank == 0) and advice not in self.tried:
                 self.tried = (*self.tried, advice)[-_MOST_PLACES:]
         self.places = tuple(dict.fromkeys(self.open_places()))[-_MOST_PLACES:]
 
-    def advise(self, feedback: Feedback | None, refusal: Refusal, leaves: dict[str, int]) -> None:
+    def record_advice(self, feedback: Feedback | None, refusal: Refusal, leaves: dict[str, int]) -> None:
         """Keep what this attempt was, and what it is advised."""
         request = refusal.request
         self.advised = tuple(advice_of(one, request) for one in feedback["suggestions"]) if feedback else ()
@@ -74,8 +74,8 @@ class AttemptGroup:
         """Yield what may differ in the next request: it was suggested to be changed, or asked for."""
         yield from self.places
         for advice in self.advised:
-            yield from (whole(place) for place, _ in advice.effects)
-            yield from map(whole, advice.asked)
+            yield from (containing_array(place) for place, _ in advice.effects)
+            yield from map(containing_array, advice.asked_pointers)
 
 
 def is_same_task(refusal: Refusal, now: Mapping[str, int], group: AttemptGroup) -> bool:
@@ -86,7 +86,7 @@ def is_same_task(refusal: Refusal, now: Mapping[str, int], group: AttemptGroup) 
     if before == now:
         return True
     # What is complained of is the same: it is part of the key.
-    places = {*group.open_places(), *(whole(one.pointer) for one in refusal.errors if one.pointer)}
+    places = {*group.open_places(), *(containing_array(one.pointer) for one in refusal.errors if one.pointer)}
     differing = [place for place, value in now.items() if before.get(place) != value]
     differing += [place for place in before if place not in now]
     return all(is_excused(place, places) for place in differing)
@@ -101,10 +101,10 @@ def is_progress(refusal: Refusal, feedback: Feedback | None, group: AttemptGroup
         return False
     before = set(group.open_places())
     advised = {
-        whole(place)
+        containing_array(place)
         for suggestion in feedback["suggestions"]
         for advice in [advice_of(suggestion, refusal.request)]
-        for place in (*(place for place, _ in advice.effects), *advice.asked)
+        for place in (*(place for place, _ in advice.effects), *advice.asked_pointers)
     }
     return bool(advised and before) and not any(is_excused(place, before) for place in advised)
 

@@ -69,7 +69,7 @@ class Loops:
             parts.append(f"name\0{name}" if name else f"peer\0{peer}")
         return self._digest("\0\0".join(parts)) if parts else ""
 
-    def answered(self, refusal: Refusal, feedback: Feedback | None) -> dict[str, Json] | None:
+    def count_refusal(self, refusal: Refusal, feedback: Feedback | None) -> dict[str, Json] | None:
         """Count a refusal. Return the feedback for one that came back, None where what was decided stays.
 
         `feedback` is what the rules suggest, None where none matches: that counts for a loop that is known already.
@@ -92,16 +92,16 @@ class Loops:
             while len(self._counted) > _MOST_COUNTED:
                 self._counted.popitem(last=False)
         if group.attempts:
-            group.met(refusal)
+            group.record_outcome(refusal)
         group.attempts += 1
         group.code = refusal.code or group.code
         answer: dict[str, Json] | None = None
         if group.attempts > 1:
             answer = answer_repeated(group, refusal, feedback, self._digest(repr(key)))
-        group.advise(feedback if answer is None else answer, refusal, leaves)
+        group.record_advice(feedback if answer is None else answer, refusal, leaves)
         return answer
 
-    def withheld(self, id: str) -> None:
+    def uncount_refusal(self, id: str) -> None:
         """Uncount a refusal whose answer nobody saw."""
         group, advised = self._counted.pop(id, (None, ()))
         if group is not None:
@@ -115,7 +115,7 @@ class Loops:
         if not self._places.get(caller, True):
             del self._places[caller]
 
-    def knows(self, caller: str) -> bool:
+    def has_loop(self, caller: str) -> bool:
         """Whether a caller has a loop that a success could end."""
         return caller in self._places
 

@@ -26,7 +26,7 @@ class Advice(NamedTuple):
 
     action: str
     effects: tuple[tuple[str, int], ...]
-    asked: tuple[str, ...] = ()
+    asked_pointers: tuple[str, ...] = ()
     """Places for which somebody is asked."""
 
 
@@ -49,7 +49,7 @@ def _is_once(pointer: str) -> bool:
 
 
 @cached(1024)
-def whole(pointer: str) -> str:
+def containing_array(pointer: str) -> str:
     """Return the array where a pointer is to one of its elements: without it the others have other numbers."""
     above, _, last = pointer.rpartition("/")
     return above if above.count("/") and (last.isdecimal() or last == "-") else pointer
@@ -162,7 +162,7 @@ def _comparable(value: Json, place: str, request: Request) -> Json:
     return scalar_text(value)
 
 
-def holds(advice: Advice, request: Request) -> bool:
+def follows(advice: Advice, request: Request) -> bool:
     """Whether a request is as the advice wants it."""
     document = request.document()
     for place, wanted in advice.effects:

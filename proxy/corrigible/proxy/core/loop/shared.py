@@ -11,29 +11,29 @@ from collections.abc import Callable
 from .detector import MOST, Loops
 
 
-class LoopsApart(Loops):
+class SharedLoops(Loops):
     """The loops of this process, and the names of callers who may have some in a worker."""
 
     def __init__(self, key: bytes) -> None:
         super().__init__(key)
-        self._elsewhere: OrderedDict[str, None] = OrderedDict()
-        self._tell: Callable[[str, str], None] | None = None
+        self._remote_callers: OrderedDict[str, None] = OrderedDict()
+        self._report: Callable[[str, str], None] | None = None
 
-    def apart(self, tell: Callable[[str, str], None]) -> None:
-        """Report successes, by caller and place, to the keeper of the other loops."""
-        self._tell = tell
+    def report_successes_to(self, report: Callable[[str, str], None]) -> None:
+        """Report successes, by caller and place, to whoever has the other loops."""
+        self._report = report
 
-    def handed_over(self, caller: str) -> None:
-        """Hear that a caller's refusal is counted elsewhere."""
-        self._elsewhere[caller] = None
-        self._elsewhere.move_to_end(caller)
-        if len(self._elsewhere) > MOST:
-            self._elsewhere.popitem(last=False)
+    def mark_remote(self, caller: str) -> None:
+        """Note that another process counts the refusals of this caller."""
+        self._remote_callers[caller] = None
+        self._remote_callers.move_to_end(caller)
+        if len(self._remote_callers) > MOST:
+            self._remote_callers.popitem(last=False)
 
-    def knows(self, caller: str) -> bool:
-        return caller in self._elsewhere or super().knows(caller)
+    def has_loop(self, caller: str) -> bool:
+        return caller in self._remote_callers or super().has_loop(caller)
 
     def succeeded(self, caller: str, place: str) -> None:
         super().succeeded(caller, place)
-        if self._tell is not None and caller in self._elsewhere:
-            self._tell(caller, place)
+        if self._report is not None and caller in self._remote_callers:
+            self._report(caller, place)
