@@ -24,6 +24,21 @@ def change(id: str) -> dict[str, str]:
     return {"id": id}
 
 
+@app.post("/photos")
+def upload() -> Any:
+    """Werkzeug reads the form, the checks are by hand."""
+    problems = {}
+    if "image" not in request.files:
+        problems["image"] = ["No file was submitted."]
+    if "title" not in request.form:
+        problems["title"] = ["This field is required."]
+    if not request.form.get("count", "1").isdecimal():
+        problems["count"] = ["Not a valid integer."]
+    if problems:
+        return {"errors": problems}, 400
+    return {**request.form, "image": request.files["image"].filename}
+
+
 @app.get("/busy")
 def busy() -> Response:
     return Response("Slow down, please.", 429, {"Retry-After": "3"}, mimetype="text/plain")

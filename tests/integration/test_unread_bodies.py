@@ -20,6 +20,15 @@ ORDER = {
     "required": ["name"],
     "properties": {"name": {"type": "string"}, "count": {"type": "integer"}},
 }
+PHOTO = {
+    "type": "object",
+    "required": ["image", "title"],
+    "properties": {
+        "image": {"type": "string", "format": "binary"},
+        "title": {"type": "string"},
+        "count": {"type": "integer"},
+    },
+}
 OK = {"responses": {"200": {"description": "ok"}}}
 DESCRIPTION = {
     "openapi": "3.0.3",
@@ -36,6 +45,9 @@ DESCRIPTION = {
         "/orders/{id}": {
             "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}],
             "patch": {"operationId": "change", **OK},
+        },
+        "/photos": {
+            "post": {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": PHOTO}}}, **OK}
         },
         "/busy": {"get": {"operationId": "busy", **OK}},
     },
@@ -107,6 +119,42 @@ def test_what_only_the_caller_can_write_is_asked_for(proxy: str, body: str, word
     assert isinstance(apply(feedback, request), NeedsInput)
     assert feedback["suggestions"][0]["placeholders"][0]["pointer"].startswith("/body")
     assert words in feedback["suggestions"][0]["message"]
+
+
+IMAGE = ("a.png", b"\x89PNG\r\n--x\r\n\x00", "image/png")
+
+
+@pytest.mark.parametrize(
+    ("fields", "right"),
+    [({"titel": "a"}, {"title": "a"}), ({"title": "a", "count": "3.0"}, {"title": "a", "count": "3"})],
+)
+def test_a_field_of_a_multipart_form_is_repaired(proxy: str, fields: Any, right: Any) -> None:
+    refused = httpx.post(f"{proxy}/photos", data=fields, files={"image": IMAGE})
+    assert refused.status_code == 400
+    following = apply(refused.json()["recovery_feedback"], Request("POST", "/photos", body=fields, form=True))
+    assert isinstance(following, Next)
+    accepted = httpx.post(f"{proxy}/photos", data=following.request.body, files={"image": IMAGE})
+    assert accepted.json() == {**right, "image": "a.png"}
+
+
+@pytest.mark.parametrize("files", [{"img": IMAGE}, {"imag": IMAGE}, {"other": IMAGE}])
+def test_a_file_is_asked_for(proxy: str, files: Any) -> None:
+    feedback = httpx.post(f"{proxy}/photos", data={"title": "a"}, files=files).json()["recovery_feedback"]
+    outcome = apply(feedback, Request("POST", "/photos", body={"title": "a"}, form=True), confirm=True)
+    assert isinstance(outcome, NeedsInput)
+    assert [one.pointer for one in outcome.placeholders] == ["/body/image"]
+    assert not any("patch" in one for one in feedback["suggestions"])
+
+
+def test_a_content_type_that_does_not_name_the_boundary_is_put_right(proxy: str) -> None:
+    request = httpx.Request("POST", f"{proxy}/photos", data={"title": "a"}, files={"image": IMAGE})
+    body, media = request.read(), request.headers["content-type"]
+    sent = Request("POST", "/photos", headers={"content-type": "multipart/form-data"}, body="")
+    refused = httpx.post(f"{proxy}/photos", content=body, headers=sent.headers)
+    following = apply(refused.json()["recovery_feedback"], sent)
+    assert isinstance(following, Next)
+    assert following.request.headers["content-type"] == media
+    assert httpx.post(f"{proxy}/photos", content=body, headers=following.request.headers).status_code == 200
 
 
 def test_a_wait_is_told(proxy: str) -> None:

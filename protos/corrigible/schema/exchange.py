@@ -43,6 +43,8 @@ class Request:
     body: Json = None
     form: bool = False
     """The body was sent as a form, so its scalars are text on the wire."""
+    files: frozenset[str] = frozenset()
+    """The members of a multipart form that are files: the body has only their names, and no suggestion edits them."""
 
     @property
     def protocol(self) -> Protocol:

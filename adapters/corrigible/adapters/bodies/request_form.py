@@ -10,11 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.body_form import CHARSET, CODING, FORM, MALFORMED, MEDIA_TYPE, is_json
+from corrigible.rules.schema_repair.body_form import BOUNDARY, CHARSET, CODING, FORM, MALFORMED, MEDIA_TYPE, is_json
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
 
 _CHARSET: Final = re.compile(r"(?i);\s*charset\s*=\s*\"?([\w.:-]{1,40})")
+MULTIPART: Final = "multipart/form-data"
+_CONTENT_TYPE: Final = "/headers/content-type"
+_BOUNDARY: Final = "boundary="
+_OPENING: Final = re.compile(r"--([\w'()+,./:=?-]{1,70})\r?\n(?i:content-disposition):")
 _GZIP: Final = ("\x1f\ufffd", "\x1f\x8b")
 """How gzip begins where it is read as text."""
 
@@ -37,6 +41,13 @@ def body_form_violation(
     if "content-encoding" in request.headers and isinstance(body, str) and _begins_json(body):
         # What was compressed as its header says is no text any more.
         return SchemaViolation("/headers/content-encoding", CODING, {}, request.headers["content-encoding"])
+    if media == MULTIPART and isinstance(body, str):
+        opening = _OPENING.match(body)
+        closed = opening is not None and body.rstrip().endswith(f"--{opening[1]}--")
+        if opening is None or not closed:
+            return None if _BOUNDARY in header else SchemaViolation(_CONTENT_TYPE, BOUNDARY, {}, header)
+        named = {"const": f"{MULTIPART}; boundary={opening[1]}"}
+        return None if header == named["const"] else SchemaViolation(_CONTENT_TYPE, BOUNDARY, named, header)
     taken = [*accepted] or [*documented]
     if taken and not any(_includes(one, media) for one in taken):
         schemas = {name: documented[name] for name in taken if name in documented}

@@ -14,7 +14,7 @@ from corrigible.schema.exchange import Json
 
 from .description import Description
 
-_READ: Final = ("json", "yaml", "x-www-form-urlencoded")
+_READ: Final = ("json", "yaml", "x-www-form-urlencoded", "multipart/form-data")
 """What the names of media types hold whose bodies are decoded."""
 _WITHOUT_EFFECT: Final = frozenset({"default", "readOnly", "discriminator", "$defs", "$ref"})
 """Keywords that constrain nothing."""

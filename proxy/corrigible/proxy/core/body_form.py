@@ -12,7 +12,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation
 from corrigible.rules.pointer import MISSING, resolve, segments
-from corrigible.rules.schema_repair.body_form import CODING, MALFORMED, is_json
+from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, is_json
 from corrigible.rules.schema_repair.json_schema import member
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
@@ -51,7 +51,11 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     violation = body_form_violation(request, documented, accepted)
     if violation is None:
         return None
-    if violation.keyword in (MALFORMED, CODING) or status == _UNSUPPORTED or _is_unread(case, error, violation):
+    if (
+        violation.keyword in (MALFORMED, CODING, BOUNDARY)
+        or status == _UNSUPPORTED
+        or _is_unread(case, error, violation)
+    ):
         return violation
     return None
 
@@ -69,7 +73,9 @@ def _is_unread(case: RefusalCase, error: Violation, violation: SchemaViolation) 
     """Whether an error says that the body was not read: it misses a member that is there, or is about all of it."""
     media = case.request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if is_json(media) and not isinstance(case.request.body, str):
-        # Most servers read any JSON, whatever it is called: one that does not says so.
+        # Most servers read any JSON, whatever it is called: one that does not says so, or misses what is there.
+        if error.constraint == "required" and error.pointer.startswith("/body/"):
+            return resolve(case.request.document(), error.pointer) not in (MISSING, None, "", [], {})
         return _ABOUT_THE_FORM.search(error.message[:_READ]) is not None and not error.pointer
     if error.pointer.startswith(("/body/", "/headers/")) and error.pointer != "/headers/content-type":
         sent = resolve(case.request.document(), error.pointer)

@@ -5,7 +5,7 @@ Knows: rules, descriptions, which of them goes first. Does not know: how an answ
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.base import Described
@@ -16,11 +16,13 @@ from corrigible.rules.engine.index import why_not
 from corrigible.rules.errors import CorrigibleError
 from corrigible.rules.language.rule import Rule
 from corrigible.rules.lookup import Lookup, LookupAnswer
+from corrigible.rules.pointer import segments
 from corrigible.rules.schema_repair.answer_form import ACCEPT, repair_accept
 from corrigible.rules.schema_repair.body_form import repair_body
 from corrigible.rules.schema_repair.repair import repair
 from corrigible.rules.schema_repair.result import result_of
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import ask
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Json
 
@@ -210,6 +212,11 @@ class ErrorMatcher:
             self._explanation.lines.append(f"the description: {violation.keyword} at {violation.pointer}: {verdict}")
         if repaired is None:
             return None
+        if any(_edits_file(one, self._case.request.files) for one in repaired.suggestions):
+            message = "Send the file as the operation expects it, under the name that the operation has for it."
+            repaired = repaired._replace(
+                suggestions=tuple(ask(violation, self._case.request, message).suggestions), type="recovery_guidance"
+            )
         valid = self._valid(result_of(repaired, _DESCRIPTION), is_stated=is_stated)
         return None if valid is None else self._with_new_key(valid)
 
@@ -246,6 +253,12 @@ class ErrorMatcher:
         return drop_invalid(
             result, self._case.request, operation, description, self._violations_at, is_stated=is_stated
         )
+
+
+def _edits_file(suggestion: Mapping[str, Any], files: frozenset[str]) -> bool:
+    """Whether an edit touches a file of a multipart form, of which only the name is known."""
+    places = [str(op[name]) for op in suggestion.get("patch", ()) for name in ("path", "from") if name in op]
+    return bool(files) and any(place == "/body" or not files.isdisjoint(segments(place)[1:2]) for place in places)
 
 
 def _scope(case: RefusalCase, description: Described | None) -> dict[str, Any]:

@@ -12,6 +12,8 @@ import orjson
 from corrigible.rules.pointer import parameter_segments
 from corrigible.schema.exchange import Json, Request
 
+from .multipart_body import MEDIA_TYPE as MULTIPART
+from .multipart_body import as_members, read_multipart
 from .yaml_body import MEDIA_TYPES, read_yaml
 
 # Credentials never enter the document; framing says nothing about what was asked for.
@@ -68,12 +70,14 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
             media = media.strip().lower()
         if low not in _LEFT_OUT:
             kept[low] = f"{kept[low]}, {value}" if low in kept else value
-    form = media == "application/x-www-form-urlencoded"
+    form, files = media == "application/x-www-form-urlencoded", frozenset[str]()
     decoded: Json = None
     if form and body[:1] in (b"{", b"[") and not isinstance(named_form := _json_or_text(body), str):
         form, decoded = False, named_form  # what clients send who forget to say that it is JSON
     elif form:
         decoded = nested(_fields(body.decode("utf-8", "replace")))
+    elif media == MULTIPART and (read := _multipart(body, parameters)) is not None:
+        form, decoded, files = True, *read
     elif body:
         decoded = _json_or_text(body, parameters)
         if media in MEDIA_TYPES and isinstance(decoded, str):
@@ -85,7 +89,20 @@ def read_request(method: str, target: str, headers: Iterable[tuple[str, str]], b
         headers=kept,
         body=decoded,
         form=form,
+        files=files,
     )
+
+
+def _multipart(body: bytes, parameters: str) -> tuple[Json, frozenset[str]] | None:
+    try:
+        fields, files = read_multipart(body, parameters)
+    except ValueError:
+        return None
+    members = as_members(fields)
+    if not any("[" in name for name in members):
+        return members, files
+    names = {name: parameter_segments(name)[0] for name in members}
+    return nested(fields), frozenset(names[one] for one in files)
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
@@ -134,7 +151,7 @@ def _flat(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return out
 
 
-def nested(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def nested(fields: Sequence[tuple[str, Json]]) -> dict[str, Any]:
     """Decode `a[b]=1`, `a[]=1` and `a[0][b]=1`. Members numbered from 0 without a gap become arrays."""
     out: dict[str, Any] = {}
     bracketed = False

@@ -33,6 +33,8 @@ CHARSET: Final = "contentCharset"
 """The media type is taken, in another charset."""
 CODING: Final = "contentEncoding"
 """The body is not compressed as its header says, or in a coding that is not taken."""
+BOUNDARY: Final = "contentBoundary"
+"""A multipart body under a media type that does not name its boundary. The schema has the right media type: `const`."""
 FORM: Final = "application/x-www-form-urlencoded"
 _CONTENT_TYPE: Final = "/headers/content-type"
 
@@ -52,6 +54,9 @@ def repair_body(violation: SchemaViolation, request: Request, group: str) -> Rep
         case "contentMediaType":
             diagnosis = "The server does not take a body of this media type."
             return _repair(_of_media_type(violation, request), diagnosis, "UNSUPPORTED_MEDIA_TYPE")
+        case "contentBoundary":
+            diagnosis = "The Content-Type of the multipart body does not name the boundary that the body has."
+            return _repair(_of_boundary(violation, request), diagnosis, "MULTIPART_BOUNDARY")
         case "contentCharset":
             return _repair(_of_charset(violation, request), "The body is not in UTF-8.", "UNSUPPORTED_CHARSET")
         case _:
@@ -119,8 +124,12 @@ def _converted(request: Request, media: str, schema: Json) -> _Converted | None:
     """Return the body as one of a media type, None where something would be lost or has to be guessed."""
     schema = schema if isinstance(schema, Mapping) else {}
     body = request.body
+    if request.files:
+        return None  # their content is not at hand
     if media == FORM:
-        if request.form or not isinstance(body, Mapping) or any(isinstance(v, list | dict) for v in body.values()):
+        if request.form and isinstance(body, Mapping):
+            return _Converted(media, MISSING, schema)  # as a multipart body it holds the same texts
+        if not isinstance(body, Mapping) or any(isinstance(v, list | dict) for v in body.values()):
             return None
         if any(value is None for value in body.values()):
             return None  # a form has no null
@@ -155,6 +164,15 @@ def _is_sent_as_json(request: Request) -> bool:
 def is_json(media: str) -> bool:
     """Whether a media type, without its parameters, is JSON."""
     return media == "application/json" or media.endswith("+json")
+
+
+def _of_boundary(violation: SchemaViolation, request: Request) -> Proposal:
+    message = "Let the HTTP client write the Content-Type of a multipart body: it knows the boundary."
+    media = violation.schema.get("const")
+    if not isinstance(media, str):
+        return _agent(ask(violation, request, message, schema={"type": "string", "pattern": "boundary="}))
+    ops: list[Operation] = [{"op": "replace", "path": _CONTENT_TYPE, "value": media}]
+    return Proposal([edit(violation, request, ops, message)])
 
 
 def _of_charset(violation: SchemaViolation, request: Request) -> Proposal:

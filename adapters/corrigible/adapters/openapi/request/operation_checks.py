@@ -28,6 +28,7 @@ _CREDENTIAL: Final = re.compile(
     r"auth|cookie|secret|password|signature|credential|(?:api|private|access|csrf)[-_]?(?:key|token)|-token$"
 )
 _MOST_UNKNOWN: Final = 64
+_OF_NAMES: Final = ("additionalProperties", "unevaluatedProperties", "required")
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -224,7 +225,13 @@ class OperationChecker:
         if request.form:
             _, encoding = self.body_schema(request)
             body = _form(body, checker, encoding)
-        yield from checker.schema_violations(body, lambda path: _in_body(request, path))
+        for violation in checker.schema_violations(body, lambda path: _in_body(request, path)):
+            if violation.keyword in _OF_NAMES or not _is_file(violation.pointer, request):
+                yield violation  # the content of a file is not at hand
+
+
+def _is_file(pointer: str, request: Request) -> bool:
+    return bool(request.files) and not request.files.isdisjoint(segments(pointer)[1:2])
 
 
 def is_credential(header: str) -> bool:
@@ -236,7 +243,8 @@ def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
     """Return the documented media type whose schema a request's body is checked against."""
     content_type = "" if request is None else request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request is not None and request.form:
-        return _FORM if _FORM in media else None
+        kind = content_type or _FORM
+        return kind if kind in media else None
     if content_type in media:
         return content_type
     if "patch+json" in content_type or (content_type and "json" not in content_type and "yaml" not in content_type):
