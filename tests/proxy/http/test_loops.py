@@ -159,7 +159,7 @@ class Blind(Loops):
 class Broken(Loops):
     """One with a mistake in it."""
 
-    def answered(self, refusal: Refusal, feedback: Mapping[str, Json] | None) -> dict[str, Json] | None:
+    def count_refusal(self, refusal: Refusal, feedback: Mapping[str, Json] | None) -> dict[str, Json] | None:
         raise RuntimeError("lost count")
 
     def __len__(self) -> int:
