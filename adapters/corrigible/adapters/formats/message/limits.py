@@ -17,6 +17,7 @@ from corrigible.schema.exchange import Json
 
 from .go_json import decode_error
 from .lists import Listed, read_list
+from .pattern_list import PatternList
 
 _LONGEST: Final = 2000
 _A_SEARCH: Final = 10
@@ -43,11 +44,7 @@ _LENGTH: Final = re.compile(
 _ITEMS: Final = re.compile(r"\b(?:items?|elements?|entries|rows)(?![a-z])", re.IGNORECASE)
 
 
-def _compiled(*texts: tuple[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((keyword, re.compile(text, re.IGNORECASE)) for keyword, text in texts)
-
-
-_BOUNDS: Final = _compiled(
+_BOUNDS: Final = (
     ("maximum", rf"{_TO_BE} (?:less|smaller|lower|fewer|shorter) than or (?:be )?equal to {_NUMBER}{_UNIT}"),
     ("maximum", rf"{_TO_BE} (?:at most|up to|no (?:more|greater|larger|longer|higher) than|not (?:more|greater)"
         rf" than|(?:a )?maximum(?: of)?|max|<=) ?{_NUMBER}{_UNIT}"),
@@ -85,16 +82,11 @@ _BOUNDS: Final = _compiled(
     ("minimum", rf"\bis not (?:greater|more) or equal to {_NUMBER}"),
     ("multipleOf", rf"{_TO_BE} (?:a )?(?:multiple of|divisible by) {_NUMBER}"),
 )  # fmt: skip
+_BOUND: Final = PatternList(*(text for _, text in _BOUNDS))
 _BETWEEN: Final = re.compile(
     r"(?:\bbetween|\bin (?:the )?range(?: of)?|\brange is|\bwithin|\bin the interval|\bfrom) [\[(`]?"
     r"(?P<low>-?\d{1,15}(?:\.\d{1,9})?)`?"
     r"(?: and `?| to |\s?(?:-|\u2013|\.\.|,)\s?)(?P<high>-?\d{1,15}(?:\.\d{1,9})?)(?![\w]|\.\d)",
-    re.IGNORECASE,
-)
-_BOUND_WORD: Final = re.compile(
-    r"less|smaller|lower|few|short|most|least|more|greate|large|long|high|bigger|min|max|up to|over|under|above|"
-    r"below|exceed|[<>]"
-    r"|multiple|divisible",
     re.IGNORECASE,
 )
 _LENGTHS_OF: Final = re.compile(
@@ -107,11 +99,10 @@ _LOW_AND_HIGH: Final = re.compile(
     r"(?![\w]|\.\d)",
     re.IGNORECASE,
 )
-_EXACTLY: Final = re.compile(rf"{_TO_BE} exactly {_NUMBER} (?:characters|chars|letters|digits|symbols)", re.IGNORECASE)
-_SIGN: Final = re.compile(
+_EXACTLY: Final = PatternList(rf"{_TO_BE} exactly {_NUMBER} (?:characters|chars|letters|digits|symbols)")
+_SIGN: Final = PatternList(
     rf"(?:{_TO_BE} (?:a )?(?P<sign>positive|non-?negative|negative)\b|(?P<not>must not|can ?not|may not|should"
-    rf" not) be negative)",
-    re.IGNORECASE,
+    rf" not) be negative)"
 )
 _PATTERN: Final = re.compile(
     r"\b(?:must|should|does not|doesn't) (?:match|conform to|comply with)(?: the)?"
@@ -138,6 +129,7 @@ _QUOTED_CHOICES: Final = re.compile(
     r" expected) (?=['\"`“])",
     re.IGNORECASE,
 )
+_CUES: Final = PatternList(_CHOICES.pattern, _QUOTED_CHOICES.pattern)
 _END: Final = re.compile(r"\s*(?:[.;)!]*\s*$|[.;)\n]\s)")
 _NO_CHOICES: Final = re.compile(
     r"\b(?:one|any|either|all) of(?: the)?(?: following)? (?:schemas?|types?|fields?|parameters?|properties|"
@@ -154,22 +146,19 @@ _TYPE_WORDS: Final = (
 )
 _LETTER: Final = re.compile(r"\w")
 _TYPE_WORD: Final = re.compile(_TYPE_WORDS + "|null", re.IGNORECASE)
-_TYPES: Final = tuple(
-    re.compile(text, re.IGNORECASE)
-    for text in (
-        r"\bexpected (?:type:? |a value of type |an? )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?:,|;|"
-            r" but| got|\.?$| found| to be| at | value)",
-        r"\b(?:must|should|has to|needs to|expected to)(?: all)? be (?:of type |of the type |a valid |an? |valid"
-        r" |type |in type )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?![ -]?(?:than|with|of length|"
-            r"between|of at|greater|less|that|representing|containing|in ))",
-        r"\bnot (?:a valid |an? |of type |of the type |valid )['\"`]?" + _TYPE_WORDS + r"['\"`]?",
-        r"^an? valid " + _TYPE_WORDS + r" is required",
-        r"\b(?:convert(?:ed)?|parsed?|deserialize value of type|coerced?)\b[^.]{0,60}? (?:to|into|as|type) "
-        r"(?:an? |type )?['\"`]?" + _TYPE_WORDS,
-        r"\bdeserialize value of type ['\"`]" + _TYPE_WORDS,
-        r"\bfound, " + _TYPE_WORDS + r" expected\b",
-        r"\bexpects? (?:an? )?" + _TYPE_WORDS + r"\b",
-    )
+_TYPES: Final = PatternList(
+    r"\bexpected (?:type:? |a value of type |an? )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?:,|;|"
+        r" but| got|\.?$| found| to be| at | value)",
+    r"\b(?:must|should|has to|needs to|expected to)(?: all)? be (?:of type |of the type |a valid |an? |valid"
+    r" |type |in type )?['\"`]?" + _TYPE_WORDS + r"['\"`]?(?![ -]?(?:than|with|of length|"
+        r"between|of at|greater|less|that|representing|containing|in ))",
+    r"\bnot (?:a valid |an? |of type |of the type |valid )['\"`]?" + _TYPE_WORDS + r"['\"`]?",
+    r"^an? valid " + _TYPE_WORDS + r" is required",
+    r"\b(?:convert(?:ed)?|parsed?|deserialize value of type|coerced?)\b[^.]{0,60}? (?:to|into|as|type) "
+    r"(?:an? |type )?['\"`]?" + _TYPE_WORDS,
+    r"\bdeserialize value of type ['\"`]" + _TYPE_WORDS,
+    r"\bfound, " + _TYPE_WORDS + r" expected\b",
+    r"\bexpects? (?:an? )?" + _TYPE_WORDS + r"\b",
 )  # fmt: skip
 _KINDS: Final = (
     (re.compile(r"[iu]?(?:int(?:eger|8|16|32|64)?s?|8|16|32|64|size)|uint\w*|long|short|integers"), "integer"),
@@ -196,7 +185,7 @@ def limits_in(message: str) -> dict[str, Json]:
     if _DIGIT.search(message) is not None:
         stated |= _bounds(message)
     if not stated and (sign := _SIGN.search(message)) is not None:
-        word = (sign["sign"] or "").lower()
+        word = (sign.match["sign"] or "").lower()
         stated[
             "exclusiveMinimum" if word == "positive" else "exclusiveMaximum" if word == "negative" else "minimum"
         ] = 0
@@ -221,7 +210,7 @@ def _pattern_in(message: str) -> str:
 
 def choices_in(message: str) -> Listed | None:
     """Return the closed list of values that a message gives, None where it gives none."""
-    if _NO_CHOICES.search(message) is not None:
+    if not _CUES.candidates(message) or _NO_CHOICES.search(message) is not None:
         return None
     for cue in _CHOICES.finditer(message):
         listed = _whole(read_list(message, cue.end()), message)
@@ -257,18 +246,19 @@ def _bounds(message: str) -> dict[str, Json]:
             return {_sized("minimum", message, ""): low, _sized("maximum", message, ""): high}
     exactly = _EXACTLY.search(message)
     if exactly is not None:
-        return {"minLength": _number(exactly["n"]), "maxLength": _number(exactly["n"])}
-    for keyword, pattern in _BOUNDS if _BOUND_WORD.search(message) is not None else ():
-        match = pattern.search(message)
-        if match is not None:
-            number, unit = _number(match["n"]), match.groupdict().get("unit") or ""
-            sized = _sized(keyword, message, unit)
-            if sized in ("minLength", "minItems") and keyword == "exclusiveMinimum":
-                number += 1
-            elif sized in ("maxLength", "maxItems") and keyword == "exclusiveMaximum":
-                number -= 1
-            return {sized: number} if keyword == "multipleOf" or _is_sane(sized, number) else {}
-    return {}
+        length = _number(exactly.match["n"])
+        return {"minLength": length, "maxLength": length}
+    bound = _BOUND.search(message)
+    if bound is None:
+        return {}
+    keyword, match = _BOUNDS[bound.number][0], bound.match
+    number, unit = _number(match["n"]), match.groupdict().get("unit") or ""
+    sized = _sized(keyword, message, unit)
+    if sized in ("minLength", "minItems") and keyword == "exclusiveMinimum":
+        number += 1
+    elif sized in ("maxLength", "maxItems") and keyword == "exclusiveMaximum":
+        number -= 1
+    return {sized: number} if keyword == "multipleOf" or _is_sane(sized, number) else {}
 
 
 def _is_sane(keyword: str, number: float) -> bool:
@@ -292,11 +282,10 @@ def _number(text: str) -> int | float:
 
 def type_in(message: str) -> str:
     """Return the JSON type that a message asks for, empty where it asks for none."""
-    for pattern in _TYPES:
-        match = pattern.search(message)
-        if match is not None:
-            word = match["t"].lower().rpartition(".")[2]
-            if word == _STRUCT:
-                return "object"
-            return next((kind for words, kind in _KINDS if words.fullmatch(word)), "")
-    return ""
+    found = _TYPES.search(message)
+    if found is None:
+        return ""
+    word = found.match["t"].lower().rpartition(".")[2]
+    if word == _STRUCT:
+        return "object"
+    return next((kind for words, kind in _KINDS if words.fullmatch(word)), "")

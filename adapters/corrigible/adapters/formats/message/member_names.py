@@ -6,12 +6,12 @@ Only names are taken from it, and only in the fixed sentences of this module, ea
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from corrigible.rules.budget import spend
 
 from .lists import names_in
+from .pattern_list import PatternList, PatternMatch
 
 
 class NamedMember(NamedTuple):
@@ -47,12 +47,8 @@ _PLAIN_KIND: Final = r"(?:param(?:eter)?s?|propert(?:y|ies)|fields?|arguments?|a
 _PART: Final = r"(?P<where>query|header|path|body|form|formData|cookie)"
 
 
-def _compiled(*texts: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(text, re.IGNORECASE) for text in texts)
-
-
 _MISSING_WORD: Final = re.compile(r"miss|requir|lacks|must|not |n't |absent|expected", re.IGNORECASE)
-_MISSING: Final = _compiled(
+_MISSING: Final = PatternList(
     # go-openapi: "matchers in body is required"
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is required\b",
     # kin-openapi: 'parameter "limit" in query has an error: value is required but missing'
@@ -104,12 +100,7 @@ _MISSING: Final = _compiled(
     rf" for)?(?: {_PLAIN_KIND})? {_QUOTED}",
     rf"\bexpected (?:a |the )?{_PLAIN_KIND} {_QUOTED}",
 )
-_UNKNOWN_WORD: Final = re.compile(
-    r"addition|unevaluat|unknown|unexpect|unrecogni|undeclared|not |unpermitted|unspecified|extra|forbidden|"
-    r"invalid|unsupported",
-    re.IGNORECASE,
-)
-_UNKNOWN: Final = _compiled(
+_UNKNOWN: Final = PatternList(
     r"""additional propert(?:y|ies); found ['"`](?P<a>[^'"`]{1,80})['"`]""",
     r"""additional properties are not allowed \((?P<many>['"`][^()]{1,400}) w(?:as|ere) unexpected\)""",
     r"""unevaluated properties: ['"`](?P<a>[^'"`]{1,80})['"`]""",
@@ -146,7 +137,7 @@ _KNOWN_NAMES: Final = re.compile(
     r":? (?P<many>['\"`\[].{1,1000})",
     re.IGNORECASE | re.DOTALL,
 )
-_SUBJECT: Final = _compiled(
+_SUBJECT: Final = PatternList(
     rf"\bfor (?P<where>query|path|header) parameter {_QUOTED}",
     # kin-openapi: 'parameter "limit" in query has an error: ...'; go-openapi: "status in body should be one of ..."
     rf"\bparameter {_QUOTED} in {_PART} has an error\b",
@@ -159,7 +150,7 @@ _SUBJECT: Final = _compiled(
     rf"(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]?(?: {_PLAIN_KIND})?(?:[.:,;]|$)",
     rf"\b(?:value|input|type|format)(?: \S{{1,80}})? (?:for|of|in|at) (?:the )?(?:{_PLAIN_KIND} )?{_QUOTED}",
 )
-_PATH: Final = _compiled(
+_PATH: Final = PatternList(
     # Go's validator: "Key: 'User.Name' Error:Field validation for 'Name' failed on the 'max' tag"
     r"\bKey: '(?P<p>[\w.\[\]-]{1,200})' Error:",
     # System.Text.Json and Newtonsoft: "Path: $.age | LineNumber: 0", "Path 'items[0].age', line 1, position 12"
@@ -182,7 +173,6 @@ _PATH: Final = _compiled(
     r"@ data(?P<p>\[[^\s]{1,200}\])",
     r"(?:^|\btype: )(?P<p>[A-Za-z_][\w-]{0,79}(?:[.\[][\w.\[\]'-]{1,120})?): \S",
 )
-_PATH_MARK: Final = re.compile(r"[$#/\[]|path|Key: |\w: |at '", re.IGNORECASE)
 TAG: Final = re.compile(r"\bfailed on the '(?P<tag>\w{1,40})' tag")
 """Go's validator names the rule at the end of its sentence."""
 _CHAIN: Final = re.compile(r"\(through reference chain: (?P<chain>[^()]{1,1000})\)")
@@ -192,18 +182,17 @@ _NO_NAMES: Final = frozenset(
 )
 """Words in the place of a name: protovalidate's "value is required" is about the place that it tells beside."""
 _LONGEST: Final = 2000
-_A_SEARCH: Final = 10
+_A_SEARCH: Final = 3
 
 
 def find_member(message: str) -> NamedMember:
     """Return the missing or unknown member that a message names, nothing where it names neither."""
-    for constraint, word, patterns in (
-        ("required", _MISSING_WORD, _MISSING),
-        ("additionalProperties", _UNKNOWN_WORD, _UNKNOWN),
-    ):
-        match = _search(message, word, patterns)
-        if match is None:
+    patterns_of = (("required", _MISSING), ("additionalProperties", _UNKNOWN))
+    for constraint, patterns in patterns_of if _MISSING_WORD.search(message) is not None else patterns_of[1:]:
+        found = _search(message, patterns)
+        if found is None:
             continue
+        match = found.match
         groups = match.groupdict()
         if (groups.get("a") or "").lower() in _NO_NAMES:
             continue
@@ -222,8 +211,8 @@ def find_member(message: str) -> NamedMember:
 
 def find_subject(message: str) -> NamedMember:
     """Return what a message is about in its first words; it may be no member at all."""
-    match = _search(message, None, _SUBJECT)
-    return NamedMember() if match is None else NamedMember(match["a"], "", _part_of_request(match))
+    found = _search(message, _SUBJECT)
+    return NamedMember() if found is None else NamedMember(found.match["a"], "", _part_of_request(found.match))
 
 
 def stated_path(message: str) -> StatedPath:
@@ -231,10 +220,10 @@ def stated_path(message: str) -> StatedPath:
     chain = _CHAIN.search(message) if "reference chain" in message else None
     if chain is not None:  # Jackson: com.x.Order["items"]->java.util.ArrayList[0]->com.x.Item["price"]
         return StatedPath([link["name"] or link["index"] for link in _LINK.finditer(chain["chain"])], True)
-    match = _search(message, _PATH_MARK, _PATH)
-    if match is None:
+    found = _search(message, _PATH)
+    if found is None:
         return StatedPath()
-    return StatedPath(match["p"], match.re is not _PATH[-1])
+    return StatedPath(found.match["p"], found.number != len(_PATH.texts) - 1)
 
 
 def missing_member(message: str) -> str:
@@ -245,18 +234,18 @@ def missing_member(message: str) -> str:
 
 def unknown_member(message: str) -> str:
     """Return the unknown member that a message names, empty where it names none."""
-    match = _search(message, _UNKNOWN_WORD, _UNKNOWN)
-    if match is None:
+    found = _search(message, _UNKNOWN)
+    if found is None:
         return ""
-    groups = match.groupdict()
+    groups = found.match.groupdict()
     return groups.get("a") or next(iter(names_in(groups.get("many") or "")), "")
 
 
-def _search(message: str, word: re.Pattern[str] | None, patterns: Sequence[re.Pattern[str]]) -> re.Match[str] | None:
-    if len(message) > _LONGEST or (word is not None and word.search(message) is None):
+def _search(message: str, patterns: PatternList) -> PatternMatch | None:
+    if len(message) > _LONGEST:
         return None
     spend(_A_SEARCH)
-    return next((match for pattern in patterns if (match := pattern.search(message)) is not None), None)
+    return patterns.search(message)
 
 
 def _part_of_request(match: re.Match[str]) -> str:
