@@ -92,6 +92,19 @@ def test_a_url_that_gives_nothing(api: str) -> None:
     assert f"--spec {api}/none.json: the server answers 404" in done.stderr
 
 
+def test_credentials_of_a_url_are_told_to_nobody(api: str) -> None:
+    secret = api.replace("http://", "http://me:s3cret@")
+    done = subprocess.run(
+        [*CLI, "proxy", "--upstream", api, "--spec", f"{secret}/none.json?key=s3cret"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"--spec {api}/none.json?...: the server answers 404" in done.stderr
+    assert "s3cret" not in done.stdout + done.stderr
+
+
 def test_several_descriptions(api: str, tmp_path: Path) -> None:
     specs = []
     for path, colour in (("/flowers", "red"), ("/cars", "Red")):

@@ -108,9 +108,9 @@ class Operations:
         }
 
     def base_of(self, path: str) -> tuple[str, str] | None:
-        """Split a path that names nothing into what may be a base path and a path that is known; None where it is none.
+        """Return what may be the base path of a path that names nothing, and the template of the rest; None without.
 
-        The known path has a literal segment, and any method will do: only a hint for people.
+        The template has a literal segment, and any method will do: only a hint for people.
         """
         segments = path.strip("/").split("/")
         methods = {key.partition(" ")[0] for key in self.templates}
@@ -121,8 +121,13 @@ class Operations:
             for method in sorted(methods):
                 match = self.find(method, rest)
                 if match is not None and len(match[1]) < len(segments) - length:
-                    return "/" + "/".join(segments[:length]), rest
+                    return "/" + "/".join(segments[:length]), self._template(method, match[0], rest)
         return None
+
+    def _template(self, method: str, name: str, path: str) -> str:
+        """Return the template by which a path names an operation."""
+        templates = (key.partition(" ")[2] for key, other in self.templates.items() if other == name)
+        return next(one for one in templates if Operations({f"{method} {one}": name}).find(method, path))
 
 
 _LONGEST_BASE = 4

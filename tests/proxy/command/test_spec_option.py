@@ -6,11 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from corrigible.adapters.openapi.load import load
-from corrigible.proxy.command.spec_option import UnmatchedPaths
+from corrigible.proxy.command.spec_option import UnmatchedPaths, shown
 from tests._support.built_in_packs import profile_of
 
-PATHS: dict[str, object] = {f"/{name}": {"get": {"responses": {}}} for name in ("flowers", "cars")}
+PATHS: dict[str, object] = {f"/{name}": {"get": {"responses": {}}} for name in ("flowers", "cars", "cars/{plate}")}
 DESCRIPTION = {"openapi": "3.0.3", "info": {"title": "x", "version": "1"}, "paths": PATHS}
 
 
@@ -26,12 +28,42 @@ def unmatched(folder: Path) -> tuple[UnmatchedPaths, list[str]]:
 
 def test_each_base_path_is_told_once(tmp_path: Path) -> None:
     paths, lines = unmatched(tmp_path)
-    for target in ("/api/flowers?a=1", "/api/cars", "/v2/cars", "/other", "/flowers"):
+    for target in ("/api/flowers?a=1", "/api/cars", "/v2/cars/AB-12?b=2", "/other", "/flowers"):
         paths.refused(target)
     assert lines == [
         "the description has /flowers, requests come to /api/flowers: start with --base /api?",
-        "the description has /cars, requests come to /v2/cars: start with --base /v2?",
+        "the description has /cars/{plate}, requests come to /v2/cars/{plate}: start with --base /v2?",
     ]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/bot123:SECRET/cars",
+        "/sk_live_abcdefgh12345678/cars",
+        "/%1b%5b31m/cars",
+        "/" + "a" * 50 + "/cars",
+        "//[",
+        "/7/cars",
+    ],
+)
+def test_what_may_be_a_token_is_not_told(tmp_path: Path, target: str) -> None:
+    paths, lines = unmatched(tmp_path)
+    paths.refused(target)
+    assert lines == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("folder/x.json", "folder/x.json"),
+        ("http://127.0.0.1:80/openapi.json", "http://127.0.0.1:80/openapi.json"),
+        ("https://me:secret@example.com/a?token=secret#x", "https://example.com/a?..."),
+        ("https://[me:secret", "https://..."),
+    ],
+)
+def test_a_url_is_told_without_its_credentials(spec: str, told: str) -> None:
+    assert shown(spec) == told
 
 
 def test_only_the_first_refusals_are_compared(tmp_path: Path) -> None:

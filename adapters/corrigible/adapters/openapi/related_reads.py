@@ -18,6 +18,8 @@ _CHANGES: Final = ("PATCH", "PUT")
 _ENDINGS: Final = ("id", "ids", "name", "names", "key", "slug", "uuid", "ref", "code")
 """Last words of names of members that refer to another resource: `work_pool_name`, `ownerIds`."""
 _NAMING: Final = ("name", "slug", "key", "code", "by-name", "by_name")
+_MOST_ALIKE: Final = 200
+"""Paths with the same last segment that are looked at."""
 _LONGEST: Final = 40
 """Segments of a path that is looked at."""
 
@@ -96,6 +98,8 @@ class RelatedReads:
         """By operation: its templates."""
         self._ended: set[tuple[str, ...]] = set()
         """The shapes whose GET is described with a slash at its end."""
+        self._listings: dict[str, list[tuple[str, ...]]] = {}
+        """By its last segment: each shape of a GET that ends in no variable."""
         self._fixed: dict[tuple[str, ...], set[str]] = {}
         """By the shape of the beginning of a path: the segments that go on from it and are no variables."""
         for key, name in operations.templates.items():
@@ -109,8 +113,11 @@ class RelatedReads:
                 if part != "{}":
                     self._fixed.setdefault(shape[:at], set()).add(part.casefold())
             self._templates.setdefault(name, []).append(parts)
-            if method.upper() == "GET" and template.endswith("/"):
-                self._ended.add(shape)
+            if method.upper() == "GET":
+                if shape[-1] != "{}":
+                    self._listings.setdefault(shape[-1], []).append(shape)
+                if template.endswith("/"):
+                    self._ended.add(shape)
 
     def named(self, method: str, path: str) -> list[NamedResource]:
         """Return the resources that a path names, the innermost first."""
@@ -164,12 +171,13 @@ class RelatedReads:
         template = self._template(method, segments)
         known = {part: segments[at] for at, part in enumerate(template) if _is_variable(part)}
         found: dict[str, None] = {}
-        spend(len(self._methods) // 8)
-        for shape, methods in self._methods.items():
-            if "GET" not in methods or shape[-1] == "{}" or not self._reads(shape):
+        spend(len(self._listings) // 2)
+        for last, shapes in self._listings.items():
+            if not any(is_same(head, last) or is_plural(head, last) for head in heads):
                 continue
-            if any(is_same(head, shape[-1]) or is_plural(head, shape[-1]) for head in heads):
-                listing = next(parts for parts in self._templates[methods["GET"]] if _shape(parts) == shape)
+            for shape in filter(self._reads, shapes[:_MOST_ALIKE]):
+                name = self._methods[shape]["GET"]
+                listing = next(parts for parts in self._templates[name] if _shape(parts) == shape)
                 written = [known.get(part, part) for part in listing]
                 is_whole = not any(_is_variable(part) for part in written)
                 if is_whole and _begins_alike(listing, template) and (there := self._listed(written, shape)):

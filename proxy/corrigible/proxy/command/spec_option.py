@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Final
 from urllib.parse import urlsplit
 
 from corrigible.adapters.cache import cache_folder
+from corrigible.proxy.access_log.entry import redact
 from corrigible.proxy.core.api_profile import ApiProfile
 
 from .usage_error import UsageError
 
+_URL: Final = ("http://", "https://")
 _SECONDS: Final = 30
+"""Until a description is there."""
 _LARGEST: Final = 64 << 20
 """Bytes of a description that is fetched."""
 _MOST_HINTS: Final = 3
+_PLAIN_BASE: Final = re.compile(r"(?:/[A-Za-z][A-Za-z0-9_.-]{0,30}){1,4}")
 _MOST_COMPARED: Final = 20
 """Refusals whose path is compared: after these an operator knows."""
 
@@ -42,7 +49,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def spec_files(specs: Sequence[str]) -> list[Path]:
     """Return the files of descriptions; one at a URL is fetched. Raises UsageError where that fails."""
-    return [_fetched(one) if one.startswith(("http://", "https://")) else Path(one) for one in specs]
+    return [_fetched(one) if one.startswith(_URL) else Path(one) for one in specs]
 
 
 def base_path(text: str) -> str:
@@ -55,22 +62,39 @@ def base_path(text: str) -> str:
 def _fetched(url: str) -> Path:
     import httpx
 
+    data, end = bytearray(), time.monotonic() + _SECONDS
     try:
         with httpx.stream("GET", url, timeout=_SECONDS, follow_redirects=True) as answer:
-            data = b""
+            if answer.status_code != 200:
+                problem = f"the server answers {answer.status_code}; fetch it yourself, and give the file"
+                raise UsageError(f"--spec {shown(url)}: {problem}")
             for part in answer.iter_bytes():
                 data += part
                 if len(data) > _LARGEST:
-                    raise UsageError(f"--spec {url}: larger than {_LARGEST >> 20} MiB")
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        raise UsageError(f"--spec {url}: cannot be fetched: {problem}") from None
-    if answer.status_code != 200:
-        raise UsageError(f"--spec {url}: the server answers {answer.status_code}; fetch it yourself, and give the file")
+                    raise UsageError(f"--spec {shown(url)}: larger than {_LARGEST >> 20} MiB")
+                if time.monotonic() > end:
+                    raise UsageError(f"--spec {shown(url)}: takes longer than {_SECONDS} seconds")
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as failure:
+        raise UsageError(f"--spec {shown(url)}: cannot be fetched: {failure}") from None
     ending = ".json" if data.lstrip()[:1] in (b"{", b"[") else ".yaml"
     file = cache_folder() / "fetched" / f"{hashlib.sha256(url.encode() + data).hexdigest()[:24]}{ending}"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(data)
+    with NamedTemporaryFile(dir=file.parent, delete=False) as written:  # its mode is 0600: it may be nobody else's
+        written.write(data)
+    Path(written.name).replace(file)
     return file
+
+
+def shown(spec: str) -> str:
+    """Return a file or URL as it is told, without the credentials of a URL."""
+    if not spec.startswith(_URL):
+        return spec
+    try:
+        parts = urlsplit(spec)
+    except ValueError:
+        return f"{spec.partition('://')[0]}://..."
+    query = "?..." if parts.query else ""
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{query}"
 
 
 def described(profiles: Sequence[ApiProfile], specs: Sequence[str]) -> Iterator[str]:
@@ -84,7 +108,7 @@ def described(profiles: Sequence[ApiProfile], specs: Sequence[str]) -> Iterator[
         names = set(description.operations.names)
         bases = [base for base in description.operations.base_paths() if base]
         below = f", also below {', '.join(bases)}" if bases else ""
-        yield f"{specs[len(seen) - 1]}: {len(names)} operations{below}"
+        yield f"{shown(specs[len(seen) - 1])}: {len(names)} operations{below}"
 
 
 class UnmatchedPaths:
@@ -101,10 +125,13 @@ class UnmatchedPaths:
         if len(self._told) >= _MOST_HINTS or self._compared >= _MOST_COMPARED:
             return
         self._compared += 1
-        path = urlsplit(target).path
+        path = target.partition("?")[0]
         for profile in self._profiles:
-            split = profile.adapter.operations.base_of(path)
-            if split is not None and split[0] not in self._told:
-                self._told.add(split[0])
-                self._tell(f"the description has {split[1]}, requests come to {path}: start with --base {split[0]}?")
+            base, template = profile.adapter.operations.base_of(path) or ("", "")
+            # Nothing of a request but plain words is told: a path may hold tokens, and names of what callers have.
+            if _PLAIN_BASE.fullmatch(base) and redact(base) == base and base not in self._told:
+                self._told.add(base)
+                self._tell(
+                    f"the description has {template}, requests come to {base}{template}: start with --base {base}?"
+                )
                 return

@@ -185,7 +185,8 @@ class CorrectionAddon:
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
         if outcome is not None and not outcome.operation and self._unmatched is not None:
-            self._unmatched(flow.request.path)
+            with suppress(Exception):  # a hint for people, nothing more
+                self._unmatched(flow.request.path)
         if self._access_log is not None:
             changed = error is None and outcome is not None and outcome.rewrite is not None
             self._record(
