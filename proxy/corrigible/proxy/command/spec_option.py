@@ -76,7 +76,7 @@ def _fetched(url: str) -> Path:
                     raise UsageError(f"--spec {shown(url)}: takes longer than {_SECONDS} seconds")
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as failure:
         raise UsageError(f"--spec {shown(url)}: cannot be fetched: {failure}") from None
-    ending = ".json" if data.lstrip()[:1] in (b"{", b"[") else ".yaml"
+    ending = ".json" if data.lstrip().startswith((b"{", b"[")) else ".yaml"
     file = cache_folder() / "fetched" / f"{hashlib.sha256(url.encode() + data).hexdigest()[:24]}{ending}"
     file.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=file.parent, delete=False) as written:  # its mode is 0600: it may be nobody else's
