@@ -165,7 +165,7 @@ class Broken(Loops):
     def __len__(self) -> int:
         return 1
 
-    def knows(self, caller: str) -> bool:
+    def has_loop(self, caller: str) -> bool:
         raise RuntimeError("lost the caller")
 
 
