@@ -52,6 +52,10 @@ class Described(Protocol):
         """Return undeclared members, allowed as such, that are nearly called like a declared one that is not there."""
         return ()
 
+    def misplaced_members(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
+        """Return undeclared members, allowed as such, that only an object beside them declares."""
+        return ()
+
     def misspelt_words(self, request: Request, message: str) -> Sequence[SchemaViolation]:
         """Return the word of the query that a message repeats and that is nearly called like a field."""
         return ()

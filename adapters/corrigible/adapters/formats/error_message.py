@@ -131,9 +131,10 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
         meant = decoded_places(go, request.body)
         if len(meant) == 1:
             return [violation._replace(pointer=meant[0])]
-        whole = respell_pointer(pointer(go.names, request, place="body"), request)
+        whole = respell_pointer(pointer(go.names, request, place="body"), request) if go.names else ""
         # Of several such values the description knows which is wrong.
-        return [violation._replace(pointer=whole if resolve(request.document(), whole) is not MISSING else "")]
+        is_there = resolve(request.document(), whole) is not MISSING
+        return [violation._replace(pointer=whole if is_there else "")]
     name = find_member(message)
     if place:
         constraint = violation.constraint or name.constraint

@@ -16,9 +16,11 @@ from corrigible.adapters.formats.message.member_names import find_subject
 from corrigible.adapters.formats.message.sent_values import (
     SentValue,
     fold,
+    name_as_word,
     names_in_message,
     value_beside_name,
     value_mentioned,
+    values_told,
 )
 from corrigible.adapters.vocabulary import ANY, NOTHING, Path, Vocabulary
 from corrigible.rules.budget import remaining, spend
@@ -84,12 +86,43 @@ def locate_errors(
         place = _by_path(error, request, vocabulary, sent) if error.pointer else ""
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         if not place and about_request:
-            place = _by_text(error, request, vocabulary, [*sent, *(SentValue((), (), value) for value in path_values)])
+            every = [*sent, *(SentValue((), (), value) for value in path_values)]
+            place = _by_text(error, request, vocabulary, every)
+            any_text = exchange.status in _ABOUT_WHAT_IS_THERE
             if not place and request.protocol is Protocol.GRPC:
-                place = value_mentioned(error.message, sent, any_text=exchange.status in _ABOUT_WHAT_IS_THERE)
+                place = value_mentioned(error.message, sent, any_text=any_text)
+            elif not place and not (told := values_told(error.message, every, any_text=any_text)):
+                worded = names_in_message(error.message, sent)
+                place = worded[0] if len(worded) == 1 else ""
+            elif not place:
+                *others, place = told
+                out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
             error = _of_value(error, place, request)
         out.append(_at_its_place(error._replace(pointer=place), request, vocabulary))
     return out
+
+
+def suspected_place(message: str, request: Request) -> str:
+    """Return the only place of the request whose text holds a quoted word, or whose name is a word of a message.
+
+    That is no proof: it is good for a question where nothing else says what is wrong.
+    """
+    if not message or len(message) > _LONGEST:
+        return ""
+    sent = list(_places(request))
+    spend(len(sent) // _PLACES_A_STEP)
+    quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(message)][:_MOST_QUOTED]
+    words = [re.compile(rf"(?<!\w){re.escape(one)}(?!\w)") for one in quoted if len(one) >= _SHORTEST_WORD]
+    short = [one for one in sent if isinstance(one.value, str) and len(one.value) <= _SHORT_TEXT]
+    holding = {to_pointer(one.path) for one in short if any(word.search(one.value) for word in words)}
+    if holding:
+        return next(iter(holding)) if len(holding) == 1 else ""
+    named = name_as_word(message, sent)
+    return named[0] if len(named) == 1 else ""
+
+
+_SHORTEST_WORD: Final = 3
+_SHORT_TEXT: Final = 500
 
 
 def _at_its_place(error: Violation, request: Request, vocabulary: Vocabulary) -> Violation:
@@ -369,6 +402,7 @@ def _named(name: str, sent: Sequence[SentValue]) -> set[str]:
 def _valued(value: str, sent: Sequence[SentValue]) -> set[str]:
     """Return the places of the request that hold a value as its text; of a parameter of the path, the path."""
     texts = {value, value[:-1]} if value.endswith(".") and len(value) > 1 else {value}
+    texts.add(value[1:] if value.startswith("/") and len(value) > 1 else value)  # some servers keep names as paths
     return {
         to_pointer(one.path) or "/path"
         for one in sent

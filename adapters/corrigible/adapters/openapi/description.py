@@ -86,6 +86,11 @@ class Description:
         checks = self._checks(operation)
         return () if checks is None else tuple(checks.misspellings(request))
 
+    def misplaced_members(self, request: Request, operation: str) -> tuple[SchemaViolation, ...]:
+        """Return undeclared members, allowed as such, that only an object beside them declares."""
+        checks = self._checks(operation)
+        return () if checks is None else tuple(checks.misplaced_members(request))
+
     def misspelt_words(self, request: Request, message: str) -> tuple[SchemaViolation, ...]:
         """Return the word of the query that a message repeats and that is nearly called like a field."""
         if not request.query:

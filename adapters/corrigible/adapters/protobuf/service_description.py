@@ -67,6 +67,10 @@ class ProtobufDescription:
         closed = {"type": "object", "properties": members, REQUIRED: facts["required"]}
         return DeclaredPlace(members.get(path[0], {}), tuple(members), closed)
 
+    def misplaced_members(self, request: Request, operation: str) -> tuple[SchemaViolation, ...]:
+        """Return nothing: a member that a message does not have is refused under its name."""
+        return ()
+
     def misspellings(self, request: Request, operation: str) -> tuple[SchemaViolation, ...]:
         """Return nothing: a message takes no field that is not declared."""
         return ()

@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from corrigible.adapters.base import Described
+from corrigible.adapters.formats.locate import suspected_place
 from corrigible.rules.budget import Exhausted, remaining, use_reserve
 from corrigible.rules.engine.evaluate import RuleResult, evaluate
 from corrigible.rules.engine.guarded_patch import with_new_idempotency_key
@@ -40,6 +41,8 @@ _DESCRIPTION = "the description"
 """The source of what no rule suggests."""
 _RESERVE = 2000
 """Steps that are left for what comes after."""
+_ABOUT_VALUES = frozenset({400, 422})
+"""Statuses of which a word of the message may say the place."""
 _MOST_VIOLATIONS = 32
 """Schema violations of one exchange that are looked at: for more there is no room in an answer."""
 
@@ -108,12 +111,25 @@ class ErrorMatcher:
             return [state]
         if result is None and self._case.errors[number].pointer not in self._settled:
             result = yield from self._by_rule(number, last_resort=True)
+            if result is None and (left := list(self._by_elimination(number))):
+                return left
             if result is None:
-                return list(self._by_elimination(number))
+                result = yield from self._by_suspicion(number)
         return [result] if result is not None else []
 
-    def _by_rule(self, number: int, *, last_resort: bool) -> Results:
-        case, error, explanation = self._case, self._case.errors[number], self._explanation
+    def _by_suspicion(self, number: int) -> Results:
+        """Ask at the place that a message is likely about, where no error of the refusal has a place."""
+        case, error = self._case, self._case.errors[number]
+        if case.exchange.status not in _ABOUT_VALUES or any(one.pointer for one in case.errors) or self._settled:
+            return None
+        place = suspected_place(error.message, case.request) if case.match.operation else ""
+        if not place:
+            return None
+        return (yield from self._by_rule(number, last_resort=True, error=error._replace(pointer=place)))
+
+    def _by_rule(self, number: int, *, last_resort: bool, error: Violation | None = None) -> Results:
+        case, explanation = self._case, self._explanation
+        error = error or case.errors[number]
         match, status, settings = case.match, case.exchange.status, case.pack.settings
         candidates = match.profile.index.candidates(match.operation, status, error)
         if explanation is not None and not last_resort:
@@ -124,7 +140,7 @@ class ErrorMatcher:
             if match.is_wrapped and any(not question.optional for question in rule.lookups):
                 continue
             notes: list[str] | None = None if explanation is None else []
-            scope = {**self._scope, "error": self._scope["errors"][number]}
+            scope = {**self._scope, "error": {**error.scope(), "number": number}}
             results = evaluate(rule, case.request, scope, settings, f"{number + 1}.", notes)
             result = yield from (_without_lookups(results) if match.is_wrapped else results)
             verdict = "matched" if result is not None else "no match"

@@ -256,16 +256,16 @@ class _StateReader:
 
     def _conflicting(self, creation: Creation | None) -> str | None:
         """Return the place of the value that exists already."""
-        body = self._request.body
-        if not isinstance(body, Mapping):
-            return None
         pointer = self._error.pointer
         if (
-            pointer.startswith("/body/")
+            pointer.startswith(("/body/", "/query/"))
             and pointer.count("/") == 2
             and _is_name(resolve(self._request.document(), pointer))
         ):
             return None if is_secret(pointer, resolve(self._request.document(), pointer)) else pointer
+        body = self._request.body
+        if not isinstance(body, Mapping):
+            return None
         members = [name for name, value in body.items() if _is_name(value)]
         quoted = [name for name in members if scalar_text(body[name]) in self._quoted]
         if len(quoted) == 1:

@@ -21,8 +21,10 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.rules.pointer import MISSING, escape, resolve, segments
 from corrigible.rules.safety.nearness import letters
+from corrigible.rules.schema_repair.json_schema import choices
+from corrigible.rules.schema_repair.renaming import near_names
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
-from corrigible.rules.schema_repair.stated import stated_violation
+from corrigible.rules.schema_repair.stated import stated_violation, unknown_member
 from corrigible.rules.violation import Violation
 from corrigible.schema.document import scalar_text
 from corrigible.schema.exchange import Protocol
@@ -52,6 +54,12 @@ _ABOUT_OTHERS: Final = re.compile(
     r"|log ?in|permi|denied|forbidden|allowed to"
 )
 """Words of complaints about something else than the value that was sent."""
+_ABOUT_ABSENCE: Final = re.compile(
+    r"(?i)\b(?:missing|required?|no \S{1,40}(?: \S{1,40}){0,2} (?:specified|provided|given|supplied|set|found)"
+    r"|not (?:be )?(?:specified|provided|given|supplied|set|empty)|must be (?:specified|provided|given|supplied|set)"
+    r"|(?:must|please) (?:specify|provide|give|supply))\b"
+)
+"""Words of complaints about what was not sent: it may have been sent under another name."""
 _FEW_WORDS: Final = 3
 _NOTHING_PARTICULAR: Final = re.compile(
     r"(?i)|\W*(?:(?:http )?404\W*)?(?:page |route |resource |url |path |the requested url(?: was)? |endpoint )?"
@@ -106,9 +114,22 @@ class ViolationFinder:
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
         if not self._operation:
-            return ()
+            return self._of_version(error)
         violations = self._at(error) if self._is_located(error) else self._anywhere(error)
         return violations or self._description.misspelt_words(self._request, error.message)
+
+    def _of_version(self, error: Violation) -> Sequence[SchemaViolation]:
+        """Return the near paths of another version, where a message is about the version that the path names."""
+        parts = self._request.path.split("/")
+        numbers = [part[1:] for part in parts if _VERSION.fullmatch(part)]
+        told = re.findall(r"[\w.]*\w", error.message[:_READ].lower())
+        if "version" not in told or not any(one in told or f"v{one}" in told for one in numbers):
+            return ()
+        wrong = self._description.nearest_operation(self._request.method, self._request.path)
+        if wrong is None or wrong.keyword != "path":
+            return ()
+        others = [one for one in choices(wrong.schema) if isinstance(one, str) and _is_other_version(parts, one)]
+        return (wrong._replace(schema={"enum": others}),) if others else ()
 
     def _is_elsewhere(self, error: Violation) -> bool:
         """Whether an error names a place that is not in the path."""
@@ -180,7 +201,10 @@ class ViolationFinder:
         # Members that the description allows, and that are nearly called like declared ones.
         respelt = self._description.misspellings(self._request, self._operation)
         below = [one for one in respelt if one.pointer.startswith(f"{error.pointer}/")]
-        return below if len(below) == 1 else ()
+        if len(below) == 1:
+            return below
+        unknown = unknown_member(error, self._request, declared)
+        return () if unknown is None else (unknown,)
 
     def _anywhere(self, error: Violation) -> Sequence[SchemaViolation]:
         """Return the violations of the whole request, those at places that the message mentions first."""
@@ -193,10 +217,16 @@ class ViolationFinder:
             for one in self._description.misspellings(self._request, self._operation)
             if one.pointer not in known and (not violations or one.pointer.rpartition("/")[0] in missing)
         ]
-        if not violations and (len(respelt) > 1 or not _may_be_about_names(message)):
-            respelt = []
-        violations = [*respelt, *violations]
         plain = _plain(message)
+        if not violations:
+            # The name that was meant may be what the message misses.
+            meant = [one for one in respelt if _is_meant_name_mentioned(one, plain)]
+            about_names = len(respelt) == 1 and _may_be_about_names(message)
+            respelt = meant if len(meant) == 1 else respelt if about_names else []
+        if not violations and not respelt and _may_be_about_names(message):
+            elsewhere = self._description.misplaced_members(self._request, self._operation)
+            respelt = list(elsewhere) if len(elsewhere) == 1 else []
+        violations = [*respelt, *violations]
         mentioned = [one for one in violations if _is_mentioned(one, plain)]
         if self._request.method == "PATCH":
             # What a change leaves out stays as it is, though many descriptions have the schema of the whole.
@@ -209,12 +239,31 @@ class ViolationFinder:
 
 def _may_be_about_names(message: str) -> bool:
     """Whether a message that names no place may mean that a name is unknown: it says next to nothing, or so."""
-    return len(message.split()) < _FEW_WORDS or _ABOUT_FORM.search(message) is not None
+    is_short = len(message.split()) < _FEW_WORDS
+    return is_short or _ABOUT_FORM.search(message) is not None or _ABOUT_ABSENCE.search(message) is not None
+
+
+def _is_other_version(parts: Sequence[str], path: str) -> bool:
+    """Whether a path is the same but for its version."""
+    others = path.split("/")
+    return len(parts) == len(others) and all(
+        one == other or (_VERSION.fullmatch(one) and _VERSION.fullmatch(other))
+        for one, other in zip(parts, others, strict=True)
+    )
+
+
+_VERSION: Final = re.compile(r"v\d[\w.-]{0,9}")
 
 
 def _plain(message: str) -> str:
     """Return a message with its words apart, names in any spelling alike."""
     return " " + " ".join(letters(word) for word in re.split(r"[^\w$-]+", message)) + " "
+
+
+def _is_meant_name_mentioned(violation: SchemaViolation, message: str) -> bool:
+    """Whether a message has the declared name that an undeclared one is near to."""
+    near = near_names(segments(violation.pointer)[-1], violation.siblings)
+    return len(near) == 1 and f" {letters(near[0])} " in message
 
 
 def _is_mentioned(violation: SchemaViolation, message: str) -> bool:

@@ -19,11 +19,14 @@ from .suggestion import Suggestion, edit, guards, is_secret
 REQUIRED: Final = "x-required"
 """In the schema of what is declared beside a member: the names of those that must be there."""
 
+MISPLACED: Final = "misplaced"
+"""The keyword of an undeclared member that may stay, where an object beside it declares it."""
+
 _MOST: Final = 16
 """Members that go to another level together."""
 
 
-_GENERAL: Final = frozenset(
+GENERAL_NAMES: Final = frozenset(
     {"id", "name", "type", "kind", "title", "description", "status", "state", "value", "key", "code"}
 )
 """Names that every thing has: at another level they are another thing's."""
@@ -64,7 +67,7 @@ def move_member(violation: SchemaViolation, request: Request) -> MemberMove | No
             violation,
             request,
             [(violation.pointer, f"{above}/{last}")],
-            is_certain=name in _required(violation.outer_schema) - _GENERAL,
+            is_certain=name in _required(violation.outer_schema) - GENERAL_NAMES,
         )
     target = inside[0]
     schema = dict(_objects(violation.schema))[target]
@@ -77,11 +80,13 @@ def move_member(violation: SchemaViolation, request: Request) -> MemberMove | No
     ][:_MOST]
     needed = _required(schema)
     have = {*together, *(there if isinstance(there, Mapping) else ())}
-    complete = bool((needed - _GENERAL) & {*together}) and needed <= have
-    wanted = there is not None or len((needed - _GENERAL) & {*together}) > 1 or target in _required(violation.schema)
+    complete = bool((needed - GENERAL_NAMES) & {*together}) and needed <= have
+    wanted = (
+        there is not None or len((needed - GENERAL_NAMES) & {*together}) > 1 or target in _required(violation.schema)
+    )
     # Several members that all belong into the one object that declares them: none of them is another thing's.
     alone = there is None and _are_all(together, present, declared)
-    several = alone and needed <= have and len({*together} - _GENERAL) > 1
+    several = alone and needed <= have and len({*together} - GENERAL_NAMES) > 1
     place = f"{parent}/{escape(target)}"
     made: list[Operation] = [] if there is not None else [{"op": "add", "path": place, "value": {}}]
     moves = [(f"{parent}/{escape(one)}", f"{place}/{escape(one)}") for one in together]

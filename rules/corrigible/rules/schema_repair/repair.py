@@ -66,6 +66,9 @@ def _proposed(violation: SchemaViolation, request: Request, group: str) -> Propo
             return _missing(violation, request, group)
         case "additionalProperties" | "unevaluatedProperties":
             return renaming.undeclared(violation, request, group)
+        case nesting.MISPLACED:
+            move = nesting.move_member(violation, request)
+            return None if move is None else Proposal([move.suggestion])
         case "uniqueItems":
             return _without_duplicates(violation, request)
         case _ if violation.value is MISSING:
@@ -326,6 +329,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "uniqueItems": ("The list holds an element twice.", "DUPLICATE"),
     "additionalProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
     "unevaluatedProperties": ("The operation does not know this member.", "UNKNOWN_MEMBER"),
+    nesting.MISPLACED: ("The operation knows this member one level away.", "UNKNOWN_MEMBER"),
     "anyOf": ("The value has none of the forms that are allowed.", "WRONG_FORM"),
     "oneOf": ("The value has not one of the forms that are allowed.", "WRONG_FORM"),
     "blank": ("A required value is empty.", "VALUE_MISSING"),

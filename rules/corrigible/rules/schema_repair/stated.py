@@ -106,6 +106,20 @@ def _unknown(error: Violation, value: Json, declared: DeclaredPlace) -> SchemaVi
     return SchemaViolation(error.pointer, "additionalProperties", closed, value, names, declared.outer_schema)
 
 
+def unknown_member(error: Violation, request: Request, declared: DeclaredPlace) -> SchemaViolation | None:
+    """Return the violation of a member that the server says it does not know, where the description has none there."""
+    value = resolve(request.document(), error.pointer)
+    where, *names = segments(error.pointer)
+    if error.constraint not in _UNKNOWN or value is MISSING or not names or where not in ("body", "query"):
+        return None
+    if names[-1] in declared.siblings:
+        return None
+    around = {"type": "object", **(declared.parent_schema or {})}
+    return SchemaViolation(
+        error.pointer, "additionalProperties", around, value, declared.siblings, declared.outer_schema
+    )
+
+
 def _typed(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
     """Return what is stated with a type, so that a text on the wire is read as one."""
     kind = "number" if not _OF_NUMBERS.isdisjoint(stated) else declared.get("type")

@@ -60,6 +60,9 @@ class GitHubDescription:
     def misspellings(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
         return self.plain.misspellings(request, operation)
 
+    def misplaced_members(self, request: Request, operation: str) -> Sequence[SchemaViolation]:
+        return self.plain.misplaced_members(request, operation)
+
     def misspelt_words(self, request: Request, message: str) -> Sequence[SchemaViolation]:
         return self.plain.misspelt_words(request, message)
 

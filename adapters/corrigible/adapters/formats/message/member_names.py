@@ -81,7 +81,7 @@ _MISSING: Final = PatternList(
     rf"^required {_KIND} {_QUOTED} (?:is (?:not present|missing)|was not)\b",
     rf"(?:^|: ){_QUOTED} is (?:a )?required(?: property| field| parameter)?\b",
     rf"""(?:^|: )(?:the )?{_KIND} ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? (?:is (?:required|missing|mandatory)|must"""
-    rf""" be set)\b""",
+    rf""" be set|(?:must not|may not|can(?:not|'t| not)) be (?:null|blank|empty|nil))\b""",
     rf"""^the ['"`]?(?P<a>[\w$@.-]{{1,80}})['"`]? {_KIND} (?:is (?:required|missing|mandatory)|must be set)\b""",
     r"^(?P<a>[a-z_$][\w$@.-]{0,79}) is (?:missing|mandatory|(?:a )?required(?: property| field| parameter)?)"
     r"(?: (?:when|if|unless) .{1,200})?\.?$",

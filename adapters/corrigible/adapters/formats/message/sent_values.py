@@ -8,7 +8,7 @@ Knows: one text and the values that were sent. Does not know: formats, descripti
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import Path
@@ -27,6 +27,9 @@ _SURROUNDINGS: Final = re.compile(r"(?i)\b(?:in|of|for|from|under|within|on|by) 
 _PARTICULAR: Final = re.compile(r"(?i)\bwith (?:the )?(?:\w+ ){0,2}['\"\[(]?$")
 _GIVEN: Final = re.compile(r"[\[(<:=]\s?$")
 """Before a value that a text gives in brackets or behind a colon."""
+_VALUE_WORD: Final = re.compile(r"(?i)\b(?:values?|got|received|given|input|parsing|was)[ :]{1,2}['\"]?$")
+"""Before a value that a text calls one: `invalid memory value 1024`."""
+_SENTENCE_END: Final = re.compile(r"[\])>'\"]*(?:[.!;,]?\s*$|[.;] )")
 _ENDINGS: Final = frozenset({"id", "name", "key"})
 """Last words of names that a sentence leaves out: `Model smu` of `model_name`."""
 
@@ -48,6 +51,7 @@ class _Mention(NamedTuple):
     name: str
     value: str
     before: str
+    after: str
 
 
 def value_beside_name(message: str, sent: Sequence[SentValue]) -> str:
@@ -61,6 +65,37 @@ def value_mentioned(message: str, sent: Sequence[SentValue], *, any_text: bool) 
     mentions = _mentions(message, sent)
     given = [one for one in mentions if _GIVEN.search(one.before)]
     return _chosen(given) or (_chosen(mentions) if any_text and not given else "")
+
+
+def values_told(message: str, sent: Sequence[SentValue], *, any_text: bool) -> list[str]:
+    """Return the places whose values a text of an HTTP API repeats without quotes; several only beside their names.
+
+    Only values count that are no words of the sentence: with a digit, a mark or a capital inside, or a word behind a
+    colon that ends it: `No such image: redis`. Nothing is told where the text repeats a value of the path.
+    """
+    text = message[:_LONGEST]
+    in_path = [str(one.value) for one in sent if not one.path]
+    if any(value and re.search(f"{_BEFORE}{re.escape(value)}{_AFTER}", text) for value in in_path):
+        return []
+    mentions = _mentions(message, sent)
+    plain = [one for one in mentions if _WORD.fullmatch(one.value)]
+    particular = [one for one in mentions if one not in plain]
+    beside = list(dict.fromkeys(one.place for one in particular if _follows_name(one)))
+    if 1 < len(beside) <= _MOST_TOLD and len({one.place for one in particular}) == len(beside):
+        return beside
+    given = [one for one in particular if _GIVEN.search(one.before) or _VALUE_WORD.search(one.before)]
+    ending = [one for one in plain if one.before.endswith(": ") and _SENTENCE_END.match(one.after)]
+    chosen = (
+        _chosen([one for one in particular if _follows_name(one)])
+        or _chosen([*given, *ending])
+        or (_chosen([one for one in particular if len(one.value) >= _DISTINCT]) if any_text else "")
+    )
+    return [chosen] if chosen else []
+
+
+_WORD: Final = re.compile(r"[A-Za-z]?[a-z]+|[A-Z]+")
+_MOST_TOLD: Final = 3
+_DISTINCT: Final = 3
 
 
 def names_in_message(message: str, sent: Sequence[SentValue]) -> list[str]:
@@ -77,6 +112,71 @@ def names_in_message(message: str, sent: Sequence[SentValue]) -> list[str]:
     return out
 
 
+def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
+    """Return the places whose name of one word is a word of a text: `Minimum memory limit is 6MB`."""
+    told = {word.lower() for word in re.findall(r"[A-Za-z]{3,40}", message[:_LONGEST])}
+    told |= {word + "s" for word in told}
+    places: dict[str, None] = {}
+    for one in sent:
+        name = one.path[-1].lower() if one.path else ""
+        is_plain = not isinstance(one.value, Mapping | list)
+        if name in told and name not in _ANYTHING and (is_plain or name not in _ANY_HOLDER):
+            places[to_pointer(one.path)] = None
+    return list(places)
+
+
+_ANYTHING: Final = frozenset(
+    {
+        *(
+            "name",
+            "type",
+            "value",
+            "values",
+            "key",
+            "code",
+            "kind",
+            "text",
+            "request",
+            "body",
+            "query",
+            "path",
+            "header",
+        ),
+        *(
+            "method",
+            "json",
+            "object",
+            "string",
+            "number",
+            "integer",
+            "boolean",
+            "list",
+            "array",
+            "map",
+            "item",
+            "items",
+        ),
+        *("field", "fields", "param", "params", "parameter", "parameters", "property", "properties", "option", "input"),
+        *(
+            "error",
+            "errors",
+            "message",
+            "result",
+            "resource",
+            "url",
+            "status",
+            "version",
+            "api",
+            "server",
+            "not",
+            "and",
+        ),
+    }
+)
+"""Words of messages about any request, whatever its members are called."""
+_ANY_HOLDER: Final = frozenset({"data", "attributes", "config", "spec", "metadata", "options", "settings", "content"})
+
+
 def _mentions(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
     text = message[:_LONGEST]
     out: list[_Mention] = []
@@ -89,7 +189,8 @@ def _mentions(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
             continue
         spend()
         for match in re.finditer(f"{_BEFORE}{re.escape(written)}{_AFTER}", text):
-            out.append(_Mention(to_pointer(one.path), one.path[-1], written, text[: match.start()]))
+            before, after = text[: match.start()], text[match.end() :]
+            out.append(_Mention(to_pointer(one.path), one.path[-1], written, before, after))
     return out
 
 

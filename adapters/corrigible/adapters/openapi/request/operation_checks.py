@@ -90,6 +90,12 @@ class OperationChecker:
         if checker is not None and isinstance(request.body, Mapping | list):
             yield from checker.misspellings(request.body, lambda path: _in_body(request, path))
 
+    def misplaced_members(self, request: Request) -> Iterator[SchemaViolation]:
+        """Yield undeclared members, allowed as such, that only an object beside them declares."""
+        checker = self._body_checker(request)
+        if checker is not None and isinstance(request.body, Mapping | list):
+            yield from checker.misplaced_members(request.body, lambda path: _in_body(request, path))
+
     def body_schema(self, request: Request | None = None) -> tuple[Json, Mapping[str, Any]]:
         """Return the schema of the body a request has, or of the usual one, and how its members are encoded."""
         media: Mapping[str, Any] = self.record.get("body", {}).get("media", {})

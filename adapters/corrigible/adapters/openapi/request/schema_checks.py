@@ -17,7 +17,8 @@ from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.first_violation import compile_validator, first_violation
 from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, member, parts
-from corrigible.rules.schema_repair.nesting import REQUIRED
+from corrigible.rules.schema_repair.nesting import GENERAL_NAMES, MISPLACED, REQUIRED
+from corrigible.rules.schema_repair.renaming import may_limit
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
 from corrigible.schema.exchange import Json
 
@@ -156,6 +157,21 @@ class SchemaChecker:
                 near = nearest(name, free)
                 if len(near) == 1 and (is_slip(name, near[0]) or is_same(name, near[0])):
                     yield self._unknown([*path, name], locate)
+
+    def misplaced_members(self, instance: Json, locate: Locate) -> Iterator[SchemaViolation]:
+        """Yield undeclared members that one object declares for which there is a place beside them."""
+        if count_values(instance, LARGE + 1) > LARGE:
+            return
+        for path, members in _objects(instance, ()):
+            names = self._declared(path).members
+            strange = [name for name in members if name not in names] if names else []
+            for name in strange[:_MOST_RESPELT]:
+                if name in GENERAL_NAMES or may_limit(name):
+                    continue  # it may mean something else there, or do more
+                spend(len(names))
+                holders = [one for one in names if name in self._declared([*path, one]).members]
+                if len(holders) == 1 and not nearest(name, [one for one in names if one not in members]):
+                    yield self._unknown([*path, name], locate)._replace(keyword=MISPLACED)
 
     def _outer(self, path: Path) -> Schema | None:
         return self._declared(path[:-2]).closed if len(path) > 1 and _is_member(path[-2]) else None

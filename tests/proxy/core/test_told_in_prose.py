@@ -1,0 +1,201 @@
+"""What is found where a server says in a sentence of its own what is wrong: an API with nothing but a description."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+
+from corrigible.proxy.build import build_engine
+from corrigible.proxy.core.decision import Annotate
+from corrigible.proxy.core.engine import Engine
+from corrigible.proxy.runtime.lookup_runner import run_with_lookups_sync
+from corrigible.rules.lookup import LookupAnswer
+from corrigible.schema.exchange import Exchange, Request
+from corrigible.schema.feedback import parse
+from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.writer import validate
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Hall, version: '3'}
+servers: [{url: /v3}]
+paths:
+  /halls:
+    get:
+      parameters: [{name: order, in: query, schema: {type: string}}, {name: near, in: query, schema: {type: string}}]
+      responses: &any {default: {description: any}}
+    post:
+      parameters: [{name: label, in: query, schema: {type: string}}]
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Hall'}}}}
+      responses: *any
+  /halls/{hall}:
+    parameters: [{name: hall, in: path, required: true, schema: {type: string}}]
+    get: {responses: *any}
+    delete: {responses: *any}
+  /halls/{hall}/bookings:
+    parameters: [{name: hall, in: path, required: true, schema: {type: string}}]
+    post:
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Booking'}}}}
+      responses: *any
+components:
+  schemas:
+    Hall:
+      type: object
+      properties:
+        title: {type: string}
+        seats: {type: integer}
+        floor: {type: string}
+        extras: {type: object, additionalProperties: {type: string}}
+        stage: {type: object, properties: {depth: {type: number}, curtain: {type: string}, force: {type: boolean}}}
+    Booking:
+      type: object
+      properties:
+        guest: {type: string}
+        opens: {type: string}
+        closes: {type: string}
+        capacity: {type: integer}
+"""
+BOOK = "/v3/halls/h-1/bookings"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    spec = tmp_path_factory.mktemp("spec") / "halls.json"
+    spec.write_bytes(orjson.dumps(yaml.safe_load(DESCRIPTION)))
+    return build_engine((), Path(spec))
+
+
+def feedback(engine: Engine, request: Request, message: str, status: int = 400) -> dict[str, Any] | None:
+    exchange = Exchange(request, status, {}, orjson.dumps({"error": message}), "e", 1.0)
+    decision = run_with_lookups_sync(engine.decide(exchange), lambda lookup: LookupAnswer(0))
+    if not isinstance(decision, Annotate):
+        return None
+    validate(parse(decision.feedback), vocabulary=decision.pack.vocabulary)
+    return dict(decision.feedback)
+
+
+def asked(engine: Engine, request: Request, message: str, status: int = 400) -> list[str]:
+    """Return the places that are asked for; of an edit that wants a confirmation, the place it changes."""
+    answer = feedback(engine, request, message, status)
+    if answer is None:
+        return []
+    assert isinstance(apply(answer, request), NeedsInput)
+    placeholders = [one["pointer"] for given in answer["suggestions"] for one in given.get("placeholders", ())]
+    edited = [op["path"] for given in answer["suggestions"] for op in given.get("patch", ()) if op["op"] != "test"]
+    return placeholders + edited
+
+
+def mended(engine: Engine, request: Request, message: str, status: int = 400) -> Request | None:
+    answer = feedback(engine, request, message, status)
+    outcome: Next | NeedsInput | Terminal | None = apply(answer, request) if answer is not None else None
+    return outcome.request if isinstance(outcome, Next) else None
+
+
+def post(body: Any, path: str = "/v3/halls", **query: str) -> Request:
+    return Request("POST", path, query, {"content-type": "application/json"}, body)
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "status", "places"),
+    [
+        # A value without quotes: behind a colon, beside its name, as the only one that can be no word of the sentence.
+        ({"guest": "g-77"}, "no guest with that reference: g-77", 404, ["/body/guest"]),
+        ({"guest": "maria"}, "Unknown guest: maria", 404, ["/body/guest"]),
+        ({"guest": "g-77"}, "guest g-77 is not registered", 422, ["/body/guest"]),
+        ({"guest": "g-77"}, "we could not find g-77 anywhere", 404, ["/body/guest"]),
+        ({"capacity": 900}, "cannot seat that many, got 900", 400, ["/body/capacity"]),
+        # Two of them: either may be changed.
+        (
+            {"opens": "18:00", "closes": "09:30"},
+            "closes 09:30 lies before opens 18:00",
+            422,
+            ["/body/opens", "/body/closes"],
+        ),
+        # A word of the message is the name of a member: good for a question.
+        ({"capacity": 3}, "the smallest capacity we rent out is twelve", 400, ["/body/capacity"]),
+        # The same words in a sentence about something else.
+        ({"guest": "page"}, "page not found", 404, []),
+        ({"guest": "list"}, "nothing on the list", 400, []),
+        ({"guest": "error"}, "error: the house is on fire", 400, []),
+        ({"opens": "18:00", "closes": "18:00"}, "too late: 18:00", 400, []),
+        ({"capacity": 3}, "the smallest capacity we rent out is twelve", 409, []),
+    ],
+)
+def test_a_value_or_a_name_in_a_sentence_is_the_place(
+    engine: Engine, body: Any, message: str, status: int, places: list[str]
+) -> None:
+    if places:
+        assert asked(engine, post(body, BOOK), message, status) == places
+    else:
+        answer = feedback(engine, post(body, BOOK), message, status)
+        assert answer is None or "/body" not in str(answer["suggestions"])
+
+
+def test_a_name_in_the_path_that_is_repeated_is_what_is_not_there(engine: Engine) -> None:
+    assert asked(engine, post({"guest": "h-10"}, "/v3/halls/h-1/bookings"), "No hall h-1 for h-10", 404) == ["/path"]
+
+
+def test_a_quoted_word_inside_a_query_text_is_asked_for_there(engine: Engine) -> None:
+    request = Request("GET", "/v3/halls", {"order": "-altitude,title", "near": "Ulm"})
+    assert asked(engine, request, "cannot sort by 'altitude'") == ["/query/order"]
+
+
+def test_a_taken_name_may_stand_in_the_query(engine: Engine) -> None:
+    request = post({"title": "T"}, label="west-1")
+    assert asked(engine, request, 'label "/west-1" is already in use by hall 77', 409) == ["/query/label"]
+
+
+def test_an_unknown_member_of_a_free_map_is_left_out_only_by_the_caller(engine: Engine) -> None:
+    request = post({"title": "T", "extras": {"smoke": "yes"}})
+    assert asked(engine, request, 'hall T: invalid option: "smoke"') == ["/body/extras/smoke"]
+    answer = feedback(engine, request, 'hall T: invalid option: "smoke"') or {}
+    assert [one["safety"]["changes_intent"] for one in answer["suggestions"]] == [True]
+
+
+def test_a_sentence_behind_another_says_which_field_is_empty(engine: Engine) -> None:
+    request = post({"seats": 4})
+    assert asked(engine, request, 'refused for kind "hall": field title cannot be empty') == ["/body/title"]
+
+
+@pytest.mark.parametrize(
+    ("message", "is_mended"),
+    [
+        ("Please provide what the hall is called", True),  # of what is absent
+        ("the title has to have letters", True),  # of the name that was meant
+        ("Hall refused", True),  # of nothing at all
+        ("the architect said that it will not stand", False),
+        ("this hall already exists", False),
+    ],
+)
+def test_a_near_name_counts_where_something_is_missed(engine: Engine, message: str, *, is_mended: bool) -> None:
+    after = mended(engine, post({"titel": "T", "seats": 4}), message)
+    assert (after is not None and after.body == {"title": "T", "seats": 4}) is is_mended
+
+
+def test_a_member_goes_into_the_only_object_that_declares_it(engine: Engine) -> None:
+    after = mended(engine, post({"title": "T", "curtain": "red"}), "invalid hall")
+    assert after is not None
+    assert after.body == {"title": "T", "stage": {"curtain": "red"}}
+    # What may do more there, and several at once, is left alone.
+    assert mended(engine, post({"title": "T", "force": True}), "invalid hall") is None
+    assert mended(engine, post({"title": "T", "curtain": "red", "depth": 3}), "invalid hall") is None
+
+
+@pytest.mark.parametrize("message", ["API version v9 is not supported", "this server speaks version 3, not 9"])
+def test_another_version_in_the_path_is_offered(engine: Engine, message: str) -> None:
+    answer = feedback(engine, Request("GET", "/v9/halls"), message)
+    assert answer is not None
+    assert [op["value"] for one in answer["suggestions"] for op in one["patch"] if op["op"] == "replace"] == [
+        "/v3/halls"
+    ]
+    assert feedback(engine, Request("GET", "/v9/halls"), "the hall is closed") is None
+    assert feedback(engine, Request("GET", "/v9/halls"), "your client's version is too old") is None
+
+
+def test_a_reason_that_is_no_right_is_asked_for_where_there_is_something_to_change(engine: Engine) -> None:
+    request = Request("DELETE", "/v3/halls/main")
+    assert asked(engine, request, "main is the house's own hall and cannot be removed", 403) == ["/path"]
