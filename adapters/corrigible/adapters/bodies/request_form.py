@@ -10,9 +10,20 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from corrigible.rules.pointer import MISSING
-from corrigible.rules.schema_repair.body_form import BOUNDARY, CHARSET, CODING, FORM, MALFORMED, MEDIA_TYPE, is_json
+from corrigible.rules.schema_repair.body_form import (
+    BOUNDARY,
+    CHARSET,
+    CODING,
+    FORM,
+    MALFORMED,
+    MALFORMED_XML,
+    MEDIA_TYPE,
+    is_json,
+)
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
+
+from .xml_request import Fault, is_xml, read_elements
 
 _CHARSET: Final = re.compile(r"(?i);\s*charset\s*=\s*\"?([\w.:-]{1,40})")
 MULTIPART: Final = "multipart/form-data"
@@ -59,6 +70,8 @@ def body_form_violation(
     charset = _CHARSET.search(header)
     if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii") and not isinstance(body, str):
         return SchemaViolation("/headers/content-type", CHARSET, {}, header)
+    if isinstance(body, str) and is_xml(media) and isinstance(fault := read_elements(body), Fault):
+        return SchemaViolation("/body", MALFORMED_XML, fault._asdict(), body)
     if isinstance(body, str) and is_json(media):
         schema = documented.get(media, next((one for name, one in documented.items() if is_json(name)), {}))
         if _begins_json(body) or not _takes_text(schema):

@@ -356,6 +356,8 @@ def _by_text(error: Violation, request: Request, vocabulary: Vocabulary, sent: S
     quoted = [one for one in dict.fromkeys(quoted) if one not in listed]
     if request.protocol is Protocol.GRPC and (beside := value_beside_name(message, sent)):
         return beside
+    if isinstance(request.body, str) and any(one in request.body for one in quoted):
+        return ""  # it may be about the body, in which nothing can be looked for
     named = {place for one in quoted for place in _named(one, sent)}
     valued = {place for one in quoted for place in _valued(one, sent)}
     if len(named | valued) == 1:

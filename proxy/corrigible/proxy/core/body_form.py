@@ -12,7 +12,7 @@ from typing import Final
 from corrigible.adapters.base import Described
 from corrigible.adapters.bodies.request_form import body_form_violation
 from corrigible.rules.pointer import MISSING, resolve, segments
-from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, is_json
+from corrigible.rules.schema_repair.body_form import BOUNDARY, CODING, MALFORMED, MALFORMED_XML, is_json
 from corrigible.rules.schema_repair.json_schema import member
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
@@ -52,7 +52,7 @@ def violation_of_form(case: RefusalCase, error: Violation, description: Describe
     if violation is None:
         return None
     if (
-        violation.keyword in (MALFORMED, CODING, BOUNDARY)
+        violation.keyword in (MALFORMED, MALFORMED_XML, CODING, BOUNDARY)
         or status == _UNSUPPORTED
         or _is_unread(case, error, violation)
     ):

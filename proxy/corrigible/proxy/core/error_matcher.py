@@ -34,6 +34,7 @@ from .limits import Limits
 from .state import ReadsState, suggest_by_state
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder, may_be_judged
+from .xml_element import repair_element
 
 Results = Generator[Lookup, LookupAnswer, RuleResult | None]
 
@@ -107,6 +108,8 @@ class ErrorMatcher:
             return [unread]
         if result is None and (results := list(self._by_description(number))):
             return results
+        if result is None and (element := repair_element(self._case, self._case.errors[number])) is not None:
+            return [result_of(element, "the request")]
         if result is None and (state := (yield from self._by_state(number))) is not None:
             return [state]
         if result is None and self._case.errors[number].pointer not in self._settled:

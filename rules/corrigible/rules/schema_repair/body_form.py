@@ -27,6 +27,8 @@ from .wire_text import read
 
 MALFORMED: Final = "contentJson"
 """The body is a text, and should be JSON. The schema is that of the body."""
+MALFORMED_XML: Final = "contentXml"
+"""The body is XML that is not well-formed. The schema has the `line` and the `column`."""
 MEDIA_TYPE: Final = "contentMediaType"
 """The media type is none that is taken. The schema has those that are: `enum`, and in `properties` what each takes."""
 CHARSET: Final = "contentCharset"
@@ -51,6 +53,12 @@ def repair_body(violation: SchemaViolation, request: Request, group: str) -> Rep
     match violation.keyword:
         case "contentJson":
             return _malformed(violation, request)
+        case "contentXml":
+            where = f"line {violation.schema['line']}, column {violation.schema['column']}"
+            question = _agent(
+                ask(violation, request, f"Send well-formed XML. Look at {where}.", schema={"type": "string"})
+            )
+            return _repair(question, f"The body is no well-formed XML: {where}.", "MALFORMED_XML")
         case "contentMediaType":
             diagnosis = "The server does not take a body of this media type."
             return _repair(_of_media_type(violation, request), diagnosis, "UNSUPPORTED_MEDIA_TYPE")

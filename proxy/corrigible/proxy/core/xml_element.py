@@ -1,0 +1,64 @@
+"""Which element of an XML body a complaint is about: told with its place, for whoever writes the body.
+
+Knows: errors, the elements that were sent. Does not know: descriptions, what the element may hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from corrigible.adapters.bodies.xml_request import Element, is_xml, read_elements
+from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import ask
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Protocol
+
+from .api_profile import RefusalCase
+
+_STATUSES: Final = frozenset({400, 422})
+_NAME: Final = re.compile(r"[A-Za-z_][\w-]*")
+_QUOTED: Final = re.compile(r"['\"`<{\[]([^'\"`<>{}\[\]]{1,80})['\"`>}\]]")
+_OF_ELEMENT: Final = re.compile(r"(?i)\b(?:the )?(?:element|field|tag|node|property)\s+([A-Za-z_][\w.:/-]{0,80})")
+_READ: Final = 1000
+_LONGEST: Final = 120
+
+
+def repair_element(case: RefusalCase, error: Violation) -> Repair | None:
+    """Return the question for an XML body with the element that an error names; None where it names none, or two."""
+    request = case.request
+    if case.exchange.status not in _STATUSES or request.protocol is not Protocol.HTTP:
+        return None
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if error.pointer or not isinstance(request.body, str) or not is_xml(media):
+        return None
+    elements = read_elements(request.body)
+    element = _named(error, elements) if isinstance(elements, list) else None
+    if element is None:
+        return None
+    place = "/".join(element.path)
+    message = f"Correct the element {place[:_LONGEST]}, at line {element.line} of the XML body."
+    question = ask(SchemaViolation("/body", "element", {}, request.body), request, message, schema={"type": "string"})
+    return Repair(tuple(question.suggestions), question.type, "The server does not take an element.", "VALUE_REFUSED")
+
+
+def _named(error: Violation, elements: Sequence[Element]) -> Element | None:
+    """Return the only element that an error names: by its place, in its text, by a value that the text quotes."""
+    message = error.message[:_READ]
+    quoted = frozenset(_QUOTED.findall(message))
+    for fitting in (
+        _fitting(error.param, elements),
+        [one for name in (*quoted, *_OF_ELEMENT.findall(message)) for one in _fitting(name, elements)],
+        [one for one in elements if one.text in quoted],
+    ):
+        if fitting:
+            return fitting[0] if len(set(fitting)) == 1 else None
+    return None
+
+
+def _fitting(name: str, elements: Sequence[Element]) -> list[Element]:
+    """Return the elements whose path ends in a name's parts, in any spelling of upper and lower case."""
+    tail = tuple(part.lower() for part in _NAME.findall(name.rpartition(":")[2])) if " " not in name else ()
+    return [one for one in elements if tail and tuple(part.lower() for part in one.path[-len(tail) :]) == tail]

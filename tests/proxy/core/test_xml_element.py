@@ -1,0 +1,112 @@
+"""XML bodies: never judged by the description; broken ones and elements that are named are told with their place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.schema.exchange import Request
+from corrigible.schema.reader import NeedsInput
+from tests._support.by_description import engine_of, feedback_about, followed
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Orders, version: '1'}
+paths:
+  /orders/{id}:
+    put:
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      requestBody:
+        required: true
+        content:
+          application/xml: {schema: {$ref: '#/components/schemas/Order'}}
+          application/json: {schema: {$ref: '#/components/schemas/Order'}}
+components:
+  schemas:
+    Order:
+      type: object
+      required: [note]
+      properties: {sku: {type: string}, qty: {type: integer, maximum: 10}, note: {type: string}}
+"""
+ORDER = """<?xml version="1.0"?>
+<o:order xmlns:o="urn:orders">
+  <o:sku>AB</o:sku>
+  <qty unit="1">70</qty>
+  <item><name>left</name></item>
+  <item><name>right</name></item>
+</o:order>"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("orders"), DESCRIPTION)
+
+
+def sent(body: str) -> Request:
+    return Request("PUT", "/orders/7", headers={"content-type": "application/xml; charset=utf-8"}, body=body)
+
+
+@pytest.mark.parametrize(
+    ("answer", "headers", "words"),
+    [
+        ({"errors": {"Qty": ["The field Qty must be between 1 and 10."]}}, {}, "order/qty, at line 4"),
+        ({"errors": [{"field": "order.qty", "defaultMessage": "must be less than 11"}]}, {}, "order/qty, at line 4"),
+        ({"message": "Value '70' is not valid."}, {}, "order/qty, at line 4"),
+        ({"message": "cvc-datatype-valid: the value of element 'o:sku' is not valid."}, {}, "order/sku, at line 3"),
+        (b"<error><field>sku</field><message>too short</message></error>", {"content-type": "text/xml"}, "order/sku"),
+    ],
+)
+def test_a_complaint_about_an_element_has_its_place(
+    engine: Engine, answer: Any, headers: dict[str, str], words: str
+) -> None:
+    feedback = feedback_about(engine, sent(ORDER), 400, answer, headers)
+    assert isinstance(outcome := followed(feedback, sent(ORDER), confirm=True), NeedsInput)
+    assert [one.pointer for one in outcome.placeholders] == ["/body"]
+    assert feedback is not None
+    assert words in feedback["suggestions"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Bad Request",
+        "The element 'name' is not valid.",
+        "The element 'price' is missing.",
+        "Value '7' is not allowed.",
+        "There is no '7'.",
+        "note is required",
+        "qty must be less than or equal to 10",
+    ],
+)
+def test_nothing_is_claimed_of_what_is_not_named_or_stands_twice(engine: Engine, message: str) -> None:
+    assert feedback_about(engine, sent(ORDER), 400, {"message": message}) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (ORDER.replace("</qty>", "</qt>"), "line 4, column 21"),
+        ('{"sku": "AB"}', "line 1, column 1"),
+        (ORDER + "<x/>", "line 7, column 11"),
+    ],
+)
+def test_xml_that_is_not_well_formed_is_told_with_its_place(engine: Engine, body: str, place: str) -> None:
+    feedback = feedback_about(engine, sent(body), 400, {"message": "Bad Request"})
+    assert isinstance(followed(feedback, sent(body)), NeedsInput)
+    assert feedback is not None
+    assert place in feedback["message"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'<!DOCTYPE a [<!ENTITY b "c">]>{ORDER[22:]}</qt>',
+        '<?xml version="1.0" encoding="iso-8859-1"?><a>\ufffd</b>',
+        '<?xml version="1.0" encoding="utf-16"?><a></b>',
+        "<a>" * 70,
+    ],
+)
+def test_what_is_not_read_is_not_called_broken(engine: Engine, body: str) -> None:
+    assert feedback_about(engine, sent(body), 400, {"message": "Bad Request"}) is None
