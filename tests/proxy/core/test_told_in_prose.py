@@ -199,3 +199,9 @@ def test_another_version_in_the_path_is_offered(engine: Engine, message: str) ->
 def test_a_reason_that_is_no_right_is_asked_for_where_there_is_something_to_change(engine: Engine) -> None:
     request = Request("DELETE", "/v3/halls/main")
     assert asked(engine, request, "main is the house's own hall and cannot be removed", 403) == ["/path"]
+
+
+def test_of_two_names_the_one_counts_of_which_more_words_are_there(engine: Engine) -> None:
+    request = Request("GET", "/v3/halls", {"order": "x", "order-dir": "up"})
+    assert asked(engine, request, "the order direction makes no sense") == ["/query/order-dir"]
+    assert asked(engine, request, "the order makes no sense") == ["/query/order"]

@@ -8,7 +8,7 @@ Knows: one text and the values that were sent. Does not know: formats, descripti
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from corrigible.adapters.vocabulary import Path
@@ -113,16 +113,30 @@ def names_in_message(message: str, sent: Sequence[SentValue]) -> list[str]:
 
 
 def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
-    """Return the places whose name of one word is a word of a text: `Minimum memory limit is 6MB`."""
+    """Return the places of whose names the most words are words of a text: `Minimum memory limit is 6MB`.
+
+    All words of a name have to be there, the last one perhaps longer: `filter-lang` for `Invalid filter language`.
+    """
     told = {word.lower() for word in re.findall(r"[A-Za-z]{3,40}", message[:_LONGEST])}
-    told |= {word + "s" for word in told}
-    places: dict[str, None] = {}
+    places: dict[str, int] = {}
     for one in sent:
-        name = one.path[-1].lower() if one.path else ""
-        is_plain = not isinstance(one.value, Mapping | list)
-        if name in told and name not in _ANYTHING and (is_plain or name not in _ANY_HOLDER):
-            places[to_pointer(one.path)] = None
-    return list(places)
+        parts = tuple(words(one.path[-1])) if one.path else ()
+        name = parts[0] if len(parts) == 1 else ""
+        is_general = name in _ANYTHING or (name in _ANY_HOLDER and isinstance(one.value, Mapping | list))
+        if parts and not is_general and all(part in told for part in parts[:-1]) and _is_told(parts[-1], told, parts):
+            places[to_pointer(one.path)] = len(parts)
+    most = max(places.values(), default=0)
+    return [place for place, count in places.items() if count == most]
+
+
+def _is_told(word: str, told: Collection[str], parts: Sequence[str]) -> bool:
+    """Whether a text has the last word of a name, in the singular for the plural, or a longer one for its beginning."""
+    if word in told or (word.endswith("s") and word[:-1] in told):
+        return True
+    return len(parts) > 1 and len(word) >= _SHORTEST_BEGINNING and any(one.startswith(word) for one in told)
+
+
+_SHORTEST_BEGINNING: Final = 3
 
 
 _ANYTHING: Final = frozenset(
