@@ -44,7 +44,9 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the certificate, if there is no leak")
     parser.add_argument("--json", action="store_true", help="print all results as JSON")
     parser.add_argument("--all", action="store_true", help="list all disclosures, not only the first few")
-    parser.add_argument("--corrigible", metavar="COMMAND", help="what renders packs; default: the one installed here")
+    parser.add_argument(
+        "--corrigible", metavar="COMMAND", help="the command that renders packs; default: the one installed here"
+    )
     parser.set_defaults(run=run)
 
 

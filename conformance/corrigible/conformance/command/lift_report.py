@@ -24,7 +24,9 @@ def add(subparsers: Subparsers) -> None:
         description="Compute every figure from the log of a run, and print it; write it as JSON or as one page with all"
         " episodes step by step. Nothing but the log is read. Exit status: 0 reported, 2 the log cannot be read.",
     )
-    parser.add_argument("folder", type=Path, metavar="DIR", help="of `conformance lift run --out DIR`, or a log.jsonl")
+    parser.add_argument(
+        "folder", type=Path, metavar="DIR", help="the folder of `conformance lift run --out DIR`, or a log.jsonl"
+    )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the page")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures; -: print them, and no table")
     parser.add_argument(

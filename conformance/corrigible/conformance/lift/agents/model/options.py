@@ -25,7 +25,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--model", action="append", default=[], metavar="PROVIDER:NAME", help=f"PROVIDER: {', '.join(PROVIDERS)}"
     )
     group.add_argument(
-        "--strategy", action="append", default=[], metavar="NAME,...", help=f"of {', '.join(STRATEGIES)}; default: none"
+        "--strategy",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help=f"reflection between calls: {', '.join(STRATEGIES)}; default: none",
     )
     group.add_argument(
         "--base-url", default="", metavar="URL", help="base URL of the provider's API or of a local server"
