@@ -41,6 +41,18 @@ paths:
     post:
       requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Booking'}}}}
       responses: *any
+  /seasons:
+    get: {responses: *any}
+  /seasons/open:
+    post: {responses: *any}
+  /seasons/close:
+    post: {responses: *any}
+  /seasons/{season}:
+    parameters: [{name: season, in: path, required: true, schema: {type: string}}]
+    delete: {responses: *any}
+  /seasons/{season}/plan:
+    parameters: [{name: season, in: path, required: true, schema: {type: string}}]
+    get: {responses: *any}
 components:
   schemas:
     Hall:
@@ -205,3 +217,23 @@ def test_of_two_names_the_one_counts_of_which_more_words_are_there(engine: Engin
     request = Request("GET", "/v3/halls", {"order": "x", "order-dir": "up"})
     assert asked(engine, request, "the order direction makes no sense") == ["/query/order-dir"]
     assert asked(engine, request, "the order makes no sense") == ["/query/order"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "paths"),
+    [
+        ("POST", "/v3/seasons", ["/v3/seasons/open", "/v3/seasons/close"]),
+        ("GET", "/v3/seasons/s-1", ["/v3/seasons/s-1/plan"]),
+        ("PUT", "/v3/seasons", []),
+        # The methods of the path itself come first.
+        ("PUT", "/v3/halls", []),
+    ],
+)
+def test_a_method_that_only_paths_below_have_leads_to_them(
+    engine: Engine, method: str, path: str, paths: list[str]
+) -> None:
+    request = Request(method, path, body={} if method != "GET" else None)
+    answer = feedback(engine, request, "no such page", 404)
+    offered = [op for one in (answer or {"suggestions": []})["suggestions"] for op in one.get("patch", ())]
+    assert [op["value"] for op in offered if op["op"] == "replace" and op["path"] == "/path"] == paths
+    assert not paths or isinstance(apply(answer or {}, request), NeedsInput)

@@ -21,6 +21,7 @@ _COMMON = re.compile(r"api|rest|v\d+[\w.-]{0,6}", re.IGNORECASE)
 _FAR: Final = (99, 99)
 _READS: Final = frozenset({"GET", "HEAD"})
 """A read of a path with only unsafe methods has the wrong path, not the wrong method."""
+_WRITES: Final = frozenset({"POST", "PUT", "PATCH"})
 _LONGEST: Final = 40
 """Segments: no longer path is taken for a misspelling."""
 _MOST_LETTERS: Final = 2048
@@ -61,9 +62,21 @@ class OperationSuggester:
             return self._near_path(method, path) if any("/" in value for value in match[1].values()) else None
         others = [method for method in self._methods if self._operations.find(method, path) is not None]
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
+        below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
-            return wrong
-        return self._near_path(method, path) or wrong or self._siblings(method, path)
+            return below or wrong
+        return self._near_path(method, path) or below or wrong or self._siblings(method, path)
+
+    def _below(self, method: str, path: str) -> SchemaViolation | None:
+        """Return the paths one word below a path that have the method: `POST /things/create` for `POST /things`."""
+        nodes = [self._operations.root]
+        for part in path.strip("/").split("/")[:_LONGEST]:
+            spend(len(nodes))
+            nodes = [inner for node in nodes for inner in (node.literal.get(part), node.variable) if inner is not None]
+        words = [word for node in nodes for word, inner in node.literal.items() if method in inner.operations]
+        plain = path.rstrip("/")
+        others = [f"{plain}/{word}" for word in dict.fromkeys(words)]
+        return SchemaViolation("/path", "path", {"enum": others[:_MOST]}, path) if others else None
 
     def written_paths(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths of the same operation as the description writes them, where the request's is another one.
@@ -175,6 +188,13 @@ class OperationSuggester:
             yield 1, parts[1:]
         if len(parts) > 2 and parts[0] == "api":
             yield 1, parts[2:]
+
+
+def _may_become(method: str, others: list[str]) -> bool:
+    """Whether one of the methods that a path has may be the one that was meant."""
+    if method in _READS:
+        return not {*_READS, "POST"}.isdisjoint(others)
+    return method not in _WRITES or not _WRITES.isdisjoint(others)
 
 
 def _walk(root: Node, parts: list[str], method: str, budget: int) -> Iterator[_Candidate]:
