@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -135,3 +136,21 @@ def told_apart(value: Json) -> Json:
 
 def test_a_hundred_thousand_elements_are_told_apart_at_once() -> None:
     assert duplicates([*range(100_000), 7]) == [100_000]
+
+
+def test_each_value_of_an_exchange_allows_steps() -> None:
+    budget = Budget(10)
+    budget.allow(5, 3)
+    budget.spend(25)
+    with pytest.raises(Exhausted, match="more than 25 steps"):
+        budget.spend(1)
+
+
+@pytest.mark.parametrize(("seconds", "is_late"), [(2.0, False), (2.5, True)])
+def test_what_takes_longer_than_there_is_time_ends(seconds: float, is_late: bool) -> None:
+    times = iter([10.0, 10.0 + seconds])
+    budget = Budget(1000, 2.0, lambda: next(times))
+    budget.resume()
+    with pytest.raises(Exhausted, match="more time") if is_late else nullcontext():
+        budget.spend(500)
+    assert budget.late is is_late

@@ -9,6 +9,7 @@ import pytest
 from corrigible.rules.pointer import (
     MISSING,
     escape,
+    is_among,
     parameter_pointer,
     parameter_segments,
     resolve,
@@ -76,3 +77,11 @@ def test_the_elements_a_pointer_leads_through(pointer: str, elements: list[str])
 )
 def test_bracket_notation(name: str, parts: list[str], pointer: str) -> None:
     assert (parameter_segments(name), parameter_pointer(name)) == (parts, pointer)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [("cvc", True), ("card[cvc]", True), ("cvc[0]", True), ("card", False), ("card[brand]", False), ("[", False)],
+)
+def test_a_part_of_a_name_in_brackets_is_a_name(name: str, is_secret: bool) -> None:
+    assert is_among(name, frozenset({"cvc"})) is is_secret

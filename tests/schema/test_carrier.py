@@ -37,6 +37,7 @@ ENVELOPES: list[dict[str, Any]] = [
     {"jsonrpc": "2.0", "id": 1, "result": TOLD},
     {"jsonrpc": "2.0", "id": 1, "error": {"data": HELD}},
     {"errors": [{"extensions": HELD}], "data": None},
+    {"errors": [{"extensions": HELD}], "data": None, "extensions": {}},
     {"success": False, **HELD},
     {"ok": False, "error": HELD},
 ]

@@ -91,13 +91,16 @@ def test_the_labels_and_what_is_elsewhere_called_kind_stay() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"action": "RETRY_AFTER_DELAY", "retry": {"after_seconds": 1}, "patch": []},
-        {"action": "ESCALATE", "actor": "admin", "terminal": True, "patch": []},
-        {"action": "USE_ALTERNATIVE_ENDPOINT", "steps": [{"method": "POST", "path": "/x"}], "patch": []},
+        {"action": "WAIT_AND_RETRY", "retry": {"after_seconds": 1}},
+        {"action": "ESCALATE", "actor": "admin", "terminal": True},
+        {"action": "USE_ALTERNATIVE_ENDPOINT"},
+        {"action": "MODIFY_PARAMS", "base_action": "ESCALATE"},
+        {"action": "MODIFY_PARAMS", "steps": [{"method": "POST", "path": "/x"}]},
     ],
 )
-def test_waits_ends_and_other_calls_go(other: dict[str, Any]) -> None:
-    assert kept(suggestion(**other)) == []
+@pytest.mark.parametrize("edit", [[], [PUT]])
+def test_waits_ends_and_other_calls_go(other: dict[str, Any], edit: list[dict[str, Any]]) -> None:
+    assert kept(suggestion(**other, patch=edit)) == []
 
 
 def test_an_action_of_a_pack_is_what_it_is_based_on() -> None:

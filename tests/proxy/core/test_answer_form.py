@@ -79,7 +79,14 @@ def test_a_call_that_may_have_been_carried_out_is_confirmed_first(engine: Engine
     assert isinstance(followed(feedback, request, confirm=True), Next)
 
 
-@pytest.mark.parametrize(("path", "accept"), [("/notes", "application/vnd.notes+json"), ("/notes", "application/*")])
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [
+        ("/notes", "application/vnd.notes+json"),
+        ("/notes", "application/*"),
+        ("/notes", "text/csv, application/vnd.notes+json; q=0.5"),
+    ],
+)
 def test_a_server_that_contradicts_its_description_is_not_explained_by_it(
     engine: Engine, path: str, accept: str
 ) -> None:

@@ -221,6 +221,7 @@ def test_a_suggestion_whose_test_does_not_hold_proves_nothing(write_pack: WriteP
         ("", "application/json"),
         ("application/json; charset=utf-8", "application/json"),
         ("application/merge-patch+json", "application/merge-patch+json"),
+        ("text/json", "text/json"),
         ("application/yaml", "application/json"),
         ("text/x-yaml; a=b", "application/json"),
         ("application/apply-patch+yaml", "application/apply-patch+yaml"),

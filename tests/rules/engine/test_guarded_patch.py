@@ -48,6 +48,7 @@ def remove(path: str) -> Operation:
         ({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}, [expect("/body/a/b", 1), replace("/body/a/b", 3)]),
         ({"a": {"b": 1}}, {"a": {"c": {"d": 1}}}, [add("/body/a/c", {"d": 1})]),
         ({"a": {"b": 1}}, {"a": None}, [remove("/body/a")]),
+        ({"a": {"b": 1}}, {"a": {"b": None}, "c": 2}, [expect("/body/a/b", 1), remove("/body/a/b"), add("/body/c", 2)]),
         ({"a": 1}, {"a": {"b": 1}}, [expect("/body/a", 1), replace("/body/a", {"b": 1})]),
         (
             {"a/b": 1, "~": 2},

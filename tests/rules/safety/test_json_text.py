@@ -20,6 +20,7 @@ DEEP = "[" * 100_000
         ('{"a" 1}', (1, 6, "a colon")),
         ('{\n  "a": 1\n  "b": 2}', (3, 3, "a comma, or the end of the object or list")),
         ('{"a": }', (1, 7, "a value")),
+        ("\n{a: 1}", (2, 2, "a member name in double quotes")),
         ("[1,\n 2,]", (2, 4, "a value")),
         ('{"a": 1,\n }', (2, 2, "a member name in double quotes")),
         ('[{"a": 1, }]', (1, 11, "a member name in double quotes")),

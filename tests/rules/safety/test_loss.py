@@ -118,6 +118,12 @@ def test_a_new_value_accounts_for_one_that_is_gone_and_no_more() -> None:
     assert lost({"a": True, "b": True}, {"c": True}) == ("/body/b",)
 
 
+@pytest.mark.parametrize("left", [1, 50])
+def test_of_many_equal_values_those_are_lost_that_have_no_place(left: int) -> None:
+    before = {f"old{n}": "same" for n in range(2 * left)}
+    assert len(lost(before, {f"new{n}": "same" for n in range(left)})) == left
+
+
 def test_null_in_a_patch_clears() -> None:
     assert lost({"name": None}, {}, method="PATCH") == ("/body/name",)
     assert lost({"name": None}, {"name": "x"}, method="PATCH") == ("/body/name",)

@@ -37,7 +37,7 @@ def quantity_text(number: float, like: Any) -> str | None:
     # A little noise of binary floating point is not part of the number: nothing smaller than a nano can be said.
     value = value.quantize(_DECIMAL["n"]) if abs(value) < 10**15 else value
     units = {"": Decimal(1), **_BINARY} if binary else _DECIMAL
-    largest = units.get((match and match[3]) or "", Decimal(1)) if not binary else units["Ei"]
+    largest = units["Ei" if binary else (match and match[3]) or ""]
     for suffix, unit in sorted(units.items(), key=lambda suffix_unit: suffix_unit[1], reverse=True):
         if unit > max(largest, Decimal(1)):
             continue  # 2000 stays 2000, and becomes 2k only beside another k

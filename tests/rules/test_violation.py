@@ -1,0 +1,13 @@
+"""A complaint as expressions see it."""
+
+from __future__ import annotations
+
+from corrigible.rules.violation import Violation
+
+NAMES = {name: f"our {name}" for name in ("code", "message", "pointer", "constraint", "type", "param")}
+
+
+def test_the_six_names_are_always_there_and_native_members_never_take_their_place() -> None:
+    native = {**dict.fromkeys(NAMES, "theirs"), "decline_code": "generic"}
+    assert Violation(**NAMES, native=native).scope() == {**NAMES, "decline_code": "generic"}
+    assert Violation().scope() == dict.fromkeys(NAMES, "")
