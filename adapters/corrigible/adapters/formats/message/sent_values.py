@@ -101,9 +101,10 @@ _DISTINCT: Final = 3
 def names_in_message(message: str, sent: Sequence[SentValue]) -> list[str]:
     """Return the places whose names of several words a text has, apart or together: `Page size`, `PageSize`."""
     text = message[:_LONGEST]
+    together = re.sub(r"[ _-]", "", text).lower()
     out: list[str] = []
     for one in sent:
-        parts = words(one.path[-1]) if one.path else ()
+        parts = words(one.path[-1]) if one.path and one.folded[-1] in together else ()
         if len(parts) > 1:
             spend()
             pattern = r"[ _-]?".join(map(re.escape, parts))
