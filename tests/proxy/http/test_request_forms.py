@@ -120,7 +120,7 @@ def test_json_that_is_nearly_such_is_sent_as_it_was_meant(
     ("body", "words"),
     [
         (b'{"name": "a"', "line 1, column 13 a comma, or the end of the object or list is expected"),
-        (b"{'name': 'a'}", "line 1, column 2 a member name in double quotes is expected"),
+        (b"{'name' 'a'}", "line 1, column 2 a member name in double quotes is expected"),
         (b'{"name": "a" // note\n}', "line 1, column 14 a comma"),
         (b'{\n  "name": "a"\n  "count": 1\n}', "line 3, column 3 a comma"),
         (b'{"name" "a"}', "line 1, column 9 a colon is expected"),
