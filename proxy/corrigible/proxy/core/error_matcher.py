@@ -31,6 +31,7 @@ from .answer_form import violation_of_accept
 from .api_profile import Explanation, RefusalCase
 from .body_form import violation_of_form
 from .limits import Limits
+from .several_members import repair_several
 from .state import ReadsState, suggest_by_state
 from .verify import drop_invalid
 from .violation_finder import ViolationFinder, may_be_judged
@@ -106,6 +107,8 @@ class ErrorMatcher:
         result = yield from self._by_rule(number, last_resort=False)
         if result is None and (unread := self._by_form(number)) is not None:
             return [unread]
+        if result is None and (several := self._about_several(number)) is not None:
+            return [several]
         if result is None and (results := list(self._by_description(number))):
             return results
         if result is None and (element := repair_element(self._case, self._case.errors[number])) is not None:
@@ -200,6 +203,16 @@ class ErrorMatcher:
             )
         result = result_of(repaired, _DESCRIPTION)
         return self._with_new_key(result)._replace(also_resolves=frozenset(range(len(case.errors))))
+
+    def _about_several(self, number: int) -> RuleResult | None:
+        """Return what follows from an error about several members: of each alone the description knows no fault."""
+        repaired = repair_several(self._case, self._case.errors[number], self._description, f"{number + 1}.m")
+        if repaired is None:
+            return None
+        if self._explanation is not None:
+            self._explanation.lines.append(f"several members: {repaired.code}")
+        valid = self._valid(result_of(repaired, "the error"))
+        return None if valid is None else self._with_new_key(valid)
 
     def _by_elimination(self, number: int) -> Iterator[RuleResult]:
         """Yield the question for what is left: a name in the path of a 404, else the only parameter that was sent."""

@@ -1,0 +1,242 @@
+"""Complaints about several members at once: how two fit together, which of them exclude each other, which is needed.
+
+| the complaint                                         | what follows                                          |
+|-------------------------------------------------------|-------------------------------------------------------|
+| "end must be after start", "a and b must be as long"  | a question at both places: which is wrong is not said |
+| "only one of page, cursor may be given", "not both"   | a choice which one to keep; leaving out is flagged    |
+| "either name or id is required", and neither was sent | a choice of questions                                 |
+
+Knows: sentences, the members that were sent or are declared. Does not know: which of them the caller meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from corrigible.adapters.base import Described
+from corrigible.rules.budget import spend
+from corrigible.rules.engine.guarded_patch import PatchError
+from corrigible.rules.functions.edits import Operation
+from corrigible.rules.pointer import escape, segments, to_pointer
+from corrigible.rules.schema_repair.repair import Repair
+from corrigible.rules.schema_repair.schema_violation import SchemaViolation
+from corrigible.rules.schema_repair.suggestion import Proposal, Suggestion, ask, edit, guarded_edit, options
+from corrigible.rules.schema_repair.trim_schema import trim_schema
+from corrigible.rules.violation import Violation
+from corrigible.schema.exchange import Json, Protocol, Request
+
+from .api_profile import RefusalCase
+
+_STATUSES: Final = frozenset({400, 422})
+_READ: Final = 500
+"""Characters of a message that are read."""
+_MOST_PLACES: Final = 500
+_MOST_MEMBERS: Final = 4
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
+_CUE: Final = re.compile(
+    r"(?i)\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons|incons|mism"
+    r"|one of|any of|either|both|mutual|incomp|together|with|along|in comb|if|when)|[<>]"
+)
+"""The beginnings of words without which a sentence is about no more than one member."""
+_RELATION: Final = re.compile(
+    r" (?:before|after|earlier|later|precedes?|follows?|exceeds?|at (?:least|most)|match(?:es)?|equals?|identical"
+    r"|differ\w*"
+    r"|(?:greater|less|higher|lower|larger|smaller|more|fewer|longer|shorter|older|newer) than|(?:prior|subsequent) to"
+    r"|same|<|>|<=|>=|inconsistent|consistent) "
+)
+_TOGETHER: Final = re.compile(r" (?:same|equal|identical|match|differ\w*|consistent|inconsistent|mismatch\w*) ")
+_OBLIGED: Final = re.compile(
+    r" (?:must|should|ha(?:s|ve) to|needs? to|can ?not|can t|may not|expected|not|does ?n t|is n t|mismatch\w*) "
+)
+_JOINED: Final = re.compile(r" (?:,|&|and) (?:(?:and|the|number|of|length|size) )*")
+_EXCLUSIVE: Final = re.compile(
+    r" (?:(?:only|exactly|at most|no more than|just) one of|mutually exclusive|(?:but )?not both|one of them"
+    r"|can ?(?:not|t) (?:specify|set|use|provide|combine|have|be|give|send|pass) both|incompatible with"
+    r"|(?:can ?not|can t|must not|may not|should not) be (?:used|set|specified|combined|given|provided|present|sent)"
+    r" (?:together|with|in combination|at the same time|along|alongside|if|when)) "
+)
+_NEEDED: Final = re.compile(
+    r" (?:either|(?:at least|exactly|only|any)? ?one of|at least one|any of) .{1,200}"
+    r"(?:required|must be|needs? to be|ha(?:s|ve) to be|should be|missing|be provided|be specified|be set|be given) "
+    r"| (?:required|missing|must (?:provide|specify|set|give|send|include|pass)|please (?:provide|specify)|need)"
+    r" .{0,40}(?:either|at least one of|one of|any of) "
+)
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
+
+
+class _Mention(NamedTuple):
+    """A member that a message names."""
+
+    place: str
+    start: int
+    end: int
+
+
+def repair_several(case: RefusalCase, error: Violation, description: Described | None, group: str) -> Repair | None:
+    """Return what follows from a complaint about several members; None where it is about one, or says a limit."""
+    request = case.request
+    if case.exchange.status not in _STATUSES or request.protocol is not Protocol.HTTP or not _CUE.search(error.message):
+        return None
+    text = _plain(error.message[:_READ])
+    exclusive, needed = _EXCLUSIVE.search(text), _NEEDED.search(text)
+    if not exclusive and not needed and not _RELATION.search(text) and not _TOGETHER.search(text):
+        return None
+    reader = _Reader(case, error, description, text)
+    if (needed or exclusive) and error.stated.keys() <= {"enum"}:  # the list may be one of members
+        sent = reader.sent()
+        if exclusive and len(sent) > 1:
+            # "kind must be exactly one of name, id" is about values.
+            is_about_values = exclusive[0].endswith(" one of ") and sent[0].start < exclusive.start()
+            return None if is_about_values else _to_keep(request, [one.place for one in sent], group)
+        return reader.to_give(group) if needed and not sent and error.pointer.count("/") < 2 else None
+    pair = reader.related() if not error.stated else ()
+    return reader.to_fit(pair) if pair else None
+
+
+class _Reader:
+    def __init__(self, case: RefusalCase, error: Violation, description: Described | None, text: str) -> None:
+        self._request, self._operation = case.request, case.match.operation
+        self._error, self._text, self._description = error, text, description
+
+    def sent(self) -> list[_Mention]:
+        """Return the members that were sent and are named, in the order of the text."""
+        return _mentions(self._text, list(_sent(self._request)), self._error.pointer)
+
+    def related(self) -> list[str]:
+        """Return the two places that a text relates to each other, none where it is not about two."""
+        named = self.sent()
+        here = self._error.pointer
+        if len(named) == 1 and here.count("/") > 1 and named[0].place != here and _OBLIGED.search(self._text):
+            before = self._text[: named[0].start + 1]
+            there = here in {place for _, place in _sent(self._request)}
+            return [here, named[0].place] if there and _RELATION.search(before) else []
+        if len(named) != 2 or (here.count("/") > 1 and here not in (named[0].place, named[1].place)):
+            return []
+        between, after = self._text[named[0].end - 1 : named[1].start + 1], self._text[named[1].end - 1 :]
+        is_related = _OBLIGED.search(between) is not None and _RELATION.search(between) is not None
+        is_joined = _JOINED.fullmatch(between) is not None and _TOGETHER.search(after) is not None
+        is_joined = is_joined and _OBLIGED.search(after) is not None
+        return [one.place for one in named] if is_related or is_joined else []
+
+    def to_fit(self, places: Sequence[str]) -> Repair:
+        """Return the question at the places of values that do not fit together."""
+        message = "Give values that fit together. The server does not say which of them is wrong."
+        questions = [(place, self._schema(place)) for place in places]
+        violation = SchemaViolation(places[0], "related", {})
+        question = ask(violation, self._request, message, places=questions)
+        return Repair(tuple(question.suggestions), question.type, "Two values do not fit together.", "VALUES_DISAGREE")
+
+    def to_give(self, group: str) -> Repair | None:
+        """Return the choice of members one of which is needed; None where fewer than two are declared."""
+        if self._description is None or not self._operation:
+            return None
+        declared = [
+            (path[-1], to_pointer(path))
+            for path in self._description.vocabulary(self._operation).places
+            if len(path) == 2 and path[0] in ("body", "query")
+        ]
+        places = [one.place for one in _mentions(self._text, declared, "")]
+        if not 1 < len(places) <= _MOST_MEMBERS or (self._request.body is None and "/body" in places[0]):
+            return None
+        asked: list[Suggestion] = []
+        for place in places:
+            message = f"Give {_called(place)}, if that is what is meant."
+            violation = SchemaViolation(place, "required", {})
+            asked += ask(violation, self._request, message, schema=self._schema(place)).suggestions
+        return _repair(options(asked, group), "One of several values is needed.", "VALUE_MISSING")
+
+    def _schema(self, place: str) -> Mapping[str, Json]:
+        if self._description is None or not self._operation:
+            return {}
+        return trim_schema(self._description.declared_place(self._request, self._operation, place).schema)
+
+
+def _to_keep(request: Request, places: Sequence[str], group: str) -> Repair | None:
+    """Return the choice which of several members to keep. What is left out may have been wanted."""
+    edits: list[Suggestion] = []
+    for kept in places if len(places) <= _MOST_MEMBERS else ():
+        others = [place for place in places if place != kept]
+        ops: list[Operation] = []
+        try:
+            for place in others:
+                ops += guarded_edit(request, place, _value(request, place), {"op": "remove", "path": place})
+        except PatchError:
+            return None
+        violation = SchemaViolation(others[0], "exclusive", {})
+        message = f"Send {_called(kept)} without the others."
+        edits.append(edit(violation, request, ops, message, changes_intent=True))
+    return (
+        _repair(options(edits, group), "Only one of several values may be sent.", "VALUES_EXCLUDE") if edits else None
+    )
+
+
+def _repair(proposal: Proposal, diagnosis: str, code: str) -> Repair:
+    return Repair(tuple(proposal.suggestions), proposal.type, diagnosis, code, proposal.recovery)
+
+
+def _called(place: str) -> str:
+    name = segments(place)[-1]
+    return f"`{name}`" if _PLAIN_NAME.fullmatch(name) else "one"
+
+
+def _value(request: Request, place: str) -> Json:
+    value: Json = request.document()
+    for name in segments(place):
+        value = value[int(name)] if isinstance(value, list) else value[name]
+    return value
+
+
+def _plain(text: str) -> str:
+    """Return the words of a text, those of names apart, in lower case, between blanks."""
+    spend()
+    return " " + " ".join(_WORD.findall(text.replace("n't", " not"))).lower() + " "
+
+
+def _sent(request: Request) -> Iterator[tuple[str, str]]:
+    """Yield the names of the members that were sent, each with its place, the outermost first."""
+    waiting: list[tuple[str, Json]] = [("/body", request.body), ("/query", dict(request.query))]
+    count = 0
+    for pointer, value in waiting:
+        inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        for name, one in inner:
+            count += 1
+            if count > _MOST_PLACES:
+                return
+            here = f"{pointer}/{escape(str(name))}"
+            if isinstance(value, Mapping):
+                yield str(name), here
+            if isinstance(one, Mapping | list):
+                waiting.append((here, one))
+
+
+def _mentions(text: str, named: Sequence[tuple[str, str]], near: str) -> list[_Mention]:
+    """Return the members that a text names, in its order.
+
+    Of several of one name it is the one beside `near`, else the outermost. A longer name hides those that are part of
+    it. A name of one letter counts only where no article can be meant.
+    """
+    parent = near.rpartition("/")[0]
+    places: dict[str, list[str]] = {}
+    for name, place in named:
+        plain = _plain(name).strip()
+        if plain:
+            places.setdefault(plain, []).append(place)
+    found: list[_Mention] = []
+    for plain in sorted(places, key=len, reverse=True):
+        spend()
+        start = text.find(f" {plain} ")
+        if start < 0 or (len(plain) == 1 and not _LISTED.match(text, start + 2)):
+            continue
+        text = f"{text[:start]} {'_' * len(plain)} {text[start + len(plain) + 2 :]}"
+        there = places[plain]
+        beside = [place for place in there if place.rpartition("/")[0] == parent] if parent.count("/") > 1 else []
+        outermost = [place for place in there if place.count("/") == there[0].count("/")]
+        chosen = beside or outermost
+        if len(chosen) == 1:
+            found.append(_Mention(chosen[0], start, start + len(plain) + 2))
+    return sorted(found, key=lambda mention: mention.start)
+
+
+_LISTED: Final = re.compile(r" (?:,|/|&|or|and|may|must|is|are|can|cannot|should|<|>|<=|>=|$)")

@@ -1,0 +1,165 @@
+"""Complaints about several members: asked at each place, or a choice; one of them is never repaired alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.schema.exchange import Request
+from corrigible.schema.reader import NeedsInput
+from tests._support.by_description import engine_of, feedback_about, followed
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Events, version: '1'}
+paths:
+  /events:
+    post:
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Event'}}}}
+    get:
+      parameters:
+      - {name: page, in: query, schema: {type: integer}}
+      - {name: cursor, in: query, schema: {type: string}}
+      - {name: from, in: query, schema: {type: string}}
+      - {name: to, in: query, schema: {type: string}}
+components:
+  schemas:
+    Span: {type: object, properties: {start: {type: string}, end: {type: string}}}
+    Event:
+      type: object
+      properties:
+        startDate: {type: string, format: date}
+        end_date: {type: string, format: date}
+        min: {type: integer, maximum: 10}
+        max: {type: integer, maximum: 10}
+        ids: {type: array, items: {type: string}}
+        embeddings: {type: array, items: {type: array}}
+        user_name: {type: string}
+        user: {type: string}
+        kind: {type: string, enum: [name, id]}
+        name: {type: string}
+        id: {type: string}
+        spans: {type: array, items: {$ref: '#/components/schemas/Span'}}
+"""
+DATES = {"startDate": "2026-05-02", "end_date": "2026-05-01"}
+LIMITS = {"min": 5, "max": 3}
+LISTS = {"ids": ["a", "b"], "embeddings": [[1.0]]}
+SPANS = {"spans": [{"start": "1", "end": "2"}, {"start": "4", "end": "3"}]}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("events"), DESCRIPTION)
+
+
+def post(body: Any) -> Request:
+    return Request("POST", "/events", headers={"content-type": "application/json"}, body=body)
+
+
+def asked(engine: Engine, request: Request, answer: Any, status: int = 400) -> set[str] | None:
+    """Return the places of what is asked for, None without feedback."""
+    feedback = feedback_about(engine, request, status, answer)
+    if feedback is None:
+        return None
+    outcome = followed(feedback, request, confirm=True)
+    assert isinstance(outcome, NeedsInput), feedback
+    assert not any("patch" in one for one in feedback["suggestions"])
+    return {one.pointer for one in outcome.placeholders}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (DATES, "startDate must be before end_date"),
+        (DATES, "Start date must be earlier than the end date."),
+        (DATES, "'end_date' should not precede 'startDate'"),
+        (DATES, "Value error, endDate has to be after start_date"),
+        (LIMITS, "min must be less than or equal to max"),
+        (LIMITS, "max (3) must be greater than min (5)"),
+        (LIMITS, "min can't exceed max"),
+        (LIMITS, "max must be >= min"),
+        (LISTS, "ids and embeddings must have the same length"),
+        (LISTS, "Number of embeddings 1 must match number of ids 2"),
+        (LISTS, "lengths of ids, embeddings do not match"),
+        ({"user": "a", "user_name": "b"}, "user_name must be different from user"),
+    ],
+)
+def test_values_that_do_not_fit_together_are_asked_for_at_both_places(engine: Engine, body: Any, message: str) -> None:
+    assert asked(engine, post(body), {"message": message}) == {f"/body/{name}" for name in body}
+
+
+@pytest.mark.parametrize(
+    ("body", "answer", "places"),
+    [
+        (LIMITS, {"errors": {"max": ["must be greater than min"]}}, {"/body/min", "/body/max"}),
+        (
+            SPANS,
+            {"detail": [{"loc": ["body", "spans", 1, "end"], "msg": "end must be after start", "type": "value_error"}]},
+            {"/body/spans/1/start", "/body/spans/1/end"},
+        ),
+    ],
+)
+def test_a_place_beside_the_text_is_one_of_the_two(engine: Engine, body: Any, answer: Any, places: set[str]) -> None:
+    assert asked(engine, post(body), answer) == places
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "only one of page, cursor may be given",
+        "page and cursor are mutually exclusive",
+        "Cannot specify both page and cursor",
+        "page cannot be used together with cursor",
+        "either 'page' or 'cursor', but not both",
+        "Exactly one of page or cursor must be provided",
+    ],
+)
+def test_of_members_that_exclude_each_other_the_caller_keeps_one(engine: Engine, message: str) -> None:
+    request = Request("GET", "/events", query={"page": "2", "cursor": "abc"})
+    feedback = feedback_about(engine, request, 400, {"message": message})
+    assert isinstance(followed(feedback, request, confirm=True), NeedsInput)
+    assert feedback is not None
+    assert feedback["type"] == "intent_disambiguation"
+    removed = [[op["path"] for op in one["patch"] if op["op"] == "remove"] for one in feedback["suggestions"]]
+    assert removed == [["/query/cursor"], ["/query/page"]]
+    assert all(one["safety"]["changes_intent"] and one["safety"]["loses"] for one in feedback["suggestions"])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "either name or id is required",
+        "One of 'name', 'id' must be specified",
+        "You must provide at least one of name, id",
+    ],
+        "either name or id is required",
+        "One of 'name', 'id' must be specified",
+        "You must provide at least one of name, id",
+    ],
+)
+def test_of_members_one_of_which_is_needed_the_caller_gives_one(engine: Engine, message: str) -> None:
+    request = post({"user": "a"})
+    feedback = feedback_about(engine, request, 400, {"message": message})
+    assert isinstance(followed(feedback, request), NeedsInput)
+    assert feedback is not None
+    assert feedback["type"] == "intent_disambiguation"
+    places = [[asked["pointer"] for asked in one["placeholders"]] for one in feedback["suggestions"]]
+    assert places == [["/body/name"], ["/body/id"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"kind": "x", "name": "a", "id": "b"}, "kind must be exactly one of name, id"),
+        ({"min": 12, "kind": "id"}, "min must be less than or equal to 10 for kind id"),
+        ({"user": "a", "name": "b"}, "The user name is not valid"),
+        (DATES, "startDate and end_date were read"),
+    ],
+)
+def test_a_sentence_about_one_member_is_not_one_about_two(engine: Engine, body: Any, message: str) -> None:
+    feedback = feedback_about(engine, post(body), 400, {"message": message})
+    suggestions = [] if feedback is None else feedback["suggestions"]
+    assert all(len(one.get("placeholders", ())) < 2 for one in suggestions)
+    assert all(op["op"] != "remove" for one in suggestions for op in one.get("patch", ()))
