@@ -36,8 +36,8 @@ _MOST_PLACES: Final = 500
 _MOST_MEMBERS: Final = 4
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|<=|>=|[<>,/&]")
 _CUE: Final = re.compile(
-    r"(?i)\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons|incons|mism"
-    r"|one of|any of|either|both|mutual|incomp|together|with|along|in comb|if|when)|[<>]"
+    r"(?i)\b(?:before|after|earl|later|pre|follow|exceed|at [lm]|match|equal|ident|diff|than|prior|subs|same|cons"
+    r"|incons|mism|one of|any of|either|both|mutual|incomp|together|with|along|in comb|if|when)|[<>]"
 )
 """The beginnings of words without which a sentence is about no more than one member."""
 _RELATION: Final = re.compile(
