@@ -92,6 +92,8 @@ def test_sentences(message: str, wanted: NamedMember) -> None:
         ("5 is not enough - 'items.0.price'", NamedMember("items.0.price")),
         ("Invalid email", NamedMember("email")),
         ("We cannot do that", NamedMember("We")),
+        ("id property (id) cannot be updated from 14 to 2", NamedMember("id")),
+        ("Owner attribute (owner) is immutable", NamedMember("Owner")),
         ("Not found", NamedMember()),
     ],
 )

@@ -89,11 +89,46 @@ def test_places_told_loosely(field: str, message: str, place: str) -> None:
         ("Table 'runs' is locked", ""),  # a word of the route is no value
         ("2 errors for 'f-1'\nand more", ""),
         ("Parent flow must be known", "/body/parent_flow"),
+        ("title attribute (name) can't be blank", "/body/title"),
+        ("Parent flow has an invalid state", "/body/parent_flow"),
         ("Parent flow must be a child of source", ""),  # about two members
     ],
 )
 def test_places_in_a_text(message: str, place: str) -> None:
     assert read({"message": message}) == [place]
+
+
+IN_TEXT = Request(
+    "GET",
+    "/items",
+    query={"q": '{"rank": {"$gt": 5}, "sort": {"by": "colour up"}, "limit": 0}', "zone": "colour down"},
+)
+
+FILTERED = Vocabulary((("query", "q"), ("query", "zone")), ())
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ({"message": "Unknown direction in 'colour up'"}, ["/query/q"]),
+        ({"message": "'colour down' has no direction"}, ["/query/zone"]),  # what is sent itself comes first
+        ({"message": 'Cast failed for value {"$gt": 5} at rank'}, ["/query/q"]),
+        ({"message": "Cast failed for value { '$gt': 5 }"}, ["/query/q"]),
+        ({"message": 'Cast failed for value {"$lt": 5}'}, [""]),
+        ({"errors": [{"field": "sort.by", "message": "is unknown"}]}, ["/query/q"]),
+        ({"errors": [{"field": "limit", "message": "must be at least 1"}]}, ["/query/q"]),
+    ],
+)
+def test_places_inside_json_text(body: Any, places: list[str]) -> None:
+    assert read(body, declared=FILTERED, request=IN_TEXT) == places
+
+
+def test_what_is_stated_of_a_place_inside_json_text_is_not_stated_of_the_text() -> None:
+    exchange = Exchange(IN_TEXT, 400, {}, b"")
+    errors = GenericFormat().read(exchange, {"errors": [{"field": "limit", "message": "must be at least 1"}]})
+    assert errors[0].stated == {"minimum": 1}
+    (error,) = locate_errors(errors, exchange, lambda: FILTERED, [])
+    assert (error.pointer, error.stated, error.constraint) == ("/query/q", {}, "")
 
 
 def test_what_is_not_about_the_request_has_no_place() -> None:

@@ -132,7 +132,6 @@ def test_a_misspelt_name_keeps_its_brackets(shop: Description) -> None:
         ("GET", "/report/2026-12.csv", ["/reports/2026-12.csv"]),
         ("GET", "/report/2026-12", None),
         ("GET", "/nothing", None),
-        ("GET", "/orders/5/lines", None),
         ("DELETE", "/category", None),  # near, but not with that method
         ("GET", "/", None),
         ("GET", "/a" * 100, None),
@@ -160,3 +159,20 @@ def test_the_methods_of_a_known_path(shop: Description) -> None:
         {"enum": ["GET", "PATCH"]},
     )
     assert shop.nearest_operation("GET", "/v2/orders/5") is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "around"),
+    [
+        ("GET", "/orders/5/lines", ["/orders/5"]),
+        ("POST", "/orders/5/cancel", ["/orders/5"]),
+        ("POST", "/orders/5/cancel/now", ["/orders/5"]),
+        ("GET", "/nothing/at/all", None),
+        ("GET", "/a" * 100, None),
+    ],
+)
+def test_the_known_paths_around_one_that_goes_on_below_them(
+    shop: Description, method: str, path: str, around: list[str] | None
+) -> None:
+    found = shop.nearest_operation(method, path)
+    assert (found.keyword, found.schema["enum"]) == ("around", around) if found is not None else around is None

@@ -25,11 +25,13 @@ from corrigible.adapters.formats.message.sent_values import (
 from corrigible.adapters.vocabulary import ANY, NOTHING, Path, Vocabulary
 from corrigible.rules.budget import remaining, spend
 from corrigible.rules.pointer import MISSING, index_in, resolve, segments, to_pointer
+from corrigible.rules.safety.json_text import repaired_json
 from corrigible.rules.violation import Violation
 from corrigible.schema.exchange import Exchange, Json, Protocol, Request
 
 _MOST_PLACES: Final = 2000
 _PLACES_A_STEP: Final = 4
+_LETTERS_A_STEP: Final = 32
 _PARTS: Final = ("body", "query")
 _NOT_ABOUT_THE_REQUEST: Final = 401
 _SERVER_ERROR: Final = 500
@@ -38,14 +40,15 @@ _QUOTED: Final = re.compile(
     r"|(?<![\w\]])\[([^\[\]\n,'\"]{1,200})\]"
 )
 """Between quotes, or alone in brackets."""
+_OBJECT: Final = re.compile(r"\{[^{}\n]{1,200}\}")
 _HEADED: Final = re.compile(r"(?:[\w ]{1,40}: )?(?P<name>[A-Za-z_][\w.\[\]-]{0,79}): ")
 """A sentence under the name of what it is about: `Validation error: name: too short`."""
 _DISTINCT: Final = re.compile(r"(?<![\w.'-])([A-Za-z][a-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w'-])")
 """Names that are no words of English: `flow_id`, `flowId`."""
 _OBLIGED: Final = re.compile(
     r"(?:the )?['\"`]?(?P<name>[A-Za-z_$][\w$.-]{0,79}|[A-Z]\w{0,40}(?: [a-z]\w{0,40}){1,3})['\"`]?(?: field|"
-    r" size| length)?"
-    r" (?:must|should|has to|can't be|cannot be|is required|is too|is not) "
+    r" property| attribute| parameter| member| column| size| length)?(?: \([\w$.-]{1,80}\))?"
+    r" (?:must|should|has to|has (?:an )?invalid|can't be|cannot be|is required|is too|is not) "
 )
 """The beginning of a sentence about a member, perhaps one that was not sent: class-validator's "name must be a string",
 and the names in words of Rails' full messages: "Start date can't be blank"."""
@@ -74,6 +77,7 @@ def locate_errors(
     request = exchange.request
     vocabulary: Vocabulary | None = None
     sent: list[SentValue] = []
+    in_texts: list[SentValue] = []
     out: list[Violation] = []
     for error in errors:
         if _is_there(error, request):
@@ -81,8 +85,8 @@ def locate_errors(
             continue
         if vocabulary is None:
             vocabulary = declared() if remaining() > _ENOUGH else NOTHING
-            sent = list(_places(request))
-            spend(len(sent) // _PLACES_A_STEP)
+            sent, in_texts = list(_places(request)), list(_places_in_texts(request))
+            spend((len(sent) + len(in_texts)) // _PLACES_A_STEP)
         place = _by_path(error, request, vocabulary, sent) if error.pointer else ""
         about_request = exchange.status not in (0, _NOT_ABOUT_THE_REQUEST) and exchange.status < _SERVER_ERROR
         if not place and about_request:
@@ -98,6 +102,8 @@ def locate_errors(
                 *others, place = told
                 out += [_at_its_place(error._replace(pointer=one), request, vocabulary) for one in others]
             error = _of_value(error, place, request)
+            if not place and in_texts and (place := _in_a_text(error, request, in_texts)):
+                error = error._replace(constraint="", stated={})  # they are about what the text holds
         out.append(_at_its_place(error._replace(pointer=place), request, vocabulary))
     return out
 
@@ -198,7 +204,39 @@ def _is_blank(value: Json) -> bool:
 
 def _places(request: Request) -> Iterator[SentValue]:
     """Yield the places of body and query, the outermost first."""
-    waiting: list[tuple[Path, Json]] = [(("body",), request.body), (("query",), dict(request.query))]
+    return _walk([(("body",), request.body), (("query",), dict(request.query))])
+
+
+def _places_in_texts(request: Request) -> Iterator[SentValue]:
+    """Yield the places inside the parameters of the query that are sent as JSON text."""
+    for name, text in request.query.items():
+        if not isinstance(text, str) or text[:1] not in ("{", "["):
+            continue
+        spend(len(text) // _LETTERS_A_STEP)
+        held = repaired_json(text)
+        if isinstance(held, (dict, list)):
+            place = to_pointer(("query", name))
+            yield from (one._replace(text_place=place) for one in _walk([(("query", name), held)]))
+
+
+def _in_a_text(error: Violation, request: Request, in_texts: Sequence[SentValue]) -> str:
+    """Return the place of the only JSON text that an error can be about the inside of."""
+    part, *told = segments(error.pointer) or [""]
+    names = [name for one in told for name in re.split(r"[\[\]]+", one) if name]  # `sort[by]`
+    place = _present(part, names, in_texts) if names else ""
+    return place or _by_text(error, request, NOTHING, in_texts) or _by_object(error.message, in_texts)
+
+
+def _by_object(message: str, sent: Sequence[SentValue]) -> str:
+    """Return the only place that holds an object which a text repeats."""
+    texts = [match[0] for match in _OBJECT.finditer(message[:_LONGEST])][:_MOST_QUOTED]
+    objects = [repaired_json(text) for text in texts]
+    places = {one.pointer for one in sent if isinstance(one.value, dict) and one.value in objects}
+    return next(iter(places)) if len(places) == 1 else ""
+
+
+def _walk(waiting: list[tuple[Path, Json]]) -> Iterator[SentValue]:
+    """Yield the places inside some values, the outermost first."""
     count = 0
     while waiting and count < _MOST_PLACES:
         below: list[tuple[Path, Json]] = []
@@ -285,7 +323,7 @@ def _present(part: str, tail: Sequence[str], sent: Sequence[SentValue]) -> str |
         whole = [one for one in ending if len(one.path) == len(tail) + 1]
         chosen = [one for one in whole if one.path[0] == part] or whole or ending
         if len(chosen) == 1:
-            return to_pointer(chosen[0].path)
+            return chosen[0].pointer
         if len(chosen) > 1:
             return None
     return ""
@@ -398,7 +436,7 @@ def _named(name: str, sent: Sequence[SentValue]) -> set[str]:
     names = [part for part in re.split(r"[.\[\]]+", name) if part]
     if not names or all(one.isdecimal() for one in names):
         return set()
-    return {to_pointer(one.path) for one in sent if list(one.path[-len(names) :]) == names}
+    return {one.pointer for one in sent if list(one.path[-len(names) :]) == names}
 
 
 def _valued(value: str, sent: Sequence[SentValue]) -> set[str]:
@@ -406,7 +444,7 @@ def _valued(value: str, sent: Sequence[SentValue]) -> set[str]:
     texts = {value, value[:-1]} if value.endswith(".") and len(value) > 1 else {value}
     texts.add(value[1:] if value.startswith("/") and len(value) > 1 else value)  # some servers keep names as paths
     return {
-        to_pointer(one.path) or "/path"
+        one.pointer or "/path"
         for one in sent
         if isinstance(one.value, str | int | float) and not isinstance(one.value, bool) and str(one.value) in texts
     }
@@ -428,7 +466,7 @@ def _by_choices(error: Violation, vocabulary: Vocabulary, sent: Sequence[SentVal
             for path in paths
         )
     ]
-    return to_pointer(matching[0].path) if len(matching) == 1 else ""
+    return matching[0].pointer if len(matching) == 1 else ""
 
 
 _NUMERIC: Final = re.compile(r"\s*[-+]?[\d.,]{1,40}\s*")

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from corrigible.adapters.openapi.request.operation_checks import OperationChecker
+from corrigible.adapters.openapi.request.parameters import JSON
 from corrigible.adapters.openapi.schema.schema_path import declared, is_unset, target
+from corrigible.rules.schema_repair.inside_text import text_schema
 from corrigible.rules.schema_repair.json_schema import Schema, parts
 from corrigible.schema.exchange import Json
 
@@ -31,8 +33,13 @@ def facts(checks: OperationChecker) -> dict[str, Json]:
     root = checks.root({})
     return {
         "required": [parameter["name"] for parameter in checks.query if parameter.get("required")],
-        "properties": {parameter["name"]: _schema(parameter["schema"], root, _DEPTH - 1) for parameter in checks.query},
+        "properties": {parameter["name"]: _of_parameter(parameter, root) for parameter in checks.query},
     }
+
+
+def _of_parameter(parameter: Mapping[str, Any], root: Schema) -> dict[str, Json]:
+    schema = _schema(parameter["schema"], root, _DEPTH - 1)
+    return text_schema(schema) if parameter.get(JSON) else schema
 
 
 def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Json]:

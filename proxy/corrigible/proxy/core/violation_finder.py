@@ -71,6 +71,9 @@ _NOTHING_PARTICULAR: Final = re.compile(
 """Messages of a 404 that name nothing: what is not there may be the path."""
 
 
+_OF_THE_ROUTE: Final = re.compile(
+    r"(?i)\b(?:routes?|endpoint|url|uri|handler|page|method)\b|\bcannot (?:get|head|post|put|patch|delete)\b"
+)
 _BY_THE_TEXT_ONLY: Final = frozenset({"UNKNOWN", "INTERNAL", "FAILED_PRECONDITION"})
 """Codes of google.rpc that say nothing of the request: only a text that states a limit of one of its places does."""
 
@@ -109,7 +112,9 @@ class ViolationFinder:
             # A gRPC method is its own operation, whether or not it is there.
             if not self._operation or self._request.protocol is not Protocol.HTTP:
                 wrong = self._description.nearest_operation(self._request.method, self._request.path)
-                return () if wrong is None else (wrong,)
+                if wrong is None or (wrong.keyword == "around" and not self._is_about_the_path(error.message[:_READ])):
+                    return ()
+                return (wrong,)
             route = list(self._of_route(error, status))
             if route or status != 405:
                 return route if route or not self._is_located(error) else self._at(error)
@@ -130,6 +135,12 @@ class ViolationFinder:
             return ()
         others = [one for one in choices(wrong.schema) if isinstance(one, str) and _is_other_version(parts, one)]
         return (wrong._replace(schema={"enum": others}),) if others else ()
+
+    def _is_about_the_path(self, message: str) -> bool:
+        """Whether a message says that the path leads nowhere: what is not there may be something else."""
+        if _NOTHING_PARTICULAR.fullmatch(message) or _OF_THE_ROUTE.search(message):
+            return True
+        return self._request.path in message
 
     def _is_elsewhere(self, error: Violation) -> bool:
         """Whether an error names a place that is not in the path."""

@@ -96,7 +96,7 @@ def _question(violation: SchemaViolation, request: Request, asked: Sequence[Mapp
     held: dict[str, Json] = {}
     for placeholder in asked:
         held = _joined(held, _nested(segments(str(placeholder["pointer"]))[1:], placeholder["schema"]))
-    schema = _text_of(held or trim_schema(_held(violation)))
+    schema = text_schema(held or trim_schema(_held(violation)))
     return ask(violation, request, "Give JSON that is allowed there.", schema=schema)
 
 
@@ -106,7 +106,7 @@ def _ask_for_json(violation: SchemaViolation, request: Request, text: str) -> Pr
     message = "Send valid JSON."
     if where is not None:
         message += f" At line {where.line}, column {where.column} {where.expected} is expected."
-    proposal = ask(violation, request, message, schema=_text_of(trim_schema(_held(violation))))
+    proposal = ask(violation, request, message, schema=text_schema(trim_schema(_held(violation))))
     proposal.suggestions[0]["placeholders"][0]["ask"] = "agent"
     return proposal
 
@@ -116,7 +116,8 @@ def _held(violation: SchemaViolation) -> Schema:
     return held if isinstance(held, Mapping) else {}
 
 
-def _text_of(held: Schema) -> dict[str, Json]:
+def text_schema(held: Schema) -> dict[str, Json]:
+    """Return the schema of a text that holds JSON of a schema."""
     return {"type": "string", "contentMediaType": _MEDIA, CONTENT: dict(held)}
 
 

@@ -58,7 +58,7 @@ def repair(violation: SchemaViolation, request: Request, group: str) -> Repair |
 
 def _proposed(violation: SchemaViolation, request: Request, group: str) -> Proposal | None:
     match violation.keyword:
-        case "path" | "method" | "base":
+        case "path" | "method" | "base" | "around":
             return route.proposed(violation, request, group)
         case inside_text.CONTENT:
             return inside_text.proposed(violation, request, group, _proposed)
@@ -336,6 +336,7 @@ _DIAGNOSES: Final[Mapping[str, tuple[str, str]]] = {
     "value": ("The server does not take the value.", "VALUE_REFUSED"),
     "reference": ("There is nothing under a name in the path.", "NOT_FOUND"),
     "path": ("No operation has this path.", "UNKNOWN_PATH"),
+    "around": ("No operation has this path.", "UNKNOWN_PATH"),
     "base": ("The description has another path for the operation.", "UNKNOWN_PATH"),
     "method": ("The path has no operation of this method.", "UNKNOWN_METHOD"),
 }

@@ -25,6 +25,9 @@ def proposed(violation: SchemaViolation, request: Request, group: str) -> Propos
     offered = [one for one in choices(violation.schema) if isinstance(one, str)]
     if all(_RPC.fullmatch(one) for one in offered) and _CALL.fullmatch(str(violation.value)):
         return _rpc(violation, request, offered, group)
+    if violation.keyword == "around":
+        message = "The description has no operation of this path. Use one that does what was meant."
+        return ask(violation, request, message)
     if violation.keyword == "base" and len(offered) == 1:
         message = "Use the path that the description has for this operation."
         return Proposal([_to(violation, request, "/path", request.path, offered[0], message)])
@@ -144,6 +147,9 @@ def _method(violation: SchemaViolation, request: Request, offered: list[str], gr
             for one in methods[:_MOST]
         ]
         return options(edits, group)
+    if request.method == "POST" and "GET" in offered and _reads_by_post(request.path):
+        message = "This path only reads. Use GET, with what is looked for in the query."
+        return ask(violation, request, message, schema={"enum": ["GET"]})
     # Another path may do it: what this one lacks proves nothing.
     message = "No operation of this path does what this method does. Use one that does what was meant."
     return (

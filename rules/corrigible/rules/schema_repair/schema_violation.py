@@ -19,9 +19,9 @@ class SchemaViolation(NamedTuple):
     pointer: str
     """RFC 6901 into the request document; of a missing member its own place."""
     keyword: str
-    """The JSON Schema keyword; `path` or `method` where the request names no operation, `base` where the
-    description writes the operation's path in another way, `reference` where there is
-    nothing under a name in its path, `blank` where the server takes an empty value for a missing one,
+    """The JSON Schema keyword; `path` or `method` where the request names no operation, `around` where its path goes on
+    below a known one, `base` where the description writes the operation's path in another way, `reference` where there
+    is nothing under a name in its path, `blank` where the server takes an empty value for a missing one,
     `misplaced` where an object beside an undeclared member declares it."""
     schema: Schema
     """The schema of the place, resolved and self-contained."""

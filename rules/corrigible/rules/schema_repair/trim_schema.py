@@ -10,6 +10,7 @@ from corrigible.schema.exchange import Json
 _KEPT: Final = (
     *("type", "enum", "const", "default", "format", "pattern", "minimum", "maximum", "exclusiveMinimum"),
     *("exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "required"),
+    "contentMediaType",
 )
 _IMPLIED_BY_VALUES: Final = frozenset({"format", "pattern", "minLength", "maxLength"})
 """What a list of values makes needless."""
@@ -29,8 +30,9 @@ def trim_schema(schema: Mapping[str, Json], depth: int = 0) -> dict[str, Json]:
         del out["pattern"]
     if depth == _DEEPEST:
         return out
-    if isinstance(items := schema.get("items"), Mapping):
-        out["items"] = trim_schema(items, depth + 1)
+    for name in ("items", "contentSchema"):
+        if isinstance(inner := schema.get(name), Mapping):
+            out[name] = trim_schema(inner, depth + 1)
     for name in ("anyOf", "oneOf"):
         parts = schema.get(name)
         if isinstance(parts, list) and 0 < len(parts) <= _MOST_MEMBERS:

@@ -145,7 +145,7 @@ _SUBJECT: Final = PatternList(
     rf"^{_PART} param(?:eter)? ['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}})['\"`]? (?:is|must|should|has)\b",
     r"^.{1,80} - ['\"`](?P<a>[\w$@:\[\].-]{1,80})['\"`]$",
     rf"^(?:the )?(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]? (?:(?:{_PLAIN_KIND}|size|length) )?"
-    r"(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not|needs)\b",
+    r"(?:\([\w$.-]{1,80}\) )?(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not|needs)\b",
     r"^(?:the )?(?:invalid|unknown|unsupported|bad|wrong) (?:value (?:for|of) )?(?:the )?"
     rf"(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]?(?: {_PLAIN_KIND})?(?:[.:,;]|$)",
     rf"\b(?:value|input|type|format)(?: \S{{1,80}})? (?:for|of|in|at) (?:the )?(?:{_PLAIN_KIND} )?{_QUOTED}",

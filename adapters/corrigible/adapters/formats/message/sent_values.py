@@ -40,6 +40,12 @@ class SentValue(NamedTuple):
     path: Path
     folded: Path
     value: Json
+    text_place: str = ""
+    """The place of the text that holds it, if it is inside JSON text."""
+
+    @property
+    def pointer(self) -> str:
+        return self.text_place or to_pointer(self.path)
 
 
 def fold(name: str) -> str:
@@ -109,7 +115,7 @@ def names_in_message(message: str, sent: Sequence[SentValue]) -> list[str]:
             spend()
             pattern = r"[ _-]?".join(map(re.escape, parts))
             if re.search(rf"(?i)(?<![\w.]){pattern}(?!\w)", text):
-                out.append(to_pointer(one.path))
+                out.append(one.pointer)
     return out
 
 
@@ -125,7 +131,7 @@ def name_as_word(message: str, sent: Sequence[SentValue]) -> list[str]:
         name = parts[0] if len(parts) == 1 else ""
         is_general = name in _ANYTHING or (name in _ANY_HOLDER and isinstance(one.value, Mapping | list))
         if parts and not is_general and all(part in told for part in parts[:-1]) and _is_told(parts[-1], told, parts):
-            places[to_pointer(one.path)] = len(parts)
+            places[one.pointer] = len(parts)
     most = max(places.values(), default=0)
     return [place for place, count in places.items() if count == most]
 
@@ -205,7 +211,7 @@ def _mentions(message: str, sent: Sequence[SentValue]) -> list[_Mention]:
         spend()
         for match in re.finditer(f"{_BEFORE}{re.escape(written)}{_AFTER}", text):
             before, after = text[: match.start()], text[match.end() :]
-            out.append(_Mention(to_pointer(one.path), one.path[-1], written, before, after))
+            out.append(_Mention(one.pointer, one.path[-1], written, before, after))
     return out
 
 

@@ -11,7 +11,7 @@ from corrigible.adapters.openapi.schema.schema_path import declared, small
 from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_pointer
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
-from corrigible.rules.schema_repair.inside_text import CONTENT
+from corrigible.rules.schema_repair.inside_text import CONTENT, text_schema
 from corrigible.rules.schema_repair.json_schema import Schema, all_types, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
@@ -76,6 +76,8 @@ class OperationChecker:
         name = path[0].lower() if place == "headers" else path[0]
         known = {one["name"].lower() if place == "headers" else one["name"]: one for one in listed}
         schema = small(known[name]["schema"], root) if name in known and len(path) == 1 else {}
+        if schema and known[name].get(JSON):
+            schema = text_schema(schema)
         closed = {
             "type": "object",
             "properties": {one: small(known[one]["schema"], root, 1) for one in known},
@@ -328,9 +330,5 @@ def _of_json_text(
         rest = violation.pointer.removeprefix(place)
         outer = violation.outer_schema if rest.count("/") > 1 else None
         inside.append(violation._replace(pointer=f"/body{rest}", outer_schema=outer))
-    schema = {
-        "type": "string",
-        "contentMediaType": "application/json",
-        CONTENT: small(checker.schema["properties"][name], checker.schema),
-    }
+    schema = text_schema(small(checker.schema["properties"][name], checker.schema))
     return SchemaViolation(place, CONTENT, schema, sent.text, inside=tuple(inside))

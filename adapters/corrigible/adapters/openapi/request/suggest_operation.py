@@ -15,6 +15,7 @@ from corrigible.rules.safety.nearness import is_plural, is_same, is_slip
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 
 _MOST: Final = 5
+_MOST_AROUND: Final = 8
 _VERSION = re.compile(r"v\d+[\w.-]{0,6}", re.IGNORECASE)
 _COMMON = re.compile(r"api|rest|v\d+[\w.-]{0,6}", re.IGNORECASE)
 """Beginnings that all paths of an API share."""
@@ -60,23 +61,50 @@ class OperationSuggester:
         if match is not None:
             # A variable that takes all that is left may have taken a misspelt path.
             return self._near_path(method, path) if any("/" in value for value in match[1].values()) else None
-        others = [method for method in self._methods if self._operations.find(method, path) is not None]
+        others = self._others(path)
         wrong = SchemaViolation("/method", "method", {"enum": others}, method) if others else None
         below = None if wrong is None or _may_become(method, others) else self._below(method, path)
         if wrong is not None and (method not in _READS or not _READS.isdisjoint(others)):
             return below or wrong
-        return self._near_path(method, path) or below or wrong or self._siblings(method, path)
+        return self._near_path(method, path) or below or wrong or self._siblings(method, path) or self._around(path)
 
     def _below(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths one word below a path that have the method: `POST /things/create` for `POST /things`."""
-        nodes = [self._operations.root]
-        for part in path.strip("/").split("/")[:_LONGEST]:
-            spend(len(nodes))
-            nodes = [inner for node in nodes for inner in (node.literal.get(part), node.variable) if inner is not None]
-        words = [word for node in nodes for word, inner in node.literal.items() if method in inner.operations]
+        words = [
+            word
+            for node in _after(self._operations.root, path.split("/"))
+            for word, inner in node.literal.items()
+            if method in inner.operations
+        ]
         plain = path.rstrip("/")
         others = [f"{plain}/{word}" for word in dict.fromkeys(words)]
         return SchemaViolation("/path", "path", {"enum": others[:_MOST]}, path) if others else None
+
+    def _others(self, path: str) -> list[str]:
+        """Return the methods of a path; where some have it as it is written, not those that take a word for a value."""
+        found = {one: match for one in self._methods if (match := self._operations.find(one, path)) is not None}
+        least = min((len(match[1]) for match in found.values()), default=0)
+        return [one for one, match in found.items() if len(match[1]) == least]
+
+    def _around(self, path: str) -> SchemaViolation | None:
+        """Return the known paths around one that goes on below a known path: `/orders/7/cancel` below `/orders/7`."""
+        parts = path.strip("/").split("/")
+        if len(parts) > _LONGEST or len(path) > _MOST_LETTERS:
+            return None
+        for length in range(len(parts) - 1, 0, -1):
+            known = "/" + "/".join(parts[:length])
+            if not self._is_named(known):
+                continue
+            nodes = _after(self._operations.root, parts[:length])
+            words = dict.fromkeys(word for node in nodes for word, inner in node.literal.items() if inner.operations)
+            around = [known, *(f"{known}/{word}" for word in words)]
+            return SchemaViolation("/path", "around", {"type": "string", "enum": around[:_MOST_AROUND]}, path)
+        return None
+
+    def _is_named(self, path: str) -> bool:
+        """Whether a path has an operation, and not only because variables take whatever is written."""
+        matches = [self._operations.find(method, path) for method in self._methods]
+        return any(match is not None and len(match[1]) < path.count("/") for match in matches)
 
     def written_paths(self, method: str, path: str) -> SchemaViolation | None:
         """Return the paths of the same operation as the description writes them, where the request's is another one.
@@ -195,6 +223,15 @@ def _may_become(method: str, others: list[str]) -> bool:
     if method in _READS:
         return not {*_READS, "POST"}.isdisjoint(others)
     return method not in _WRITES or not _WRITES.isdisjoint(others)
+
+
+def _after(root: Node, parts: list[str]) -> list[Node]:
+    """Return where some segments lead."""
+    nodes = [root]
+    for part in [part for part in parts if part][:_LONGEST]:
+        spend(len(nodes))
+        nodes = [inner for node in nodes for inner in (node.literal.get(part), node.variable) if inner is not None]
+    return nodes
 
 
 def _walk(root: Node, parts: list[str], method: str, budget: int) -> Iterator[_Candidate]:

@@ -1,0 +1,79 @@
+"""Paths and methods that nothing of the description is near to: asked for, where the answer says that they are it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from corrigible.proxy.core.engine import Engine
+from corrigible.schema.exchange import Request
+from tests._support.by_description import engine_of, feedback_about
+
+DESCRIPTION = """
+openapi: 3.0.3
+info: {title: Invoices, version: '1'}
+paths:
+  /invoices: {get: {}, post: {requestBody: {content: {application/json: {schema: {type: object}}}}}}
+  /invoices/{number}:
+    parameters: [{name: number, in: path, required: true, schema: {type: integer}}]
+    get: {}
+    put: {requestBody: {content: {application/json: {schema: {type: object}}}}}
+    patch: {requestBody: {content: {application/json: {schema: {type: object}}}}}
+  /invoices/{number}/lines:
+    parameters: [{name: number, in: path, required: true, schema: {type: integer}}]
+    get: {}
+  /invoices/search: {get: {parameters: [{name: text, in: query, schema: {type: string}}]}}
+  /{tenant}/{kind}:
+    parameters:
+    - {name: tenant, in: path, required: true, schema: {type: string}}
+    - {name: kind, in: path, required: true, schema: {type: string}}
+    delete: {}
+"""
+NOT_FOUND: list[Any] = [
+    {"error": "Not Found"},
+    {"message": "Cannot POST /invoices/7/approve", "error": "Not Found", "statusCode": 404},
+    {"timestamp": "2026-11-22T10:00:00Z", "status": 404, "error": "Not Found", "path": "/invoices/7/approve"},
+    {"detail": "No handler for this URL"},
+]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(tmp_path_factory.mktemp("invoices"), DESCRIPTION)
+
+
+def asked(feedback: Any) -> list[tuple[str, Any]]:
+    (suggestion,) = feedback["suggestions"]
+    assert "patch" not in suggestion
+    return [(one["pointer"], one["schema"].get("enum")) for one in suggestion["placeholders"]]
+
+
+@pytest.mark.parametrize("answer", NOT_FOUND)
+def test_a_made_up_action_is_asked_for_among_the_paths_around_it(engine: Engine, answer: Any) -> None:
+    request = Request("POST", "/invoices/7/approve")
+    assert asked(feedback_about(engine, request, 404, answer)) == [("/path", ["/invoices/7", "/invoices/7/lines"])]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/invoices/7/approve", "Invoice 7 not found"),  # the path may be one that is not described
+        ("/reports/7/approve", "Not Found"),
+        ("/acme/things/approve", "Not Found"),  # only variables take what is written
+    ],
+)
+def test_what_is_not_there_may_be_something_else(engine: Engine, path: str, message: str) -> None:
+    assert feedback_about(engine, Request("POST", path), 404, {"message": message}) is None
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_path_that_only_reads_is_asked_to_be_read(engine: Engine, status: int) -> None:
+    request = Request("POST", "/invoices/search", headers={"content-type": "application/json"}, body={"text": "x"})
+    assert asked(feedback_about(engine, request, status, {"error": "Method Not Allowed"})) == [("/method", ["GET"])]
+
+
+def test_a_word_of_a_path_is_no_value_for_other_methods(engine: Engine) -> None:
+    request = Request("PUT", "/invoices/search", headers={"content-type": "application/json"}, body={"text": "x"})
+    feedback = feedback_about(engine, request, 404, {"error": "Not Found"})
+    assert feedback is None or "PATCH" not in str(feedback)
