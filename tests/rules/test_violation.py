@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from corrigible.rules.violation import Violation
 
-NAMES = {name: f"our {name}" for name in ("code", "message", "pointer", "constraint", "type", "param")}
+NAMES: dict[str, Any] = {name: f"our {name}" for name in ("code", "message", "pointer", "constraint", "type", "param")}
 
 
 def test_the_six_names_are_always_there_and_native_members_never_take_their_place() -> None:
