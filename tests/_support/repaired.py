@@ -10,7 +10,7 @@ from corrigible.rules.pointer import MISSING, resolve
 from corrigible.rules.schema_repair.repair import Repair, repair
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json, Request
-from corrigible.schema.feedback import parse
+from corrigible.schema.feedback import Suggestion, parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from corrigible.schema.writer import validate
 
@@ -46,10 +46,15 @@ def feedback(repaired: Repair) -> dict[str, Json]:
     }
 
 
+def agrees(suggestion: Suggestion) -> bool:
+    """Agree to what changes the wish, to nothing that requires a confirmation."""
+    return not suggestion.requires_confirmation
+
+
 def follow(repaired: Repair, request: Request) -> Next | Terminal | NeedsInput:
     wire = feedback(repaired)
     validate(parse(wire))
-    return apply(wire, request)
+    return apply(wire, request, confirm=agrees)
 
 
 def post(body: Json, *, form: bool = False) -> Request:

@@ -130,6 +130,8 @@ FAULTS: list[tuple[str, str, str, set[str]]] = [
         "suggestions.some((suggestion) => s",
         {"confirmation"},
     ),
+    ("changes are sent", 'optional(safety, "changes_intent", flag, false),\n', "", {"confirmation", "usable"}),
+    ("losses are sent", "texts, []).length > 0", "texts, []).length > 9", {"confirmation"}),
     ("keys stay", 'newKey: key === "new"', "newKey: false", {"finding", "retry", "words"}),
 ]
 

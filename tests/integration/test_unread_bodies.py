@@ -97,6 +97,7 @@ def feedback_of(proxy: str, answer: httpx.Response) -> Any:
             415,
             {"name": "a", "count": 3},
         ),
+        (Request("POST", "/orders", headers={"content-type": JSON}, body="{'name': 'a'}"), 400, {"name": "a"}),
         (Request("POST", "/order", headers={"content-type": JSON}, body={"name": "a"}), 404, {"name": "a"}),
     ],
 )
@@ -111,7 +112,7 @@ def test_it_is_repaired_and_accepted(proxy: str, request_: Request, status: int,
 
 
 @pytest.mark.parametrize(
-    ("body", "words"), [('{"name": "a"', "line 1, column 13"), ("{'name': 'a'}", "line 1, column 2"), ("", "body")]
+    ("body", "words"), [('{"name": "a"', "line 1, column 13"), ("{name}", "line 1, column 2"), ("", "body")]
 )
 def test_what_only_the_caller_can_write_is_asked_for(proxy: str, body: str, words: str) -> None:
     request = Request("POST", "/orders", headers={"content-type": JSON}, body=body)

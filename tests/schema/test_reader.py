@@ -18,6 +18,7 @@ from corrigible.schema import (
     Next,
     ReaderError,
     Request,
+    Suggestion,
     Terminal,
     apply,
     find,
@@ -142,12 +143,6 @@ OUTCOMES: list[tuple[str, list[dict[str, Any]], tuple[int, ...], Any]] = [
         {"a": 1},
     ),
     ("an empty patch is none", [{**setting(a=3), "patch": []}], (0,), {"a": 3, "b": 2}),
-    (
-        "a change of intent is applied at the default cap",
-        [{**setting(a=3), "safety": {"changes_intent": True}}],
-        (0,),
-        {"a": 3, "b": 2},
-    ),
 ]
 
 
@@ -244,13 +239,39 @@ def test_placeholders_are_no_cap() -> None:
 # confirmation and picking
 
 
-def test_what_asks_for_confirmation_stops_everything_until_confirmed() -> None:
-    given = feedback(setting(c=3), {**setting(a=3), "safety": {"requires_confirmation": True}})
+NEED_CONFIRMATION: list[dict[str, Any]] = [
+    {"requires_confirmation": True},
+    {"changes_intent": True},
+    {"changes_intent": True, "loses": ["/body/a"]},
+    {"loses": ["/body/a"]},
+]
+
+
+@pytest.mark.parametrize("safety", NEED_CONFIRMATION)
+def test_what_needs_confirmation_stops_everything_until_confirmed(safety: dict[str, Any]) -> None:
+    given = feedback(setting(c=3), {**setting(a=3), "safety": safety})
     result = apply(given, POST)
     assert isinstance(result, NeedsInput)
     assert result.confirm is True
     assert [choice.index for choice in result.choices] == [0, 1]
     assert body_after(apply(given, POST, confirm=True)) == {"a": 3, "b": 2, "c": 3}
+
+
+def test_who_confirms_sees_each_suggestion_that_needs_it() -> None:
+    first, second = ({**setting(**{name: 3}), "safety": {"changes_intent": True}} for name in "ac")
+    given = feedback(first, setting(b=3), second)
+    seen: list[Suggestion] = []
+
+    def note(suggestion: Suggestion) -> bool:
+        seen.append(suggestion)
+        return True
+
+    agreed = apply(given, POST, confirm=note)
+    assert [dict(one.parameters) for one in seen] == [{"a": 3}, {"c": 3}]
+    assert body_after(agreed) == {"a": 3, "b": 3, "c": 3}
+    result = apply(given, POST, confirm=lambda suggestion: "a" in suggestion.parameters)
+    assert isinstance(result, NeedsInput)
+    assert result.confirm is True
 
 
 def test_what_asks_for_confirmation_but_does_not_fit_asks_nothing() -> None:

@@ -264,6 +264,11 @@ class Suggestion(Wire):
         return self.safety is not None and self.safety.requires_confirmation is True
 
     @property
+    def needs_confirmation(self) -> bool:
+        """Somebody has to agree first: a reader never sends it otherwise."""
+        return self.requires_confirmation or self.changes_intent or bool(self.loses)
+
+    @property
     def proven(self) -> bool:
         """There is enough evidence for `MACHINE_APPLICABLE`."""
         if self.verification is not None and self.verification.status is VerificationStatus.VERIFIED:

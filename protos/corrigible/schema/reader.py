@@ -6,7 +6,7 @@ decide it hands back as `NeedsInput`; the request it was given is never changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -67,8 +67,12 @@ class NeedsInput:
     """A suggestion would be applied, but only with `confirm=True`."""
 
 
+Confirm = bool | Callable[[Suggestion], bool]
+"""Whether the user agrees: to everything, to nothing, or to a suggestion that needs confirmation."""
+
+
 class _Unconfirmed(Exception):
-    """A suggestion that asks for confirmation was about to be applied."""
+    """A suggestion that needs confirmation was about to be applied."""
 
 
 def apply(
@@ -76,15 +80,17 @@ def apply(
     request: Request,
     *,
     cap: Applicability = Applicability.MAYBE_INCORRECT,
-    confirm: bool = False,
+    confirm: Confirm = False,
     pick: int | None = None,
 ) -> Next | Terminal | NeedsInput:
     """Return what follows from `feedback` for the rejected request.
 
     `cap` is the least sure applicability that is applied: MACHINE_APPLICABLE alone, or, by default,
     MAYBE_INCORRECT and UNSPECIFIED as well. HAS_PLACEHOLDERS never is: somebody has to give the values.
-    `confirm` says that the user agreed to suggestions that ask for it. `pick` is the index of a choice that
-    the caller made: that one suggestion is applied, with its group where all of it belongs together.
+    `confirm` says whether the user agreed, to all or to one suggestion: without it nothing is applied that changes
+    what the user asked for (`changes_intent`), loses a value (`loses`), or requires a confirmation.
+    `pick` is the index of a choice that the caller made: that one suggestion is applied, with its group where all of
+    it belongs together. A picked suggestion needs its confirmation, too.
 
     Raises `ReaderError` where a mapping is no readable feedback or `pick` names no suggestion.
     """
@@ -115,7 +121,7 @@ def apply(
     try:
         return _run(parsed, request, plan, usable, confirm=confirm)
     except _Unconfirmed:
-        return _ask(parsed, "a suggestion asks for confirmation", confirm=True)
+        return _ask(parsed, "a suggestion needs confirmation", confirm=True)
 
 
 def _rank(suggestion: Suggestion) -> int:
@@ -123,7 +129,7 @@ def _rank(suggestion: Suggestion) -> int:
     if suggestion.placeholders:
         return _RANK[Applicability.HAS_PLACEHOLDERS]
     rank = _RANK[suggestion.applicability or Applicability.UNSPECIFIED]
-    if suggestion.changes_intent or suggestion.requires_confirmation or not suggestion.proven:
+    if suggestion.needs_confirmation or not suggestion.proven:
         rank = max(rank, _RANK[Applicability.MAYBE_INCORRECT])
     return rank
 
@@ -166,7 +172,7 @@ def _picked(suggestions: Sequence[Suggestion], pick: int) -> _Unit:
 
 
 def _run(
-    feedback: Feedback, request: Request, plan: Sequence[_Unit], usable: frozenset[int], *, confirm: bool
+    feedback: Feedback, request: Request, plan: Sequence[_Unit], usable: frozenset[int], *, confirm: Confirm
 ) -> Next | NeedsInput:
     current = request
     steps: list[Request] = []
@@ -196,7 +202,7 @@ _Done = tuple[int, Request, tuple[Request, ...]]
 
 
 def _apply_unit(
-    unit: _Unit, request: Request, usable: frozenset[int], *, confirm: bool
+    unit: _Unit, request: Request, usable: frozenset[int], *, confirm: Confirm
 ) -> tuple[list[_Done], list[str]]:
     """Apply a unit by its relation: all or none, in order until one fails, or the first that applies."""
     done: list[_Done] = []
@@ -217,7 +223,7 @@ def _apply_unit(
             if unit.relation is Relation.ONE_OF:
                 continue
             break
-        unconfirmed |= suggestion.requires_confirmation and not confirm
+        unconfirmed |= suggestion.needs_confirmation and not _agreed(confirm, suggestion)
         done.append((index, after, steps))
         current = after
         if unit.relation is Relation.ONE_OF:
@@ -227,6 +233,10 @@ def _apply_unit(
     if unconfirmed:
         raise _Unconfirmed
     return done, reasons
+
+
+def _agreed(confirm: Confirm, suggestion: Suggestion) -> bool:
+    return confirm if isinstance(confirm, bool) else confirm(suggestion)
 
 
 def _ask(feedback: Feedback, reason: str, *, confirm: bool = False) -> NeedsInput:

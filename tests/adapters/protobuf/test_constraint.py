@@ -17,6 +17,7 @@ from corrigible.proxy.grpc.status import encoded, status_json
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
 from tests._support.guarded_services import STORE, Messages, violations
+from tests._support.repaired import agrees
 
 GOOD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w"}
 
@@ -84,7 +85,7 @@ def test_what_a_machine_repairs(
 ) -> None:
     feedback, request = refused(engine, messages, change)
     assert [s["safety"]["changes_intent"] for s in feedback["suggestions"]] == [flagged] * len(feedback["suggestions"])
-    outcome = apply(feedback, request)
+    outcome = apply(feedback, request, confirm=agrees)
     assert isinstance(outcome, Next)
     assert outcome.request.body == {**GOOD, **repaired}
     assert violations(messages.of(STORE, outcome.request.body)) is None
@@ -143,7 +144,7 @@ def test_what_only_the_caller_knows(
     change: dict[str, Any], places: list[str], engine: Engine, messages: Messages
 ) -> None:
     feedback, request = refused(engine, messages, change)
-    outcome = apply(feedback, request)
+    outcome = apply(feedback, request, confirm=agrees)
     assert isinstance(outcome, NeedsInput)
     assert [asked.pointer for asked in outcome.placeholders] == places
 
@@ -151,21 +152,21 @@ def test_what_only_the_caller_knows(
 def test_a_choice_between_the_members_of_a_oneof(engine: Engine, messages: Messages) -> None:
     feedback, request = refused(engine, messages, {"word": None})
     assert feedback["type"] == "intent_disambiguation"
-    outcome = apply(feedback, request)
+    outcome = apply(feedback, request, confirm=agrees)
     assert isinstance(outcome, NeedsInput)
     assert [asked.pointer for asked in outcome.placeholders] == ["/body/word", "/body/part"]
 
 
 def test_below_one_limit_or_above_another_is_a_choice(engine: Engine, messages: Messages) -> None:
     feedback, request = refused(engine, messages, {"outside": 15})
-    outcome = apply(feedback, request)
+    outcome = apply(feedback, request, confirm=agrees)
     assert isinstance(outcome, NeedsInput)
     values = [next_value(feedback, request, choice.index) for choice in outcome.choices]
     assert values == [9, 21]
 
 
 def next_value(feedback: Any, request: Request, pick: int) -> Any:
-    outcome = apply(feedback, request, pick=pick)
+    outcome = apply(feedback, request, pick=pick, confirm=agrees)
     assert isinstance(outcome, Next)
     return outcome.request.body["outside"]
 

@@ -18,6 +18,7 @@ from corrigible.proxy.core.decision import Annotate, Decision
 from corrigible.proxy.core.engine import Engine
 from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.reader import NeedsInput, Next, apply
+from tests._support.repaired import agrees
 
 PATH = "/guarded.v1.Things/Store"
 GOOD: dict[str, Any] = {"name": "x", "parts": [{"code": "abc"}], "word": "w"}
@@ -83,7 +84,7 @@ def test_the_same_repairs(change: Any, answer: Any, following: Any, engine: Engi
     request = Request("POST", PATH, body={**GOOD, **change})
     decision = decided(engine, request, 400, answer)
     assert isinstance(decision, Annotate), decision
-    outcome = apply(decision.feedback, request)
+    outcome = apply(decision.feedback, request, confirm=agrees)
     assert isinstance(outcome, Next)
     assert outcome.request.body == {**GOOD, **following}
 
@@ -92,7 +93,7 @@ def test_names_as_the_proto_has_them(engine: Engine) -> None:
     request = Request("POST", PATH, body={**GOOD, "by_number": {"4": {"code": "a"}}})
     decision = decided(engine, request, 400, CONNECT)
     assert isinstance(decision, Annotate)
-    outcome = apply(decision.feedback, request)
+    outcome = apply(decision.feedback, request, confirm=agrees)
     assert isinstance(outcome, NeedsInput)
     assert [asked.pointer for asked in outcome.placeholders] == ["/body/by_number/4/code"]
 
@@ -113,7 +114,7 @@ def test_a_misspelt_path(engine: Engine) -> None:
     request = Request("POST", "/guarded.v1.Things/Stores", body=GOOD)
     decision = decided(engine, request, 404, {"code": "unimplemented", "message": "no"})
     assert isinstance(decision, Annotate)
-    outcome = apply(decision.feedback, request)
+    outcome = apply(decision.feedback, request, confirm=agrees)
     assert isinstance(outcome, Next)
     assert outcome.request.path == PATH
 

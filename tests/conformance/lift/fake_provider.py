@@ -20,6 +20,7 @@ from typing import Any, Final, Self
 from corrigible.schema.carrier import find
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from tests._support.repaired import agrees
 
 from .wire_formats import FORMATS, PATHS, Heard, Refused, Speaks
 
@@ -143,7 +144,7 @@ def follower(heard: Heard) -> Speaks:
     found = find(answer.get("body")) if answer is not None else None
     if call is None or found is None:
         return _finish("gave_up", "nothing says how to go on", heard)
-    match apply(found, call):
+    match apply(found, call, confirm=agrees):
         case Next(request=request):
             return calls(request, heard)
         case Terminal(action=action):

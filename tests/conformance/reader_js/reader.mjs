@@ -106,6 +106,11 @@ function list(value, what, read) {
   return value.map((item, index) => read(object(item, `${what}/${index}`), `${what}/${index}`));
 }
 
+function texts(value, what) {
+  need(Array.isArray(value), `${what} is no array`);
+  return value.map((item, index) => text(item, `${what}/${index}`));
+}
+
 function required(object, name, read) {
   need(member(object, name) !== undefined, `${name} is missing`);
   return read(object[name], name);
@@ -167,8 +172,11 @@ function readSuggestion(given, what) {
     applicability: optional(given, "applicability", (v) => word("applicability", v, "applicability"), "unspecified"),
     status: attempt(() => optional(given, "verification", (v) => required(object(v, "verification"), "status", (w) => word("status", w, "status")))),
     proven: attempt(() => optional(given, "confidence", proven, false), false),
-    changesIntent: optional(safety, "changes_intent", flag, false),
-    confirm: optional(safety, "requires_confirmation", flag, false),
+    confirm: [ // [4.10]
+      optional(safety, "requires_confirmation", flag, false),
+      optional(safety, "changes_intent", flag, false),
+      optional(safety, "loses", texts, []).length > 0,
+    ].some(Boolean),
     group: optional(given, "group", (v) => ({
       id: required(object(v, "group"), "id", text),
       relation: required(v, "relation", (w) => word("relation", w, "relation")),
@@ -312,7 +320,7 @@ function stripped(feedback) {
     if (edits[i] === undefined || lost.some((other) => together(s, other))) return [];
     const placeholders = s.placeholders.map(({ pointer }) => ({ pointer, ask: "user" }));
     return [{ ...s, action: "MODIFY_PARAMS", message: "", patch: edits[i], placeholders, applicability: "unspecified",
-      status: undefined, proven: false, changesIntent: true, confirm: true }];
+      status: undefined, proven: false, confirm: true }];
   });
   if (suggestions.length === 0) return undefined;
   const type = feedback.type === "intent_disambiguation" ? feedback.type : "recovery_guidance";
@@ -510,7 +518,7 @@ const RANK = { machine_applicable: 2, maybe_incorrect: 1, unspecified: 1, has_pl
 
 function rank(suggestion) { // [4.3]
   if (suggestion.placeholders.length > 0) return 0;
-  const sure = (suggestion.status === "verified" || suggestion.proven) && !suggestion.changesIntent && !suggestion.confirm;
+  const sure = (suggestion.status === "verified" || suggestion.proven) && !suggestion.confirm;
   return Math.min(RANK[suggestion.applicability], sure ? 2 : 1);
 }
 

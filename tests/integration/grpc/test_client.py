@@ -54,7 +54,8 @@ def test_a_refused_message_is_mended_and_sent_again(channel: grpc.Channel, messa
     message = messages.of(STORE, TOO_MUCH)
     with pytest.raises(grpc.RpcError) as refusal:
         store(message, timeout=20)
-    mended = next_message(feedback_in(refusal.value), STORE, message)
+    assert next_message(feedback_in(refusal.value), STORE, message) is None  # another limit than was asked for
+    mended = next_message(feedback_in(refusal.value), STORE, message, confirm=True)
     assert mended == messages.of(STORE, {**GOOD, "limit": "5000000000"})
     assert type(mended) is type(message)
     assert messages.document(message) == TOO_MUCH  # as it was
@@ -68,7 +69,12 @@ def test_the_client_of_the_readme_stores_the_mended_message(proxy: int, messages
     ]
     program = program.replace("127.0.0.1:8080", f"127.0.0.1:{proxy}").replace("/shop.v1.Orders/Create", STORE)
     order = messages.of(STORE, TOO_MUCH)
-    names: dict[str, Any] = {"Order": type(order), "Stored": messages.answer(STORE), "order": order}
+    names: dict[str, Any] = {
+        "Order": type(order),
+        "Stored": messages.answer(STORE),
+        "order": order,
+        "input": lambda _: "y",
+    }
     exec(compile(program, "README.md", "exec"), names)
     assert names["mended"] == messages.of(STORE, {**GOOD, "limit": "5000000000"})
     names["channel"].close()
@@ -121,7 +127,7 @@ def test_asyncio(proxy: int, messages: Messages) -> None:
             message = messages.of(STORE, TOO_MUCH)
             with pytest.raises(aio.AioRpcError) as refusal:
                 await store(message, timeout=20)
-            mended = next_message(feedback_in(refusal.value), STORE, message)
+            mended = next_message(feedback_in(refusal.value), STORE, message, confirm=True)
             assert (await store(mended, timeout=20)).name == "x"
 
             async def both() -> AsyncIterator[Any]:

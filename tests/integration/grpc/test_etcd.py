@@ -84,7 +84,7 @@ def test_the_json_gateway_gets_the_same(path: str, body: Any, following: Any, et
         with pytest.raises(StopIteration) as done:
             next(asking)
         assert isinstance(done.value.value, Annotate)
-        outcome = apply(done.value.value.feedback, request)
+        outcome = apply(done.value.value.feedback, request, confirm=True)
         assert isinstance(outcome, Next)
         assert outcome.request.body == following
         assert client.post(path, json=outcome.request.body).status_code == 200
@@ -122,7 +122,7 @@ def test_a_compacted_revision_is_looked_up_anew(channel: grpc.Channel) -> None:
     call(channel, "/etcdserverpb.KV/Compact", {"revision": newest})
     method = "/etcdserverpb.KV/Range"
     feedback, message = feedback_on(channel, method, {"key": FOO, "revision": "2"})
-    following = next_call(feedback, method, message)
+    following = next_call(feedback, method, message, confirm=True)
     assert isinstance(following, NextCall)
     assert (following.message.revision, following.message.key) == (newest, b"foo")  # type: ignore[attr-defined]
     assert sent(channel, method, following.message).kvs[0].value == b"3"
@@ -133,7 +133,7 @@ def test_a_transaction_within_a_transaction(channel: grpc.Channel) -> None:
     inner = {"requestTxn": {"success": [{"requestRange": {"key": FOO, "revision": "99999"}}]}}
     feedback, message = feedback_on(channel, method, {"success": [inner]})
     assert feedback.suggestions[0].safety is not None and feedback.suggestions[0].safety.changes_intent
-    following = next_call(feedback, method, message)
+    following = next_call(feedback, method, message, confirm=True)
     assert isinstance(following, NextCall)
     assert sent(channel, method, following.message).succeeded
 

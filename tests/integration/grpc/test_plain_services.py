@@ -60,7 +60,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
     "an order": (LIST, {"orderBy": "nam"}, ("fixed", {"orderBy": "name"})),
     "a filter": (LIST, {"filter": "name"}, asked("/body/filter")),
     "unknown, about the request": (START, {**OK, "attempts": 11}, ("flagged", {**OK, "attempts": 10})),
-    "internal, about the request": (START, {**OK, "attempts": -1}, ("flagged", {**OK, "attempts": 0})),
+    "internal, about the request": (START, {**OK, "attempts": -1}, asked("/body/attempts", minimum=0)),
     "unknown, a crash": (GET, {"workerId": "crash"}, None),
     "permission": (GET, {"workerId": "mine-1"}, ("terminal",)),
     "precondition": (DELETE, {"workerId": "w-1"}, None),

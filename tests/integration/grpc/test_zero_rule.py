@@ -47,7 +47,7 @@ def test_what_protovalidate_refuses_is_repaired(refused: Callable[[str, Any], An
     ]
     feedback = feedback_of(error)
     assert feedback is not None
-    outcome = apply(feedback, Request(STORE, "", body=messages.document(messages.of(STORE, document))))
+    outcome = apply(feedback, Request(STORE, "", body=messages.document(messages.of(STORE, document))), confirm=True)
     assert isinstance(outcome, Next)
     assert outcome.request.body == {
         **GOOD,

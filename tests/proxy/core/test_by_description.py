@@ -23,6 +23,7 @@ from corrigible.schema.exchange import Exchange, Request
 from corrigible.schema.feedback import parse
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from corrigible.schema.writer import validate
+from tests._support.repaired import agrees
 
 DESCRIPTION = """
 openapi: 3.0.3
@@ -136,7 +137,7 @@ def after(
     engine: Engine, request: Request, body: Any, status: int = 400, headers: Mapping[str, str] | None = None
 ) -> Next | NeedsInput | Terminal | None:
     decision = decided(engine, request, body, status, headers)
-    return apply(decision.feedback, request) if isinstance(decision, Annotate) else None
+    return apply(decision.feedback, request, confirm=agrees) if isinstance(decision, Annotate) else None
 
 
 UNREAD = {"ok": False, "nr": 17}
@@ -350,7 +351,7 @@ def test_a_name_under_which_there_is_nothing_is_asked_for(
 def test_a_read_of_what_only_post_reads_becomes_that_post(engine: Engine) -> None:
     decision = decided(engine, get("/api/jobs/search"), {"detail": "Method Not Allowed"}, 405)
     assert isinstance(decision, Annotate)
-    outcome = apply(decision.feedback, get("/api/jobs/search"))
+    outcome = apply(decision.feedback, get("/api/jobs/search"), confirm=agrees)
     assert isinstance(outcome, Next)
     assert outcome.request.method == "POST"
     assert all(one["safety"]["changes_intent"] for one in decision.feedback["suggestions"])

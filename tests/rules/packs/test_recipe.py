@@ -22,6 +22,7 @@ from corrigible.rules.pack.load import rule_files
 from corrigible.schema.exchange import Exchange, Json, Request
 from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
 from tests._support.built_in_packs import pack_of
+from tests._support.repaired import agrees
 
 PACK = pack_of("recipe")
 TABLES: Mapping[str, Any] = PACK.tables
@@ -62,7 +63,7 @@ def _recover(path: str, body: Json) -> tuple[Json, Terminal | NeedsInput | None]
         for suggestion in feedback["suggestions"]:
             problems = PACK.vocabulary.actions[suggestion["action"]].problems(suggestion["parameters"])
             assert problems == []
-        following = apply(feedback, request)
+        following = apply(feedback, request, confirm=agrees)
         if not isinstance(following, Next):
             return request.body, following
         request = following.request

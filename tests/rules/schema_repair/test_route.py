@@ -9,6 +9,7 @@ from corrigible.rules.schema_repair.route import schema_of_path, with_segment
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Request
 from corrigible.schema.reader import NeedsInput, Next, apply
+from tests._support.repaired import agrees
 
 
 def path(request: Request, *offered: str) -> Repair | None:
@@ -23,7 +24,7 @@ def after(said: Repair | None, request: Request) -> tuple[str, str] | None:
     """Return the method and path of the next request, None where the caller is asked."""
     assert said is not None
     wire = {"type": said.type, "message": "", "recovery": said.recovery, "suggestions": list(said.suggestions)}
-    match apply(wire, request):
+    match apply(wire, request, confirm=agrees):
         case Next(request=following):
             return following.method, following.path
         case NeedsInput():

@@ -17,7 +17,7 @@ from corrigible.proxy.demo.servers import SANDBOXES, proxy_for
 from corrigible.rules.errors import CorrigibleError
 from corrigible.schema.exchange import Json
 from corrigible.schema.feedback import MEMBER
-from corrigible.schema.reader import Next, apply
+from corrigible.schema.reader import NeedsInput, Next, apply
 
 from .usage_error import one_of
 
@@ -102,6 +102,9 @@ def _play(scene: Scene, page: Page) -> None:
 
         page.step("3. The retry that a program without a language model derives from it")
         following = apply(feedback, call)
+        if isinstance(following, NeedsInput) and following.confirm:
+            page.line("The program asks first, since the fix changes what was asked for. Here the answer is yes.")
+            following = apply(feedback, call, confirm=True)
         if not isinstance(following, Next):
             raise DemoError(f"the feedback leads to no next request: {following}")
         for step in following.steps:

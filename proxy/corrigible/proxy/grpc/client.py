@@ -18,7 +18,7 @@ from corrigible.schema.convert import from_proto
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Request
 from corrigible.schema.feedback import Feedback
-from corrigible.schema.reader import NeedsInput, Next, Terminal, apply
+from corrigible.schema.reader import Confirm, NeedsInput, Next, Terminal, apply
 from corrigible.schema.v0_1.feedback_pb2 import RecoveryFeedback
 from corrigible.schema.word import Applicability
 
@@ -59,7 +59,7 @@ def next_call(
     message: Message,
     *,
     cap: Applicability = Applicability.MAYBE_INCORRECT,
-    confirm: bool = False,
+    confirm: Confirm = False,
     pick: int | None = None,
 ) -> NextCall | Terminal | NeedsInput:
     """Return what follows from the feedback for a message that was refused; see `corrigible.schema.reader.apply`.
@@ -79,9 +79,12 @@ def next_call(
     return NextCall(following.request.method, message_copy, following.steps, following.wait_seconds)
 
 
-def next_message(feedback: Feedback, method: str, message: _M) -> _M | None:
-    """Return the message to send to the same method now; None where something else has to happen first."""
-    following = next_call(feedback, method, message)
+def next_message(feedback: Feedback, method: str, message: _M, *, confirm: Confirm = False) -> _M | None:
+    """Return the message to send to the same method now; None where something else has to happen first.
+
+    Something else is a value that is asked for, another call, or a confirmation that `confirm` does not give.
+    """
+    following = next_call(feedback, method, message, confirm=confirm)
     if not isinstance(following, NextCall) or following.steps or following.method != method:
         return None
     return following.message if isinstance(following.message, type(message)) else None

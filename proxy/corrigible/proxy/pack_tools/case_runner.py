@@ -99,7 +99,7 @@ def _failures(profile: ApiProfile, rule: Rule, case: Case) -> Iterator[str]:
     except (FeedbackError, ReaderError) as problem:
         yield f"invalid feedback: {problem}"
     if case.text.after is not None:
-        outcome = apply(orjson.loads(result.encoded), case.exchange.request)
+        outcome = apply(orjson.loads(result.encoded), case.exchange.request, confirm=True)
         if isinstance(outcome, Next):
             yield from (f"after{d}" for d in differences(case.text.after, outcome.request.document()))
         else:

@@ -18,6 +18,7 @@ from corrigible.adapters.sandbox.server import Running
 from corrigible.proxy.demo.recipe_service import app
 from corrigible.schema import NeedsInput, Next, Terminal, apply, find
 from corrigible.schema.exchange import Json, Request
+from tests._support.repaired import agrees
 
 ATTEMPTS = 5
 MODES = ("traditional", "traditional_verbose", "reflective")
@@ -42,7 +43,7 @@ def _rounds(task: Task) -> Iterator[tuple[Json, Json]]:
         yield request.body, answer
         if answer["success"]:
             return
-        following = apply(find(answer) or {}, request)
+        following = apply(find(answer) or {}, request, confirm=agrees)
         if isinstance(following, Terminal):
             return
         assert isinstance(following, Next), following
@@ -59,7 +60,7 @@ def test_a_reader_without_a_model_recovers(task: Task) -> None:
         assert len(body.get("ingredients", ())) == len(task.request.get("ingredients", ()))
     else:
         request = Request("POST", task.path, body=body)
-        following = apply(answer["recovery_feedback"], request)
+        following = apply(answer["recovery_feedback"], request, confirm=agrees)
         assert isinstance(following, Terminal)
         assert following.action == "NO_RECOVERY_AVAILABLE"
         assert following.parameters["reason_code"] == "ONLY_MADE_OF_GLUTEN"
@@ -148,7 +149,7 @@ def test_an_edit_meant_for_another_place_changes_nothing(id: str) -> None:
     feedback = _post(found.path, found.request, mode="reflective").json()["recovery_feedback"]
     moved = {**found.request, "ingredients": [{"name": "salt", "amount": 1}, *found.request["ingredients"]]}
     before = json.dumps(moved)
-    assert isinstance(apply(feedback, Request("POST", found.path, body=moved)), NeedsInput)
+    assert isinstance(apply(feedback, Request("POST", found.path, body=moved), confirm=agrees), NeedsInput)
     assert json.dumps(moved) == before
 
 

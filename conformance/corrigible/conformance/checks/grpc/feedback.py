@@ -183,7 +183,7 @@ def mended(subject: Subject) -> Iterable[Finding]:
 def _repair_findings(calls: Calls, attempt: Attempt) -> Iterator[Finding]:
     case, sent = attempt.case, attempt.sent
     try:
-        reading = apply(dict(attempt.got.feedback or {}), request_document(sent))
+        reading = apply(dict(attempt.got.feedback or {}), request_document(sent), confirm=True)
     except ReaderError as problem:
         yield calls.finding(
             "SRF-COR-14", f"For {case.title} a reader cannot read the feedback.", sent, None, str(problem)

@@ -209,7 +209,7 @@ def _obeyed(call: GrpcCall, result: GrpcResult) -> GrpcCall:
     if result.feedback is None:
         return call
     try:
-        reading = apply(dict(result.feedback), request_document(call))
+        reading = apply(dict(result.feedback), request_document(call), confirm=True)
         return following(call, reading) if isinstance(reading, Next) else call
     except (ReaderError, json_format.ParseError, TypeError, ValueError):
         return call

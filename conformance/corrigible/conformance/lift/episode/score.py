@@ -262,12 +262,12 @@ def feedback_of(response: Response) -> Feedback | None:
 
 
 def follows(before: PlayedCall, after: PlayedCall) -> bool:
-    """Return whether a request is what the published reader derives from the feedback before it."""
+    """Return whether a request is what the published reader derives from the feedback before it, if it is confirmed."""
     feedback = feedback_of(before.seen)
     if feedback is None:
         return False
     try:
-        following = apply(feedback, before.request)
+        following = apply(feedback, before.request, confirm=True)
     except ReaderError:
         return False
     return isinstance(following, Next) and following.request.document() == after.request.document()

@@ -14,6 +14,7 @@ from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.carrier import find
 from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Request
+from corrigible.schema.feedback import Suggestion
 from corrigible.schema.reader import NeedsInput, Next, Terminal
 
 STOPPED_BY_LOOP_BREAKER = Stop("stopped by loop breaker", "the loop breaker escalated")
@@ -60,6 +61,11 @@ def move_for_outcome(outcome: Next | Terminal | NeedsInput, before: Request, ref
             if outcome.new_idempotency_key and _key(request) == _key(before):  # one that the answer gave stays
                 request = with_idempotency_suffix(request, str(refusals + 1))
             return Send(request, outcome.steps, outcome.wait_seconds, outcome.applied, note=note)
+
+
+def agrees(suggestion: Suggestion) -> bool:
+    """Confirm as the user of a script: yes to what changes the wish, no to what requires a confirmation."""
+    return not suggestion.requires_confirmation
 
 
 def with_idempotency_suffix(request: Request, word: str) -> Request:

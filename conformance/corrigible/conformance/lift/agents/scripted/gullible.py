@@ -29,7 +29,7 @@ from corrigible.schema.error import ReaderError
 from corrigible.schema.exchange import Json, Protocol, Request
 from corrigible.schema.reader import apply
 
-from .feedback_loop import STOPPED_BY_LOOP_BREAKER, move_for_outcome
+from .feedback_loop import STOPPED_BY_LOOP_BREAKER, agrees, move_for_outcome
 
 _CALL: Final = re.compile(
     r"\b(GET|HEAD|POST|PUT|PATCH|DELETE)\s+((?:https?://[^\s\"'<>)\]]+)|(?:/[^\s\"'<>)\],;]*))"
@@ -129,7 +129,7 @@ def _advised(response: Response, request: Request, errors: int) -> Move:
     if is_escalated(feedback):
         return STOPPED_BY_LOOP_BREAKER
     try:
-        outcome = apply(feedback, request)
+        outcome = apply(feedback, request, confirm=agrees)
     except ReaderError as problem:
         return Stop("gave up", f"unreadable feedback: {problem}")
     return move_for_outcome(outcome, request, errors)

@@ -27,7 +27,7 @@ from corrigible.schema.feedback import Feedback, PatchOperation, Placeholder, Su
 from corrigible.schema.reader import Next, apply
 from corrigible.schema.word import Applicability, FeedbackType, PatchVerb, Relation
 
-from .feedback_loop import move_for_outcome, run_feedback_loop
+from .feedback_loop import agrees, move_for_outcome, run_feedback_loop
 
 
 class Informed:
@@ -47,8 +47,9 @@ class Informed:
                 update={"suggestions": tuple(filled.suggestions[index] for index in order)}
             )
             picked = _picked(chosen_feedback, request, facts)
+            agreed = _agreed(chosen_feedback, picked, request, facts)
             outcome = apply(
-                chosen_feedback, request, pick=picked, confirm=_agreed(chosen_feedback, picked, request, facts)
+                chosen_feedback, request, pick=picked, confirm=lambda suggestion: agreed or agrees(suggestion)
             )
             if isinstance(outcome, Next):
                 outcome = replace(outcome, applied=tuple(order[index] for index in outcome.applied))
@@ -126,11 +127,9 @@ def _by_agreement(feedback: Feedback, request: Request, facts: Facts) -> list[in
 
 
 def _agreed(feedback: Feedback, picked: int | None, request: Request, facts: Facts) -> bool:
-    """Whether the prompt says what everything that asks for confirmation would come to."""
+    """Whether the prompt says what everything that requires a confirmation would come to."""
     chosen = feedback.suggestions if picked is None else (feedback.suggestions[picked],)
-    asking = [
-        suggestion for suggestion in chosen if suggestion.safety is not None and suggestion.safety.requires_confirmation
-    ]
+    asking = [suggestion for suggestion in chosen if suggestion.requires_confirmation]
     return bool(asking) and all(facts.agreement(suggestion, request) > 0 for suggestion in asking)
 
 

@@ -25,7 +25,7 @@ from corrigible.schema.exchange import Json, Request
 from corrigible.schema.feedback import Feedback, Suggestion, parse
 from corrigible.schema.reader import NeedsInput, Next, apply
 
-from .feedback_loop import move_for_outcome, run_feedback_loop
+from .feedback_loop import agrees, move_for_outcome, run_feedback_loop
 
 FAULTS: Final = ("adds instead of replacing", "writes to the neighbouring element", "takes one element for the list")
 _SHIFTS: Final = (1, -1)
@@ -41,7 +41,7 @@ class MisMerger:
     def play(self, briefing: Briefing, seed: int) -> Generator[Move, Response, None]:
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
             parsed = parse(feedback)
-            outcome = apply(parsed, request)
+            outcome = apply(parsed, request, confirm=agrees)
             if not isinstance(outcome, Next):
                 return move_for_outcome(outcome, request, refusals)
             if any(parsed.suggestions[index].patch for index in outcome.applied):
@@ -64,7 +64,7 @@ def _patched_wrongly(feedback: Feedback, request: Request, refusals: int) -> Mov
         moved = feedback.model_copy(
             update={"suggestions": tuple(_moved(suggestion, shift) for suggestion in feedback.suggestions)}
         )
-        outcome = apply(moved, request)
+        outcome = apply(moved, request, confirm=agrees)
         if isinstance(outcome, Next) and any(_is_moved(feedback.suggestions[index]) for index in outcome.applied):
             return move_for_outcome(outcome, request, refusals, f"{FAULTS[1]}: patches are {shift:+d} off")
         if isinstance(outcome, NeedsInput) and outcome.confirm:

@@ -13,7 +13,7 @@ from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import Next, apply
 
-from .feedback_loop import move_for_outcome, run_feedback_loop
+from .feedback_loop import agrees, move_for_outcome, run_feedback_loop
 
 
 class NoisyLiteral:
@@ -32,7 +32,7 @@ class NoisyLiteral:
         rng = seeded_random(briefing, seed, self.name)
 
         def decide(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-            outcome = apply(feedback, request)
+            outcome = apply(feedback, request, confirm=agrees)
             errs, garbles, which = rng.random() < self.p, rng.random() < 0.5, rng.random()
             if not errs or not isinstance(outcome, Next):
                 return move_for_outcome(outcome, request, refusals)

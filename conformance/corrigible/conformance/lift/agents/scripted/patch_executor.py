@@ -10,11 +10,11 @@ from corrigible.conformance.lift.environment.response import Response
 from corrigible.schema.exchange import Json, Request
 from corrigible.schema.reader import apply
 
-from .feedback_loop import move_for_outcome, run_feedback_loop
+from .feedback_loop import agrees, move_for_outcome, run_feedback_loop
 
 
 class PatchExecutor:
-    """Applies suggestions, waits and steps as the reader does. Stops where somebody would have to be asked."""
+    """Applies suggestions, waits and steps as the reader does, for a user who agrees to what changes the wish."""
 
     name = "patch-executor"
     kind: Literal["scripted"] = "scripted"
@@ -25,5 +25,5 @@ class PatchExecutor:
 
 
 def execute(feedback: Mapping[str, Json], request: Request, refusals: int) -> Move:
-    """Return what the reader would do."""
-    return move_for_outcome(apply(feedback, request), request, refusals)
+    """Return what the reader would do for a user who agrees to what changes the wish."""
+    return move_for_outcome(apply(feedback, request, confirm=agrees), request, refusals)
