@@ -151,7 +151,7 @@ def _with_plain_edits(patch: Sequence[Mapping[str, Any]], request: Request) -> R
             del members[name]
         else:
             members[name] = operation["value"]
-    return replace(request, body=body, headers=headers)
+    return request.with_content(headers, body)
 
 
 _ABSENT: Final = object()

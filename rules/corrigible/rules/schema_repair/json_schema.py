@@ -65,7 +65,7 @@ def parts(schema: Json, root: Schema, *, alternatives: bool = True, seen: set[in
         seen = set()
     while open_:
         here = open_.popleft()
-        if not isinstance(here, Mapping) or id(here) in seen:
+        if not isinstance(here, dict) or id(here) in seen:
             continue
         seen.add(id(here))
         spend()
@@ -88,9 +88,9 @@ def member(schemas: Sequence[Json], name: str, root: Schema) -> list[Json]:
             inner: list[Json] = []
             if name in inside:
                 inner.append(inside[name])
-            elif isinstance(part.get("additionalProperties"), Mapping):
+            elif isinstance(part.get("additionalProperties"), dict):
                 inner.append(part["additionalProperties"])
-            if name.isdecimal() and isinstance(part.get("items"), Mapping):
+            if name.isdecimal() and isinstance(part.get("items"), dict):
                 inner.append(part["items"])
             for one in inner:
                 members.setdefault(id(_target(one, root)), one)
@@ -100,7 +100,7 @@ def member(schemas: Sequence[Json], name: str, root: Schema) -> list[Json]:
 def _target(schema: Json, root: Schema) -> Json:
     """Return what a schema that is only a reference refers to, else the schema."""
     for _ in range(_LONGEST_CHAIN):
-        if not isinstance(schema, Mapping) or len(schema) != 1 or "$ref" not in schema:
+        if not isinstance(schema, dict) or len(schema) != 1 or "$ref" not in schema:
             break
         schema = root.get("$defs", {}).get(str(schema["$ref"]).rpartition("/")[2])
     return schema

@@ -57,7 +57,7 @@ def _plain(stated: Mapping[str, Json], declared: Schema) -> dict[str, Json]:
     out = {name: inner for name, inner in stated.items() if name != "pattern" or _is_plain(inner, _PATTERN)}
     for name in _NAMES:
         inner = out.get(name)
-        if isinstance(inner, Mapping):
+        if isinstance(inner, dict):
             out[name] = _plain(inner, {})
         elif isinstance(inner, list):
             known = choices({name: declared[name] for name in declared if name == "enum"})

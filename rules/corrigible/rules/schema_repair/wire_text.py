@@ -43,12 +43,21 @@ def read(value: Json, schemas: Sequence[Json], root: Schema, *, single: bool = T
     return value
 
 
+def takes_any_text(schemas: Sequence[Json], root: Schema) -> bool:
+    """Whether every text stays as it is where these schemas hold."""
+    return any(_is_any_text(part) for schema in schemas for part in parts(schema, root))
+
+
+def _is_any_text(schema: Schema) -> bool:
+    return "string" in types(schema) and "pattern" not in schema and not choices(schema)
+
+
 def _scalar(text: str, schemas: Sequence[Json], root: Schema, *, single: bool, depth: int) -> Json:
     kinds: set[str] = set()
     for schema in schemas:
         for part in parts(schema, root):
             listed, named = choices(part), types(part)
-            if text in listed or ("string" in named and not listed and "pattern" not in part):
+            if text in listed or _is_any_text(part):
                 return text
             kinds.update(named or map(kind_of, listed))
     for kind in _SCALARS:

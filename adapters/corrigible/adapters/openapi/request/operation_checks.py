@@ -43,6 +43,7 @@ class OperationChecker:
         for one in record.get("parameters", ()):
             by_place[one["in"]].append(one)
         self.path, self.query, self.headers = by_place["path"], by_place["query"], by_place["header"]
+        self._requires_query = any(one.get("required") for one in self.query)
 
     def schema_violations(self, request: Request, values: Mapping[str, str]) -> Iterator[SchemaViolation]:
         """Yield what a request breaks; `values` are its path parameters."""
@@ -111,7 +112,7 @@ class OperationChecker:
 
     def root(self, schema: Json) -> dict[str, Json]:
         """Return a schema with all it refers to."""
-        inner = schema if isinstance(schema, Mapping) else {} if schema is not False else {"not": {}}
+        inner = schema if isinstance(schema, dict) else {} if schema is not False else {"not": {}}
         return {**inner, "$defs": self._definitions} if self._definitions else dict(inner)
 
     def compiles(self, name: str, schema: Json) -> bool:
@@ -140,6 +141,8 @@ class OperationChecker:
             yield from checker.schema_violations(read(value, [schema], checker.schema), lambda _: spot)
 
     def _of_query(self, request: Request) -> Iterator[SchemaViolation]:
+        if not request.query and not self._requires_query:
+            return
         checker = self._query_checker
         if checker is None:
             return
@@ -214,12 +217,18 @@ class OperationChecker:
                 yield from self._of_text(f"header {name}", one["schema"], Spot(pointer, text))
 
     def _body_checker(self, request: Request) -> SchemaChecker | None:
-        media = self.record.get("body", {}).get("media", {})
+        return self._body_content(request)[0]
+
+    def _body_content(self, request: Request) -> tuple[SchemaChecker | None, Mapping[str, Any]]:
+        """Return what checks the body that a request has, and what is documented of its media type."""
+        media: Mapping[str, Any] = self.record.get("body", {}).get("media", {})
         chosen = _media(media, request)
-        return None if chosen is None else self._checker(f"body {chosen}", media[chosen]["schema"])
+        return (
+            (None, {}) if chosen is None else (self._checker(f"body {chosen}", media[chosen]["schema"]), media[chosen])
+        )
 
     def _of_body(self, request: Request) -> Iterator[SchemaViolation]:
-        checker = self._body_checker(request)
+        checker, documented = self._body_content(request)
         if checker is None:
             return
         body = request.body
@@ -231,8 +240,7 @@ class OperationChecker:
         if isinstance(body, str) and "string" not in all_types(checker.schema, checker.schema):
             return  # text that could not be decoded: what it would be is not known
         if request.form:
-            _, encoding = self.body_schema(request)
-            body = _form(body, checker, encoding)
+            body = _form(body, checker, documented.get("encoding", {}))
         for violation in checker.schema_violations(body, lambda path: _in_body(request, path)):
             if violation.keyword in _OF_NAMES or not _is_file(violation.pointer, request):
                 yield violation  # the content of a file is not at hand
@@ -265,10 +273,12 @@ def _media(media: Mapping[str, Any], request: Request | None) -> str | None:
 
 
 def _form(body: Json, checker: SchemaChecker, encoding: Mapping[str, Any]) -> Json:
-    if not isinstance(body, Mapping):
+    if not isinstance(body, dict):
         return body
     return {
-        name: read(value, checker.member(name), checker.schema, single=_is_single(encoding.get(name)))
+        name: value
+        if name in checker.any_text and isinstance(value, str)
+        else read(value, checker.member(name), checker.schema, single=_is_single(encoding.get(name)))
         for name, value in body.items()
     }
 

@@ -20,6 +20,7 @@ from corrigible.rules.schema_repair.json_schema import ALTERNATIVES, Schema, mem
 from corrigible.rules.schema_repair.nesting import GENERAL_NAMES, MISPLACED, REQUIRED
 from corrigible.rules.schema_repair.renaming import may_limit
 from corrigible.rules.schema_repair.schema_violation import MOST, SchemaViolation
+from corrigible.rules.schema_repair.wire_text import takes_any_text
 from corrigible.schema.exchange import Json
 
 from .bounds import LARGE, Known, Part, part_of, price
@@ -74,6 +75,11 @@ class SchemaChecker:
     def _members(self) -> dict[str, list[Json]]:
         """The schemas of each member that is declared by its name."""
         return {name: member([self.schema], name, self.schema) for name in declared([self.schema], self.schema)}
+
+    @functools.cached_property
+    def any_text(self) -> frozenset[str]:
+        """The declared members that take any text as it is."""
+        return frozenset(name for name, schemas in self._members.items() if takes_any_text(schemas, self.schema))
 
     def schema_violations(self, instance: Json, locate: Locate) -> list[SchemaViolation]:
         """Return what the instance breaks, misspelt names first."""

@@ -23,7 +23,7 @@ def target(schema: Schema, root: Schema) -> Schema:
         if not isinstance(reference, str):
             break
         definition = root.get("$defs", {}).get(reference.rpartition("/")[2])
-        if not isinstance(definition, Mapping):
+        if not isinstance(definition, dict):
             return {}
         rest = {key: value for key, value in schema.items() if key not in ("$ref", "$defs")}
         schema = {**definition, **rest} if rest else definition
@@ -50,14 +50,14 @@ def declared(schemas: Sequence[Json], root: Schema) -> dict[str, Json]:
 
 def is_unset(schema: Json) -> bool:
     """Whether an alternative only stands for clearing a value: null, or an empty text."""
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         return False
     return schema.get("type") == "null" or schema.get("enum") in ([""], [None], ["", None]) or schema.get("const") == ""
 
 
 def small(schema: Json, root: Schema, depth: int = _SHALLOW) -> dict[str, Json]:
     """Return a self-contained schema with the same constraints down to a depth, and fewer below."""
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, dict):
         return {} if schema is not False else {"not": {}}
     out: dict[str, Json] = {}
     for part in parts(schema, root, alternatives=False):
@@ -76,13 +76,13 @@ def _own_constraints(schema: Schema, root: Schema, depth: int) -> dict[str, Json
         if key in schema:
             # Cut forms do not exclude each other any more.
             out["anyOf" if depth <= 1 else key] = [small(inner, root, depth - 1) for inner in schema[key]]
-    if isinstance(schema.get("items"), Mapping):
+    if isinstance(schema.get("items"), dict):
         out["items"] = small(schema["items"], root, depth - 1)
     if "properties" in schema:
         out["properties"] = {name: small(inner, root, depth - 1) for name, inner in schema["properties"].items()}
     if "additionalProperties" in schema:
         inner = schema["additionalProperties"]
-        out["additionalProperties"] = small(inner, root, depth - 1) if isinstance(inner, Mapping) else inner
+        out["additionalProperties"] = small(inner, root, depth - 1) if isinstance(inner, dict) else inner
     return out
 
 
