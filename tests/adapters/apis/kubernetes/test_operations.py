@@ -79,7 +79,7 @@ def test_the_adapter_is_in_the_catalogue() -> None:
         "kubernetes",
         ["kubernetes"],
     )
-    assert adapter.present is not None
+    assert adapter.unwrap is not None
     assert adapter.may_refuse is not None
 
 
