@@ -197,7 +197,7 @@ def test_what_a_reference_cannot_reach_is_not_judged_and_never_fetched(tmp_path:
         assert load(path, cache=cache).schema_violations(Request("POST", "/p", body={"x": 1}), "P") == ()
 
 
-@pytest.mark.parametrize("damage", [b"", b"corrigible-openapi 0\n", b"corrigible-openapi 4\n\0\0\0\0\0\0\0\x02{}"])
+@pytest.mark.parametrize("damage", [b"", b"corrigible-openapi 0\n", b"corrigible-openapi 5\n\0\0\0\0\0\0\0\x02{}"])
 def test_a_damaged_cache_is_made_anew(file: Path, cache: Path, damage: bytes) -> None:
     load(file, cache=cache)
     (name,) = entries(cache)

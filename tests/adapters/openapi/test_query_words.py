@@ -81,13 +81,17 @@ def test_bracketed_parameters(articles: Description, query: dict[str, str], expe
         ({"sort": "titel:asc"}, "Invalid key titel", {"sort": "title:asc"}),
         ({"sort": "views:asc,titel:desc"}, "Invalid key 'titel'", {"sort": "views:asc,title:desc"}),
         ({"filters[titel][$eq]": "x"}, "Invalid key titel", {"filters[title][$eq]": "x"}),
-        ({"sort": "titel:asc"}, "Invalid sort", None),  # the message does not say which word
+        ({"sort": "titel:asc"}, "Invalid query", None),  # the message does not say which word
+        ({"sort": "titel:asc"}, "Invalid sort", {"sort": "title:asc"}),  # the only one there that is no field
+        ({"sort": "titel:asc,viws"}, "Invalid sort", None),
+        ({"filters[titel][$eq]": "x"}, "Invalid sort", None),
+        ({"sort": "titel:asc"}, "The order was not found, order_id is unknown", None),
         ({"sort": "titel", "filters[titel][$eq]": "x"}, "Invalid key titel", None),  # nor which place
         ({"sort": "colour:asc"}, "Invalid key colour", None),
         ({"sort": "title:asc"}, "Invalid key title", None),
     ],
 )
-def test_a_word_that_the_message_repeats(
+def test_a_word_that_the_message_is_about(
     articles: Description, query: dict[str, str], message: str, expected: dict[str, str] | None
 ) -> None:
     assert mended(articles, query, message) == expected

@@ -42,6 +42,15 @@ paths:
         type: object, required: [label, owner], properties: {
           label: {type: string}, owner: {type: string}, count: {type: integer}, kind: {enum: [box, bag]}}}}}}
       responses: *any
+  /v1/orders:
+    post:
+      requestBody: {content: {application/json: {schema: {}, example: {order: {quantity: 3, label: box}}}}}
+      responses: *any
+  /v1/returns:
+    post:
+      requestBody: {content: {application/json: {
+        schema: {type: object}, examples: {one: {value: {reason: torn, lines: [{shade: a, texture: 1}]}}}}}}
+      responses: *any
   /v1/items/{item}:
     parameters: [{name: item, in: path, required: true, schema: {type: string}}]
     get: {parameters: [{name: depth, in: query, schema: {type: string}}], responses: *any}
@@ -163,3 +172,80 @@ def test_a_slash_at_the_end_is_what_a_404_is_about_where_nothing_else_can_be(eng
 def test_a_slash_stays_where_a_body_may_refer_to_what_is_not_there(engine: Engine) -> None:
     outcome = after(engine, sent("POST", "/v1/stores/north/shelves/", {"owner": "x"}), "Owner not found", 404)
     assert not isinstance(outcome, Next)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "message", "right"),
+    [
+        (
+            "/v1/orders",
+            {"order": {"qantity": 3}},
+            "An order cannot be placed without a quantity",
+            {"order": {"quantity": 3}},
+        ),
+        ("/v1/orders", {"order": {"qantity": 3}}, "quantity is required", {"order": {"quantity": 3}}),
+        ("/v1/returns", {"raeson": "torn"}, "Could not process without the 'reason'.", {"reason": "torn"}),
+        (
+            "/v1/returns",
+            {"lines": [{"shade": "a", "texure": 1}]},
+            "invalid payload",
+            {"lines": [{"shade": "a", "texture": 1}]},
+        ),
+    ],
+)
+def test_an_example_has_the_names_where_no_schema_has(
+    engine: Engine, path: str, body: Any, message: str, right: Any
+) -> None:
+    outcome = after(engine, sent("POST", path, body), message)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == right
+
+
+def test_what_an_example_has_is_asked_for_at_its_place(engine: Engine) -> None:
+    outcome = after(engine, sent("POST", "/v1/orders", {"order": {"label": "box"}}), "Can't go on without a quantity")
+    assert isinstance(outcome, NeedsInput)
+    assert [one.pointer for one in outcome.placeholders] == ["/body/order/quantity"]
+
+
+@pytest.mark.parametrize("body", [{"order": {"quantity": "three", "label": 7}}, {"order": 5, "note": "x"}])
+def test_an_example_forbids_nothing(engine: Engine, body: Any) -> None:
+    assert after(engine, sent("POST", "/v1/orders", body), "Bad Request") is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "list indices must be integers or slices, not str",
+        "'list' object has no attribute 'get'",
+        "Array given, object expected",
+    ],
+)
+def test_a_handler_that_takes_a_list_for_an_object_wants_an_object(engine: Engine, message: str) -> None:
+    order = {"order": {"quantity": 1}}
+    outcome = after(engine, sent("POST", "/v1/orders", [order]), message)
+    assert isinstance(outcome, Next)
+    assert outcome.request.body == order
+    assert not isinstance(after(engine, sent("POST", "/v1/orders", [order, order]), message), Next)
+
+
+@pytest.mark.parametrize("message", ["bad sort column", "Invalid ordering", "cannot order by this"])
+@pytest.mark.parametrize(("order", "right"), [("lable", "label"), ("-Owner", "-owner"), ("owner,cuont", "owner,count")])
+def test_a_complaint_about_the_order_is_about_the_word_in_its_parameter(
+    engine: Engine, message: str, order: str, right: str
+) -> None:
+    outcome = after(engine, get("/v1/items", order=order, since="2026-01-01"), message)
+    assert isinstance(outcome, Next)
+    assert outcome.request.query == {"order": right, "since": "2026-01-01"}
+
+
+def test_an_order_by_nothing_that_is_near_stays(engine: Engine) -> None:
+    assert after(engine, get("/v1/items", order="colour", since="2026-01-01"), "bad sort column") is None
+
+
+@pytest.mark.parametrize(
+    "message", ["since value must be a date", "since parameter out of range", "since out of range"]
+)
+def test_a_parameter_that_a_message_begins_with_is_what_it_is_about(engine: Engine, message: str) -> None:
+    outcome = after(engine, get("/v1/items", order="label", since="x"), message)
+    assert isinstance(outcome, NeedsInput)
+    assert [one.pointer for one in outcome.placeholders] == ["/query/since"]

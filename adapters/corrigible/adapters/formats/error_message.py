@@ -48,6 +48,13 @@ _EXTRA: Final = re.compile(
 _ITEM: Final = re.compile(
     r"\b(?:error )?(?:at|in|for) (?:item|index|element|entry)(?: number)? #?(?P<index>\d{1,6})\b", re.IGNORECASE
 )
+_NOT_A_LIST: Final = re.compile(
+    r"^list indices must be integers(?: or slices)?, not str\b"
+    r"|'list' object has no attribute '(?:get|items|keys|values|pop)'"
+    r"|^(?:array|list) (?:given|found|received),? (?:but )?(?:object|map|dict) (?:expected|required)\b",
+    re.IGNORECASE,
+)
+"""What Python says where a handler takes a list for an object, and the words of those who check."""
 _PYDANTIC: Final = re.compile(
     r"^(?P<place>[\w.\[\]-]{1,200})\n {2}(?P<message>[^\n]{1,400}?) \[type=(?P<type>\w{1,60}), input_value=",
     re.MULTILINE,
@@ -166,6 +173,8 @@ def _with_places(violation: Violation, request: Request) -> list[Violation]:
     item = _ITEM.search(message)
     if item is not None and isinstance(request.body, list) and int(item["index"]) < len(request.body):
         return [violation._replace(pointer=f"/body/{item['index']}")]
+    if isinstance(request.body, list) and _NOT_A_LIST.search(message) is not None:
+        return [violation._replace(pointer="/body", constraint="type", stated={"type": "object"})]
     return [violation]
 
 

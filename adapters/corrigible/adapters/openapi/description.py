@@ -92,7 +92,10 @@ class Description:
         return () if checks is None else tuple(checks.misplaced_members(request))
 
     def misspelt_words(self, request: Request, message: str) -> tuple[SchemaViolation, ...]:
-        """Return the word of the query that a message repeats and that is nearly called like a field."""
+        """Return the word of the query that a message is about and that is nearly called like a field.
+
+        Fields are members of the bodies that the path takes, and what a parameter with a list of them allows.
+        """
         if not request.query:
             return ()
         names: dict[str, None] = {}
@@ -102,6 +105,9 @@ class Description:
             members = facts_of_body.get("properties", {})
             for inner in (members, *(one.get("properties", {}) for one in members.values() if len(members) == 1)):
                 names.update(dict.fromkeys(inner))
+        match = self.operations.find(request.method, request.path)
+        checks = self._checks(match[0]) if match is not None else None
+        names.update(dict.fromkeys(checks.listed_words() if checks is not None else ()))
         return tuple(misspelt_words(request.query, tuple(names), message))
 
     def written_paths(self, method: str, path: str) -> SchemaViolation | None:

@@ -47,7 +47,7 @@ _PLAIN_KIND: Final = r"(?:param(?:eter)?s?|propert(?:y|ies)|fields?|arguments?|a
 _PART: Final = r"(?P<where>query|header|path|body|form|formData|cookie)"
 
 
-_MISSING_WORD: Final = re.compile(r"miss|requir|lacks|must|not |n't |absent|expected", re.IGNORECASE)
+_MISSING_WORD: Final = re.compile(r"miss|requir|lacks|must|not |n't |absent|expected|without", re.IGNORECASE)
 _MISSING: Final = PatternList(
     # go-openapi: "matchers in body is required"
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} is required\b",
@@ -99,6 +99,9 @@ _MISSING: Final = PatternList(
     rf"\b(?:must|please|need to|have to) (?:provide|specify|supply|include|give|set|pass)(?: an?| the)?(?: value"
     rf" for)?(?: {_PLAIN_KIND})? {_QUOTED}",
     rf"\bexpected (?:a |the )?{_PLAIN_KIND} {_QUOTED}",
+    # by hand: "Cannot process without a name", "A job can't be started without the 'queue'"
+    r"""\b(?:can(?: ?not|'t)|could(?: not|n't)|unable to|not possible to)\b.{1,80} without (?:an? |the |any )?"""
+    r"""['"`]?(?P<a>[a-z_$][\w$.-]{0,79})['"`]?[.!]?$""",
 )
 _UNKNOWN: Final = PatternList(
     r"""additional propert(?:y|ies); found ['"`](?P<a>[^'"`]{1,80})['"`]""",
@@ -144,8 +147,9 @@ _SUBJECT: Final = PatternList(
     rf"^\.?(?P<a>[\w$@.\[\]-]{{1,80}}) in {_PART} (?:should|must|is)\b",
     rf"^{_PART} param(?:eter)? ['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}})['\"`]? (?:is|must|should|has)\b",
     r"^.{1,80} - ['\"`](?P<a>[\w$@:\[\].-]{1,80})['\"`]$",
-    rf"^(?:the )?(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]? (?:(?:{_PLAIN_KIND}|size|length) )?"
-    r"(?:\([\w$.-]{1,80}\) )?(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not|needs)\b",
+    rf"^(?:the )?(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]? "
+    rf"(?:(?:{_PLAIN_KIND}|size|length|value) )?"
+    r"(?:\([\w$.-]{1,80}\) )?(?:is|are|must|has|does|should|can(?:not|'t|\b)|may not|needs|out of|exceeds)\b",
     r"^(?:the )?(?:invalid|unknown|unsupported|bad|wrong) (?:value (?:for|of) )?(?:the )?"
     rf"(?:{_PLAIN_KIND} )?['\"`]?(?P<a>[\w$@.\[\]-]{{1,80}}?)['\"`]?(?: {_PLAIN_KIND})?(?:[.:,;]|$)",
     rf"\b(?:value|input|type|format)(?: \S{{1,80}})? (?:for|of|in|at) (?:the )?(?:{_PLAIN_KIND} )?{_QUOTED}",

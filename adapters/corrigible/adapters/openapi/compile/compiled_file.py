@@ -16,7 +16,7 @@ import orjson
 
 from corrigible.schema.exchange import Json
 
-FORMAT = 4
+FORMAT = 5
 """Another number for every change of what is compiled: what others have in their caches is then made anew."""
 _MAGIC = f"corrigible-openapi {FORMAT}\n".encode()
 _LENGTH = 8

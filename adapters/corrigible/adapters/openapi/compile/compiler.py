@@ -23,6 +23,10 @@ METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "t
 _SUPPORTED = re.compile(r"3\.[012](?:\.|$)")
 _SUCCESS = re.compile(r"2(?:\d\d|XX)", re.IGNORECASE)
 _REFUSAL = re.compile(r"[45](?:\d\d|XX)|default", re.IGNORECASE)
+_SAYS_NOTHING: Final[tuple[Json, ...]] = ({}, {"type": "object"})
+"""Schemas of bodies that name no member: then an example is all there is."""
+_DEEPEST_EXAMPLE: Final = 5
+_WIDEST_EXAMPLE: Final = 100
 _REFERENCE = re.compile(r"#/\$defs/s(\d+)")
 
 
@@ -184,7 +188,8 @@ def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], f
     for name, documented in (body.get("content") or {}).items():
         if not isinstance(documented, Mapping):
             continue
-        shape: dict[str, Json] = {"schema": schemas.translated(documented.get("schema") or {}, where)}
+        schema = schemas.translated(documented.get("schema") or {}, where)
+        shape: dict[str, Json] = {"schema": _names_of(_example(documented)) if schema in _SAYS_NOTHING else schema}
         encoding = documented.get("encoding")
         if isinstance(encoding, Mapping):
             styles = {
@@ -196,6 +201,24 @@ def _body(files: SourceFiles, schemas: Schemas, operation: Mapping[str, Json], f
                 shape["encoding"] = styles
         media[str(name).partition(";")[0].strip().lower()] = shape
     return {"required": body.get("required") is True, "media": media}
+
+
+def _example(documented: Mapping[str, Json]) -> Json:
+    """Return the example of a body, the first of several."""
+    if "example" in documented:
+        return documented["example"]
+    examples = documented.get("examples")
+    first = next(iter(examples.values()), None) if isinstance(examples, Mapping) else None
+    return first.get("value") if isinstance(first, Mapping) else None
+
+
+def _names_of(example: Json, depth: int = 0) -> dict[str, Json]:
+    """Return a schema that has the names of an example and allows everything."""
+    if isinstance(example, Mapping) and depth < _DEEPEST_EXAMPLE and len(example) <= _WIDEST_EXAMPLE:
+        return {"properties": {str(name): _names_of(inner, depth + 1) for name, inner in example.items()}}
+    if isinstance(example, list) and example and isinstance(example[0], Mapping) and depth < _DEEPEST_EXAMPLE:
+        return {"items": _names_of(example[0], depth + 1)}
+    return {}
 
 
 def _refusals(files: SourceFiles, codes: Codes, operation: Mapping[str, Json], file: Path) -> dict[str, Json]:

@@ -12,7 +12,7 @@ from corrigible.rules.pointer import MISSING, escape, resolve, segments, to_poin
 from corrigible.rules.safety.nearness import is_same, is_slip, nearest
 from corrigible.rules.schema_repair.declared_place import DeclaredPlace
 from corrigible.rules.schema_repair.inside_text import CONTENT, text_schema
-from corrigible.rules.schema_repair.json_schema import Schema, all_types, parts
+from corrigible.rules.schema_repair.json_schema import Schema, all_types, choices, parts
 from corrigible.rules.schema_repair.nesting import REQUIRED
 from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.rules.schema_repair.wire_text import read
@@ -64,6 +64,13 @@ class OperationChecker:
             if names and path[0].partition("[")[0] not in {name.partition("[")[0] for name in names}:
                 return self._unknown_parameter(request, path[0], names)
         return None
+
+    def listed_words(self) -> Iterator[str]:
+        """Yield the values of parameters that take a list of some of them, such as the fields to return."""
+        root = self.root({})
+        for one in self.query:
+            for part in parts(one["schema"], root):
+                yield from (value for value in choices(part.get("items") or {}) if isinstance(value, str))
 
     def declared_place(self, request: Request, pointer: str) -> DeclaredPlace:
         """Return what is declared at a place of the body, or of a parameter of the query or a header."""

@@ -16,14 +16,25 @@ from corrigible.rules.schema_repair.schema_violation import SchemaViolation
 from corrigible.schema.exchange import Json
 
 _WORD: Final = re.compile(r"[A-Za-z_$][\w$]{2,63}")
+_ABOUT_ORDER: Final = re.compile(
+    r"(?i)\bsort|\border(?:ing\b|[ _]by\b| (?:parameter|value|field|key|clause)\b)|\b(?:invalid|bad|unknown) order\b"
+)
+_ORDERING: Final = re.compile(r"(?i)sort|order(?:[_-]?by|ing)?$")
+"""Names of parameters that say by what a list is ordered."""
 _MOST: Final = 64
 """Parameters, and words of a message, that are looked at."""
 _LONGEST: Final = 2000
 
 
 def misspelt_words(query: Mapping[str, Json], fields: Sequence[str], message: str) -> Iterator[SchemaViolation]:
-    """Yield the only word of a query that a message repeats and that is nearly called like one field."""
+    """Yield the only word of a query that is nearly called like one field, and that a message is about.
+
+    The message repeats the word, or is about the order of a list, and the word is in the parameter for that.
+    """
     told = set(_WORD.findall(message[:_LONGEST])[:_MOST])
+    if _ABOUT_ORDER.search(message[:_LONGEST]) is not None:
+        ordering = [value for name, value in list(query.items())[:_MOST] if _ORDERING.search(name) is not None]
+        told |= {word for value in ordering if isinstance(value, str) for word in _WORD.findall(value[:_LONGEST])}
     spend(1 + len(query) + len(told))
     meant = {word: near for word in told - {*fields} if (near := _field(word, fields))}
     found: list[SchemaViolation] = []
