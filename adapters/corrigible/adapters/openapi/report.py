@@ -38,6 +38,8 @@ class OperationReport(NamedTuple):
     """Method and path, as the description has them."""
     name: str
     parts: tuple[Part, ...]
+    lookups: tuple[str, ...]
+    """The paths whose GET shows the state that a request of this operation may run into."""
     refusals: Mapping[str, Sequence[str]]
     """The documented statuses, each with the error codes that its schema lists."""
 
@@ -48,7 +50,26 @@ def report(description: Description) -> Iterator[OperationReport]:
         checker = description.checker(name)
         if checker is not None:
             path = f"{checker.record['method']} {checker.record['path']}"
-            yield OperationReport(path, name, tuple(_parts(checker)), description.refusals(name))
+            yield OperationReport(
+                path, name, tuple(_parts(checker)), _lookups(description, name), description.refusals(name)
+            )
+
+
+def _lookups(description: Description, name: str) -> tuple[str, ...]:
+    """Return the reads that the proxy may send: of the resource, of its collection, of what members refer to."""
+    checker, reads = description.checker(name), description.related_reads
+    if checker is None:
+        return ()
+    method, path = str(checker.record["method"]), str(checker.record["path"]).partition("#")[0]
+    found: dict[str, None] = {}
+    if (creation := reads.creation(method, path)) is not None:
+        found |= {f"{item.base}/{{{item.variable}}}": None for item in creation.items if item.is_readable}
+        found |= {creation.collection: None} if creation.collection else {}
+    found |= {resource.collection: None for resource in reads.named(method, path) if resource.collection}
+    members = description.facts(name).get("properties", {})
+    for member in members if isinstance(members, Mapping) else ():
+        found |= dict.fromkeys(reads.collections(member, method, path))
+    return tuple(found)
 
 
 def _parts(checker: OperationChecker) -> Iterator[Part]:

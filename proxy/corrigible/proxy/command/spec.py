@@ -29,7 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "check",
         help="list which parts of each operation the proxy can check",
         description="List for each operation which parts of a request the proxy can check by an OpenAPI description, "
-        "and which it cannot. Exit status 1: the description has formal mistakes.",
+        "which it cannot, and which paths a look-up may read. Exit status 1: the description has formal mistakes.",
     )
     check.add_argument("file", type=Path, metavar="FILE", help="OpenAPI 3 or Swagger 2.0, JSON or YAML")
     check.add_argument("--json", action="store_true", help="print one JSON object per operation and line")
@@ -58,6 +58,7 @@ def _document(one: OperationReport) -> dict[str, object]:
         "id": one.name,
         "judged": [{"in": part.place, "name": part.name} for part in one.parts if not part.reason],
         "not_judged": [{"in": part.place, "name": part.name, "why": part.reason} for part in one.parts if part.reason],
+        "lookups": list(one.lookups),
         "refusals": {status: list(codes) for status, codes in one.refusals.items()},
     }
 
@@ -74,11 +75,11 @@ def _print(description: Description, bases: Sequence[str], reports: Sequence[Ope
     console.print(Text(f"{title}{converted}: {len(reports)} operations"))
     console.print(Text(f"Paths as they are described, and below {_below(bases)}." if any(bases) else _NO_BASE))
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("Operation", "Judged", "Not judged", "Refusals"):
+    for heading in ("Operation", "Judged", "Not judged", "Look-ups", "Refusals"):
         table.add_column(heading, overflow="fold")
     for one in reports:
         judged, not_judged = _listed(one.parts, judged=True), _listed(one.parts, judged=False)
-        table.add_row(*map(Text, (one.operation, judged, not_judged, ", ".join(one.refusals))))
+        table.add_row(*map(Text, (one.operation, judged, not_judged, ", ".join(one.lookups), ", ".join(one.refusals))))
     console.print(table)
     parts = [part for one in reports for part in one.parts]
     count = sum(not part.reason for part in parts)

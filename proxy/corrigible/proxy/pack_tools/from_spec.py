@@ -1,4 +1,4 @@
-"""A starting pack from an API's description: its operations, what may be looked up, and its documented error codes.
+"""A starting pack from an API's description: its operations, what may be looked up, a list of its errors.
 
 Knows: compiled descriptions, packs. Does not know: what any error means; that is for its author to write.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,10 @@ from corrigible.rules.errors import AuthoringError, Place
 from corrigible.rules.pack.scaffold import new_pack, quoted
 from corrigible.rules.schema_repair.suggestion import is_secret
 
+_SERVER_ERROR: Final = 500
+"""Statuses from here on are about the server."""
+_OF_ALL: Final = ("401", "429")
+"""Statuses that mean the same in every API."""
 _MOST_CODES: Final = 40
 """Codes that are listed of one operation."""
 
@@ -32,7 +36,37 @@ def pack_from_description(folder: Path, description: Description, source: str, *
     files = new_pack(folder, author=author, date=date)
     manifest = folder / "pack.yaml"
     manifest.write_text("\n".join(_manifest(folder.name, description, source, reports, author)) + "\n", "utf-8")
-    return files
+    errors = folder / "errors.md"
+    errors.write_text(
+        "\n".join(_errors(folder.name, description.title or folder.name, source, reports)) + "\n", "utf-8"
+    )
+    return [*files, errors]
+
+
+def _errors(name: str, title: str, source: str, reports: Sequence[OperationReport]) -> Iterator[str]:
+    """Yield a worksheet of the documented errors: what a rule matches, and never what it answers."""
+    yield f"# Documented errors of {title}"
+    yield ""
+    yield f"Made from {source}. What the description tells needs no rule: see `corrigible spec check {source}`."
+    yield "Write a rule for an error whose correction you know, from an example of the API's own."
+    yield f"`corrigible pack new {name}/RULE` makes a rule and its cases; each `match` is below."
+    by_error: dict[tuple[str, str], list[OperationReport]] = {}
+    for one in reports:
+        for status, codes in one.refusals.items():
+            if status.isdecimal() and int(status) < _SERVER_ERROR and status not in _OF_ALL:
+                for code in codes or ("",):
+                    by_error.setdefault((status, code), []).append(one)
+    for (status, code), operations in sorted(by_error.items()):
+        names = [quoted(one.name) for one in operations]
+        matched = names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+        lookups = sorted({path for one in operations for path in one.lookups})
+        yield f"\n## {status} `{code}`\n" if code else f"\n## {status}\n"
+        yield from (f"- {one.operation.partition('#')[0]}" for one in operations)
+        yield "\n```yaml"
+        yield f"match: {{operation: {matched}, status: [{status}]{f', code: {quoted(code)}' if code else ''}}}"
+        yield "```"
+        if lookups:
+            yield f"\nLook-ups: {', '.join(f'`GET {path}`' for path in lookups)}"
 
 
 def _manifest(
